@@ -1,0 +1,42 @@
+/**
+ * A named, prepared statement: its text never changes, values travel beside it. The name is what the
+ * server remembers the plan by, so a name belongs to one text only.
+ */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** A value that a statement may carry. */
+export type SqlValue =
+  | string
+  | number
+  | boolean
+  | Date
+  | Uint8Array
+  | null
+  | readonly string[]
+  | readonly number[]
+
+/** What a statement runs on: the database itself, or a transaction on it. */
+export interface Connection {
+  /** The rows that the statement answers. One round trip. */
+  query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
+  /** Runs SQL text with several statements: migrations only. */
+  script(text: string): Promise<void>
+}
+
+export interface Database extends Connection {
+  /**
+   * Runs the work in one transaction: committed when it resolves, rolled back when it throws.
+   * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
+   */
+  transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
+export const statement = (name: string, text: string): Statement => ({ name, text })
+
+/** The only row of an answer that has one or none. */
+export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null

@@ -1,0 +1,95 @@
+import { DatabaseError, Pool, type PoolClient, types } from 'pg'
+import { Problem } from '../errors.ts'
+import type { Connection, Database, SqlValue, Statement } from './database.ts'
+
+export interface PostgresOptions {
+  readonly connectionString: string
+  /** Connections that this process may hold. */
+  readonly poolSize: number
+  /** Told of what breaks on a connection that nobody is using. */
+  onIdleError(error: Error): void
+}
+
+const dateOid = 1082
+
+/** Dates stay `YYYY-MM-DD`: they have no time zone to be moved by. */
+const parsers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format as 'text'),
+}
+
+/** A PostgreSQL server, or a cluster that speaks its protocol, behind a pool of connections. */
+export function openPostgres(options: PostgresOptions): Database {
+  const pool = new Pool({
+    connectionString: options.connectionString,
+    max: options.poolSize,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: 10_000,
+    lock_timeout: 2_000,
+    idle_in_transaction_session_timeout: 15_000,
+    types: parsers as never,
+  })
+  pool.on('error', options.onIdleError)
+  return {
+    query: (statement, values) => answering(() => run(pool, statement, values)),
+    script: (text) => answering(() => pool.query(text).then(() => undefined)),
+    transaction: (work) => inTransaction(pool, work),
+    close: () => pool.end(),
+  }
+}
+
+async function run<Row>(
+  target: Pool | PoolClient,
+  { name, text }: Statement,
+  values: readonly SqlValue[] = [],
+): Promise<Row[]> {
+  return (await target.query({ name, text, values: [...values] })).rows as Row[]
+}
+
+async function inTransaction<Result>(
+  pool: Pool,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const client = await answering(() => pool.connect())
+  const connection: Connection = {
+    query: (statement, values) => answering(() => run(client, statement, values)),
+    script: (text) => answering(() => client.query(text).then(() => undefined)),
+  }
+  try {
+    await answering(() => client.query('begin'))
+    const result = await work(connection)
+    await answering(() => client.query('commit'))
+    client.release()
+    return result
+  } catch (error) {
+    await rollBack(client)
+    throw error
+  }
+}
+
+/** A connection that cannot roll back is thrown away: the server then rolls back by itself. */
+async function rollBack(client: PoolClient): Promise<void> {
+  try {
+    await client.query('rollback')
+    client.release()
+  } catch (error) {
+    client.release(error as Error)
+  }
+}
+
+/** What the server answers is passed on; no answer from it is `unavailable`. */
+async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof DatabaseError && !isServerAway(error)) throw error
+    throw new Problem('unavailable', { detail: 'The database does not answer.', cause: error })
+  }
+}
+
+/**
+ * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
+ * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A).
+ */
+const isServerAway = (error: DatabaseError): boolean => /^(08|53|57|40)/.test(error.code ?? '')

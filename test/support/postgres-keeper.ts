@@ -1,0 +1,161 @@
+/**
+ * A process of its own that keeps one PostgreSQL server for as long as its standard input is open.
+ * Whoever started it may end in any way, `kill -9` included: the pipe closes, the server stops and
+ * its files go. Prints one line of JSON: `{url}`, `{leftOut}` with the reason, or `{failure}`.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import {
+  findPostgresPrograms,
+  type PostgresPrograms,
+  type RunAs,
+  reachableTemporaryFolder,
+  unprivilegedUser,
+} from './postgres-binaries.ts'
+
+const startTries = 3
+const maxConnections = 200
+const keptLogLines = 40
+
+/** Nothing more from outside: a developer's `PGDATA` or locale must not reach the server. */
+const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+
+type Cluster = { programs: PostgresPrograms; folder: string; runAs: RunAs; durable: boolean }
+
+const keep = async (orphaned: AbortSignal): Promise<void> => {
+  const runAs = await unprivilegedUser()
+  const programs = await findPostgresPrograms(runAs)
+  if ('leftOut' in programs) return answer(programs)
+  const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfold-postgres-run-'))
+  const cluster = { programs, folder, runAs, durable: process.argv.includes('--fsync') }
+  try {
+    const password = await initialise(cluster, orphaned)
+    const { server, port } = await start(cluster, orphaned)
+    answer({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` })
+    await once(server, 'exit')
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
+}
+
+const answer = (line: { url: string } | { leftOut: string } | { failure: string }): void => {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+/** Makes the cluster and answers the superuser's password. */
+const initialise = async (cluster: Cluster, orphaned: AbortSignal): Promise<string> => {
+  const { programs, folder, runAs } = cluster
+  const password = randomBytes(18).toString('base64url')
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (runAs) {
+    await chown(folder, runAs.uid, runAs.gid)
+    await chown(passwordFile, runAs.uid, runAs.gid)
+  }
+  await promisify(execFile)(
+    programs.initdb,
+    [
+      `--pgdata=${join(folder, 'data')}`,
+      '--username=postgres',
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+    ],
+    { ...runAs, env, cwd: folder, signal: orphaned, killSignal: 'SIGQUIT' },
+  )
+  return password
+}
+
+/** Another process may take the free port before the server does: then the next one. */
+const start = async (
+  cluster: Cluster,
+  orphaned: AbortSignal,
+): Promise<{ server: ChildProcess; port: number }> => {
+  let log = ''
+  for (let tries = 0; tries < startTries; tries++) {
+    const port = await freePort()
+    const server = launch(cluster, port, orphaned)
+    const started = await reportsReady(server)
+    if (started === true) return { server, port }
+    log = started
+  }
+  throw new Error(`PostgreSQL did not start:\n${log}`)
+}
+
+const launch = (
+  { programs, folder, runAs, durable }: Cluster,
+  port: number,
+  orphaned: AbortSignal,
+): ChildProcess => {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: maxConnections,
+    fsync: durable ? 'on' : 'off',
+    full_page_writes: durable ? 'on' : 'off',
+    autovacuum_naptime: '10min',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+  }
+  const server = spawn(
+    programs.postgres,
+    [
+      '-D',
+      join(folder, 'data'),
+      ...Object.entries(settings).flatMap(([k, v]) => ['-c', `${k}=${v}`]),
+    ],
+    { ...runAs, env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  // Immediate shutdown: nothing in the cluster is worth a checkpoint.
+  const quit = (): boolean => server.kill('SIGQUIT')
+  if (orphaned.aborted) quit()
+  else orphaned.addEventListener('abort', quit)
+  return server
+}
+
+/** `true` once it accepts connections, else the last lines of its log when it has ended. */
+const reportsReady = async (server: ChildProcess): Promise<true | string> => {
+  const log: string[] = []
+  return new Promise((resolve) => {
+    if (!server.stderr) throw new Error('the server’s log is not read')
+    // Read to the end: a full pipe would stop the server.
+    createInterface(server.stderr).on('line', (line) => {
+      if (line.endsWith('database system is ready to accept connections')) resolve(true)
+      log.push(line)
+      if (log.length > keptLogLines) log.shift()
+    })
+    server.once('exit', () => resolve(log.join('\n')))
+    server.once('error', (error) => resolve(error.message))
+  })
+}
+
+const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}
+
+const orphaned = new AbortController()
+process.stdin.resume().once('close', () => orphaned.abort())
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => orphaned.abort())
+}
+try {
+  await keep(orphaned.signal)
+} catch (error) {
+  answer({ failure: String(error) })
+}
+process.exit()

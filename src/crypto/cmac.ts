@@ -1,0 +1,42 @@
+import { xor } from './xor.ts'
+
+/** A block cipher under one key: enciphers exactly one block. */
+export type BlockCipher = (block: Uint8Array) => Buffer
+
+/** The last byte of the irreducible polynomial for each block length (SP 800-38B 5.3). */
+const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
+
+/**
+ * CMAC of a message of any length (SP 800-38B 6.2, RFC 4493).
+ *
+ * @param encipherBlock the block cipher under the MAC key.
+ * @param blockLength bytes in a block of that cipher.
+ * @returns one whole block; truncation is the caller's.
+ */
+export function cmac(encipherBlock: BlockCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
+  const whole = Math.max(Math.ceil(message.length / blockLength) - 1, 0) * blockLength
+  const zeros = Buffer.alloc(blockLength)
+  let chain: Buffer = zeros
+  for (let at = 0; at < whole; at += blockLength) {
+    chain = encipherBlock(xor(chain, message.subarray(at, at + blockLength)))
+  }
+  const subkey = double(encipherBlock(zeros), blockLength)
+  return encipherBlock(xor(chain, lastBlock(message.subarray(whole), subkey, blockLength)))
+}
+
+/** The masked last block: complete with K1, padded with K2 (SP 800-38B 6.2 steps 1 to 4). */
+function lastBlock(rest: Uint8Array, subkey: Buffer, blockLength: 8 | 16): Buffer {
+  if (rest.length === blockLength) return xor(rest, subkey)
+  const padded = Buffer.alloc(blockLength)
+  padded.set(rest)
+  padded[rest.length] = 0x80
+  return xor(padded, double(subkey, blockLength))
+}
+
+/** Doubling in GF(2^b), without a branch on the secret bit (SP 800-38B 6.1). */
+function double(block: Buffer, blockLength: 8 | 16): Buffer {
+  const carry = (block[0] ?? 0) >> 7
+  const doubled = Buffer.from(block.map((byte, at) => (byte << 1) | ((block[at + 1] ?? 0) >> 7)))
+  doubled[blockLength - 1] = (doubled[blockLength - 1] ?? 0) ^ (carry * reductions[blockLength])
+  return doubled
+}

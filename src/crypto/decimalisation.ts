@@ -1,0 +1,26 @@
+/**
+ * Decimalization of a ciphertext in two passes, as PVV and CVV share it: from left to right the
+ * decimal digits, then from left to right A to F as 0 to 5 (Visa PIN verification value and CVV
+ * method; EMV and IBM CCA "PIN verification algorithms" say the same).
+ *
+ * @param ciphertext any number of bytes; n bytes always give 2n digits, so 8 bytes never fall short.
+ * @returns two digits per byte of ciphertext.
+ */
+export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
+  const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
+  const decimal = nibbles.filter((nibble) => nibble < 10)
+  const letters = nibbles.filter((nibble) => nibble >= 10).map((nibble) => nibble - 10)
+  return [...decimal, ...letters].join('')
+}
+
+/**
+ * Decimalization of a ciphertext by a table: each hexadecimal digit becomes the table's digit at its
+ * place (IBM 3624; IBM CCA "PIN calculation methods").
+ *
+ * @param table 16 decimal digits, for 0 to F.
+ * @returns two digits per byte of ciphertext.
+ */
+export function decimaliseByTable(ciphertext: Uint8Array, table: string): string {
+  const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
+  return nibbles.map((nibble) => table.charAt(nibble)).join('')
+}

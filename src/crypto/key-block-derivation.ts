@@ -1,0 +1,69 @@
+import { aesCmac } from './aes-cmac.ts'
+import { orRefuse, refuse } from './refusal.ts'
+import { tdesCmac } from './tdes-cmac.ts'
+
+/**
+ * How a key block's two keys come from the key block protection key (KBPK): by a variant (versions A
+ * and C), by TDES-CMAC (version B) or by AES-CMAC (version D).
+ */
+export type KeyBlockMethod = 'variant' | 'tdesCmac' | 'aesCmac'
+
+type Purpose = { readonly usage: number; readonly variant: number }
+
+const encryption: Purpose = { usage: 0x0000, variant: 0x45 }
+const authentication: Purpose = { usage: 0x0001, variant: 0x4d }
+
+/** By length of the KBPK in bytes: the algorithm indicator of the derivation data (X9.143 table 3). */
+const indicators: Record<'tdesCmac' | 'aesCmac', Readonly<Record<number, number>>> = {
+  tdesCmac: { 16: 0x0000, 24: 0x0001 },
+  aesCmac: { 16: 0x0002, 24: 0x0003, 32: 0x0004 },
+}
+
+/**
+ * Derives the key block encryption key, KBEK (X9.143 7.2.1 and 7.3.1, TR-31:2018 5.3.2).
+ *
+ * @param kbpk 16 or 24 bytes; for `aesCmac` also 32.
+ * @returns as many bytes as the KBPK has.
+ * @throws CryptoRefusal `key_derivation_refused` when its length is another.
+ */
+export function deriveKbek(kbpk: Uint8Array, method: KeyBlockMethod): Buffer {
+  return derive(kbpk, method, encryption)
+}
+
+/**
+ * Derives the key block authentication key, KBAK (X9.143 7.2.1 and 7.3.1, TR-31:2018 5.3.2).
+ *
+ * @param kbpk 16 or 24 bytes; for `aesCmac` also 32.
+ * @returns as many bytes as the KBPK has.
+ * @throws CryptoRefusal `key_derivation_refused` when its length is another.
+ */
+export function deriveKbak(kbpk: Uint8Array, method: KeyBlockMethod): Buffer {
+  return derive(kbpk, method, authentication)
+}
+
+function derive(kbpk: Uint8Array, method: KeyBlockMethod, purpose: Purpose): Buffer {
+  if (method === 'variant') return deriveVariant(kbpk, purpose)
+  const indicator = indicators[method][kbpk.length] ?? refuse('key_derivation_refused')
+  const mac = method === 'aesCmac' ? aesCmac : tdesCmac
+  return orRefuse('key_derivation_refused', () => {
+    const blocks = [1, 2, 3].map((counter) =>
+      mac(kbpk, derivationData(counter, purpose.usage, indicator, kbpk.length * 8)),
+    )
+    return Buffer.concat(blocks).subarray(0, kbpk.length)
+  })
+}
+
+function deriveVariant(kbpk: Uint8Array, purpose: Purpose): Buffer {
+  if (kbpk.length !== 16 && kbpk.length !== 24) refuse('key_derivation_refused')
+  return Buffer.from(kbpk.map((byte) => byte ^ purpose.variant))
+}
+
+/** Counter, usage, separator, algorithm, bits of key (X9.143 table 3). */
+function derivationData(counter: number, usage: number, indicator: number, bits: number): Buffer {
+  const derivation = Buffer.alloc(8)
+  derivation.writeUInt8(counter, 0)
+  derivation.writeUInt16BE(usage, 1)
+  derivation.writeUInt16BE(indicator, 4)
+  derivation.writeUInt16BE(bits, 6)
+  return derivation
+}

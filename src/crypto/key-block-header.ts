@@ -1,0 +1,166 @@
+import { refuse } from './refusal.ts'
+
+/** An optional block of a key block's header, beyond its length field (X9.143 6.3.6). */
+export type OptionalBlock = {
+  /** Two letters or digits, such as `KS`. */
+  readonly id: string
+  /** Printable ASCII. */
+  readonly content: string
+}
+
+/** What a key block says of the key in it (X9.143 table 4). */
+export type KeyBlockHeader = {
+  /** How the block is protected: `B` by TDES, `D` by AES. */
+  readonly version: 'B' | 'D'
+  /** Two characters, such as `P0` for a PIN encryption key. */
+  readonly keyUsage: string
+  /** `A` for AES, `T` for TDES, and so on. */
+  readonly algorithm: string
+  /** Such as `E`, `D`, `B`, `V`, `N`. */
+  readonly modeOfUse: string
+  /** Two characters; `00` when versions are not used. */
+  readonly keyVersion: string
+  /** `E`, `N` or `S`. */
+  readonly exportability: string
+  /** Two characters; `00`. */
+  readonly reserved: string
+  readonly optionalBlocks: readonly OptionalBlock[]
+}
+
+/** Characters before the first optional block. */
+const fixedLength = 16
+
+/** The id of the block that only makes the header's length a multiple of the cipher's block. */
+const paddingId = 'PB'
+
+/** By version: the block length of the cipher, of which a header's length is a multiple. */
+export const keyBlockUnit: Record<KeyBlockHeader['version'], 8 | 16> = { B: 8, D: 16 }
+
+/** Version, length, usage, algorithm, mode, key version, exportability, number of blocks, reserved. */
+const fixed =
+  /^[BD][0-9]{4}[A-Za-z0-9]{2}[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]{2}[A-Za-z0-9][0-9]{2}[A-Za-z0-9]{2}/
+
+/**
+ * Parses a header that stands alone.
+ *
+ * @param text at least 16 characters; its length field is not looked at.
+ * @throws CryptoRefusal `key_block_refused` when it is malformed or something follows it.
+ */
+export function parseKeyBlockHeader(text: string): KeyBlockHeader {
+  const { header, headerText } = readKeyBlockHeader(text)
+  return headerText.length === text.length ? header : refuse('key_block_refused')
+}
+
+/**
+ * Reads the header that a key block begins with.
+ *
+ * @returns the header, its own text, and what its length field says the whole block's length is.
+ * @throws CryptoRefusal `key_block_refused` when it is malformed.
+ */
+export function readKeyBlockHeader(block: string): {
+  readonly header: KeyBlockHeader
+  readonly headerText: string
+  readonly blockLength: number
+} {
+  if (!fixed.test(block)) refuse('key_block_refused')
+  const { optionalBlocks, end } = readOptionalBlocks(block, Number(block.slice(12, 14)))
+  const header: KeyBlockHeader = {
+    version: block.startsWith('B') ? 'B' : 'D',
+    keyUsage: block.slice(5, 7),
+    algorithm: block.slice(7, 8),
+    modeOfUse: block.slice(8, 9),
+    keyVersion: block.slice(9, 11),
+    exportability: block.slice(11, 12),
+    reserved: block.slice(14, 16),
+    optionalBlocks,
+  }
+  return { header, headerText: block.slice(0, end), blockLength: Number(block.slice(1, 5)) }
+}
+
+function readOptionalBlocks(
+  text: string,
+  count: number,
+): { readonly optionalBlocks: readonly OptionalBlock[]; readonly end: number } {
+  const optionalBlocks: OptionalBlock[] = []
+  let end = fixedLength
+  while (optionalBlocks.length < count) {
+    const { next, ...optionalBlock } = readOptionalBlock(text, end)
+    optionalBlocks.push(optionalBlock)
+    end = next
+  }
+  return { optionalBlocks, end }
+}
+
+/** The optional block at a place, and where the next one begins. */
+function readOptionalBlock(text: string, at: number): OptionalBlock & { readonly next: number } {
+  const short = /^(?<id>[A-Za-z0-9]{2})(?<length>[0-9A-F]{2})/.exec(text.slice(at, at + 4))?.groups
+  const { id = '', length = '' } = short ?? refuse('key_block_refused')
+  const field = length === '00' ? readExtendedLength(text, at + 4) : { length, begin: at + 4 }
+  const next = at + Number.parseInt(field.length, 16)
+  const content = text.slice(field.begin, Math.max(next, field.begin))
+  const isWhole = next >= field.begin && next <= text.length
+  if (!isWhole || !/^[\x20-\x7e]*$/.test(content)) refuse('key_block_refused')
+  return { id, content, next }
+}
+
+/** A length that says first how many bytes it has itself (X9.143 6.3.6, extended length). */
+function readExtendedLength(text: string, at: number): { length: string; begin: number } {
+  const bytes = Number.parseInt(text.slice(at, at + 2), 16)
+  // A whole block has at most 9,999 characters, so a longer field is not a length.
+  if (![1, 2, 3, 4].includes(bytes)) refuse('key_block_refused')
+  const begin = at + 2 + 2 * bytes
+  const length = text.slice(at + 2, begin)
+  const isLength = length.length === 2 * bytes && /^[0-9A-F]+$/.test(length)
+  return isLength ? { length, begin } : refuse('key_block_refused')
+}
+
+/**
+ * Writes a header in its one normal form: short lengths where they fit, one padding block at the
+ * end, and only where it is needed (X9.143 6.3.6, "PB").
+ *
+ * @param followingLength characters that follow the header in its block; 0 for a header alone.
+ * @throws CryptoRefusal `key_block_refused` when a field is malformed or the block grows beyond 9,999
+ *   characters.
+ */
+export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0): string {
+  const contents = header.optionalBlocks
+    .filter(({ id }) => id !== paddingId)
+    .map(writeOptionalBlock)
+  const blocks = withPadding(contents, keyBlockUnit[header.version])
+  const length = fixedLength + blocks.join('').length + followingLength
+  const { version, keyUsage, algorithm, modeOfUse, keyVersion, exportability, reserved } = header
+  const digits = String(length).padStart(4, '0')
+  const count = String(blocks.length).padStart(2, '0')
+  const attributes = `${keyUsage}${algorithm}${modeOfUse}${keyVersion}${exportability}`
+  const text = `${version}${digits}${attributes}${count}${reserved}${blocks.join('')}`
+  // Reading it back refuses whatever a caller put into a field that does not belong there.
+  parseKeyBlockHeader(text)
+  return text
+}
+
+/**
+ * Brings the text of a header to its normal form, with the length of the header alone.
+ *
+ * @throws CryptoRefusal `key_block_refused` when it is malformed.
+ */
+export function normaliseKeyBlockHeader(text: string): string {
+  return writeKeyBlockHeader(parseKeyBlockHeader(text))
+}
+
+function writeOptionalBlock({ id, content }: OptionalBlock): string {
+  const short = 4 + content.length
+  if (short <= 0xff) return `${id}${hexadecimal(short, 2)}${content}`
+  return `${id}0002${hexadecimal(10 + content.length, 4)}${content}`
+}
+
+function withPadding(blocks: readonly string[], unit: number): readonly string[] {
+  const over = (fixedLength + blocks.join('').length) % unit
+  if (over === 0) return blocks
+  // A padding block has four characters of its own.
+  const length = unit - over < 4 ? 2 * unit - over : unit - over
+  return [...blocks, `${paddingId}${hexadecimal(length, 2)}${'0'.repeat(length - 4)}`]
+}
+
+function hexadecimal(value: number, digits: number): string {
+  return value.toString(16).toUpperCase().padStart(digits, '0')
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { decipherAesCbc, encipherAesCbc } from './aes.ts'
+import { aesCmac } from './aes-cmac.ts'
+import { areEqualBytes } from './equal-bytes.ts'
+import { deriveKbak, deriveKbek } from './key-block-derivation.ts'
+import {
+  type KeyBlockHeader,
+  keyBlockUnit,
+  readKeyBlockHeader,
+  writeKeyBlockHeader,
+} from './key-block-header.ts'
+import { orRefuse, refuse } from './refusal.ts'
+import { decipherTdesCbc, encipherTdesCbc } from './tdes.ts'
+import { tdesCmac } from './tdes-cmac.ts'
+
+/** What {@link unwrapKeyBlock} found, once its MAC was right. */
+export type UnwrappedKeyBlock = {
+  readonly header: KeyBlockHeader
+  /** The header as it stands in the block, optional blocks included. */
+  readonly headerText: string
+  /** The key, in clear. */
+  readonly key: Buffer
+}
+
+const versions = {
+  B: { method: 'tdesCmac', mac: tdesCmac, encipher: encipherTdesCbc, decipher: decipherTdesCbc },
+  D: { method: 'aesCmac', mac: aesCmac, encipher: encipherAesCbc, decipher: decipherAesCbc },
+} as const
+
+/** By algorithm: the longest key in bytes, up to which padding hides how long a key is. */
+const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
+
+/**
+ * Random padding that makes every key of an algorithm as long as its longest one (X9.143 6.4).
+ *
+ * @returns the bytes to give to {@link wrapKeyBlock}.
+ */
+export function drawKeyBlockPadding(header: KeyBlockHeader, key: Uint8Array): Buffer {
+  const unit = keyBlockUnit[header.version]
+  const length = 2 + Math.max(longestKey[header.algorithm] ?? 0, key.length)
+  return randomBytes(Math.ceil(length / unit) * unit - 2 - key.length)
+}
+
+/**
+ * Wraps a key in a key block of version B or D: the header is bound to the key by a MAC that is also
+ * the IV (X9.143 7.2 and 7.3, TR-31:2018 5.3.2).
+ *
+ * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
+ * @param header what the block says of the key; it is written in its normal form.
+ * @param key 1 byte or more.
+ * @param padding drawn unless given; with it and two bytes of length the key fills whole blocks.
+ * @returns the block, in ASCII.
+ * @throws CryptoRefusal `key_block_refused`, whatever is wrong.
+ */
+export function wrapKeyBlock(
+  kbpk: Uint8Array,
+  header: KeyBlockHeader,
+  key: Uint8Array,
+  padding: Uint8Array = drawKeyBlockPadding(header, key),
+): string {
+  if (key.length === 0 || key.length > 0x1fff) refuse('key_block_refused')
+  return orRefuse('key_block_refused', () => {
+    const { method, mac, encipher } = versions[header.version]
+    const length = Buffer.alloc(2)
+    length.writeUInt16BE(key.length * 8)
+    const clear = Buffer.concat([length, key, padding])
+    const macLength = keyBlockUnit[header.version]
+    const headerText = writeKeyBlockHeader(header, 2 * (clear.length + macLength))
+    const tag = mac(deriveKbak(kbpk, method), Buffer.concat([Buffer.from(headerText), clear]))
+    const ciphertext = encipher(deriveKbek(kbpk, method), tag, clear)
+    return `${headerText}${Buffer.concat([ciphertext, tag]).toString('hex').toUpperCase()}`
+  })
+}
+
+/**
+ * Unwraps a key block of version B or D. Nothing that was deciphered is looked at before the MAC over
+ * it and the header has been found right, in constant time.
+ *
+ * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
+ * @param block the block, in ASCII; its hexadecimal digits are capitals, so a block has one spelling.
+ * @throws CryptoRefusal `key_block_refused`, whether the key, the header, the block or the MAC is wrong.
+ */
+export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlock {
+  return orRefuse('key_block_refused', () => {
+    const { header, headerText, blockLength } = readKeyBlockHeader(block)
+    const { method, mac, decipher } = versions[header.version]
+    const unit = keyBlockUnit[header.version]
+    const body = readBody(block.slice(headerText.length))
+    const isWhole = block.length === blockLength && headerText.length % unit === 0
+    // One block of key data at the least, then the MAC.
+    if (!isWhole || body.length < 2 * unit) refuse('key_block_refused')
+    const tag = body.subarray(-unit)
+    const clear = decipher(deriveKbek(kbpk, method), tag, body.subarray(0, -unit))
+    const due = mac(deriveKbak(kbpk, method), Buffer.concat([Buffer.from(headerText), clear]))
+    if (!areEqualBytes(due, tag)) refuse('key_block_refused')
+    return { header, headerText, key: readKey(clear) }
+  })
+}
+
+function readBody(text: string): Buffer {
+  const isBody = text.length % 2 === 0 && /^[0-9A-F]+$/.test(text)
+  return isBody ? Buffer.from(text, 'hex') : refuse('key_block_refused')
+}
+
+/** The key between its length in bits and the padding. */
+function readKey(clear: Buffer): Buffer {
+  const bits = clear.readUInt16BE(0)
+  const isKey = bits > 0 && bits % 8 === 0 && 2 + bits / 8 <= clear.length
+  return isKey ? clear.subarray(2, 2 + bits / 8) : refuse('key_block_refused')
+}

@@ -1,0 +1,59 @@
+import { panFieldOfTwelve } from './pan-field.ts'
+import { fillLength, readPinField, writePinField } from './pin-field.ts'
+import { orRefuse, refuse } from './refusal.ts'
+import { decipherTdesEcb, encipherTdesEcb } from './tdes.ts'
+import { xor } from './xor.ts'
+
+const isFill = (nibble: number) => nibble === 15
+
+/**
+ * Encodes a clear ISO format 0 PIN block: PIN field filled with F, combined with the PAN field
+ * (ISO 9564-1:2017 9.3.2).
+ *
+ * @param pin 4 to 12 digits.
+ * @param pan 13 to 19 digits, check digit included.
+ * @returns 8 bytes, in clear.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function encodePinBlockFormat0(pin: string, pan: string): Buffer {
+  const field = writePinField(0, pin, Buffer.alloc(fillLength(pin), 15), isFill)
+  return xor(field, panFieldOfTwelve(pan))
+}
+
+/**
+ * Decodes a clear ISO format 0 PIN block. Under a wrong PAN it may give another PIN: only the digits
+ * that lie under the fill are checked.
+ *
+ * @param block 8 bytes, in clear.
+ * @param pan 13 to 19 digits, check digit included.
+ * @returns the PIN, 4 to 12 digits.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function decodePinBlockFormat0(block: Uint8Array, pan: string): string {
+  if (block.length !== 8) refuse('pin_block_refused')
+  return readPinField(0, xor(block, panFieldOfTwelve(pan)), isFill)
+}
+
+/**
+ * Encodes a PIN in format 0 and enciphers the block.
+ *
+ * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function encipherPinBlockFormat0(pin: string, pan: string, key: Uint8Array): Buffer {
+  const block = encodePinBlockFormat0(pin, pan)
+  return orRefuse('pin_block_refused', () => encipherTdesEcb(key, block))
+}
+
+/**
+ * Deciphers a format 0 block and decodes it.
+ *
+ * @param block 8 bytes.
+ * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function decipherPinBlockFormat0(block: Uint8Array, pan: string, key: Uint8Array): string {
+  const clear = orRefuse('pin_block_refused', () => decipherTdesEcb(key, block))
+  return decodePinBlockFormat0(clear, pan)
+}

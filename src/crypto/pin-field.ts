@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { isPin } from './digits.ts'
+import { refuse } from './refusal.ts'
+
+/** Nibbles in the PIN field of formats 0 to 3, and in the first half of that of format 4. */
+const fieldNibbles = 16
+
+/** Which nibbles may stand behind the PIN digits. */
+export type FillRule = (nibble: number) => boolean
+
+/**
+ * How many fill nibbles stand behind a PIN: 14 less its length.
+ *
+ * @throws CryptoRefusal `pin_block_refused` unless the PIN is 4 to 12 digits.
+ */
+export function fillLength(pin: string): number {
+  return isPin(pin) ? fieldNibbles - 2 - pin.length : refuse('pin_block_refused')
+}
+
+/**
+ * Writes the plain text PIN field that all formats share: control nibble, length, digits, fill
+ * (ISO 9564-1:2017 9.3).
+ *
+ * @param control the format's number, 0 to 4.
+ * @param pin 4 to 12 digits.
+ * @param fill one nibble a byte, 14 less the PIN's length of them.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `pin_block_refused` when the PIN or the fill is not as the format has it.
+ */
+export function writePinField(
+  control: number,
+  pin: string,
+  fill: Uint8Array,
+  isFill: FillRule,
+): Buffer {
+  if (fill.length !== fillLength(pin) || !fill.every(isFill)) refuse('pin_block_refused')
+  const nibbles = [control, pin.length, ...Array.from(pin, Number), ...fill]
+  return Buffer.from(nibbles.map((nibble) => nibble.toString(16)).join(''), 'hex')
+}
+
+/**
+ * Reads what {@link writePinField} writes. All sixteen nibbles are looked at whatever the first says.
+ *
+ * @param field 8 bytes.
+ * @returns the PIN, 4 to 12 digits.
+ * @throws CryptoRefusal `pin_block_refused`, whichever nibble is wrong.
+ */
+export function readPinField(control: number, field: Uint8Array, isFill: FillRule): string {
+  const nibbles = Array.from(field).flatMap((byte) => [byte >> 4, byte & 15])
+  const length = nibbles[1] ?? 0
+  const faults = nibbles.filter((nibble, at) => {
+    if (at === 0) return nibble !== control
+    if (at === 1) return nibble < 4 || nibble > 12
+    return at < 2 + length ? nibble > 9 : !isFill(nibble)
+  })
+  if (nibbles.length !== fieldNibbles || faults.length > 0) refuse('pin_block_refused')
+  return nibbles.slice(2, 2 + length).join('')
+}
+
+/**
+ * Draws fill nibbles, each equally likely.
+ *
+ * @param from the least nibble; the greatest is always F.
+ * @returns one nibble a byte.
+ */
+export function drawFill(length: number, from: number): Buffer {
+  const choices = fieldNibbles - from
+  // A byte beyond the last whole multiple would make the first nibbles likelier: it is left out.
+  const limit = 256 - (256 % choices)
+  const fill: number[] = []
+  while (fill.length < length) {
+    fill.push(...randomBytes(length).filter((byte) => byte < limit))
+  }
+  return Buffer.from(fill.slice(0, length).map((byte) => from + (byte % choices)))
+}

@@ -1,0 +1,57 @@
+/** One code per primitive. Which check failed is never said: that would be an oracle. */
+export type RefusalCode = keyof typeof messages
+
+const messages = {
+  aes_refused: 'The AES key or input is not usable.',
+  aes_gcm_refused: 'The sealed bytes did not open.',
+  aes_key_wrap_refused: 'The wrapped key did not unwrap.',
+  tdes_refused: 'The TDES key or input is not usable.',
+  key_check_value_refused: 'The key check value cannot be made.',
+  key_components_refused: 'The key components do not combine.',
+  key_block_refused: 'The key block is not usable.',
+  pin_block_refused: 'The PIN block is not usable.',
+  pin_translation_refused: 'The PIN block cannot be translated.',
+  pvv_refused: 'The PIN verification value cannot be made.',
+  pin_offset_refused: 'The IBM 3624 PIN cannot be made.',
+  cvv_refused: 'The card verification value cannot be made.',
+  key_derivation_refused: 'The key cannot be derived.',
+  jwe_refused: 'The JWE did not open.',
+} as const
+
+/**
+ * The only error that this directory throws on purpose. Neither `message` nor `code` depends on a
+ * key, a PIN, a PAN or on which of a primitive's checks failed.
+ */
+export class CryptoRefusal extends Error {
+  /** Which primitive refused; stable. */
+  readonly code: RefusalCode
+
+  constructor(code: RefusalCode) {
+    super(messages[code])
+    this.name = 'CryptoRefusal'
+    this.code = code
+  }
+}
+
+/**
+ * Leaves by the one failure exit of a primitive.
+ *
+ * @throws CryptoRefusal always.
+ */
+export function refuse(code: RefusalCode): never {
+  throw new CryptoRefusal(code)
+}
+
+/**
+ * Runs `operation`; whatever fails in it, a check of ours or one of OpenSSL's, leaves by the one
+ * exit of `code`.
+ *
+ * @throws CryptoRefusal with `code`.
+ */
+export function orRefuse<Result>(code: RefusalCode, operation: () => Result): Result {
+  try {
+    return operation()
+  } catch {
+    return refuse(code)
+  }
+}

@@ -1,0 +1,14 @@
+import { cmac } from './cmac.ts'
+import { encipherTdesEcb } from './tdes.ts'
+
+/**
+ * TDES-CMAC (SP 800-38B 6.2 with a 64-bit block).
+ *
+ * @param key 8, 16 or 24 bytes.
+ * @param message any length, also none.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `tdes_refused` when the key has another length.
+ */
+export function tdesCmac(key: Uint8Array, message: Uint8Array): Buffer {
+  return cmac((block) => encipherTdesEcb(key, block), 8, message)
+}

@@ -1,0 +1,129 @@
+import { binRangeOf } from './bin-range.ts'
+
+/** How many digits the PANs issued here have. */
+export const PAN_LENGTH = 16
+
+/**
+ * A primary account number of 12 to 19 digits, Luhn-valid (ISO/IEC 7812-1).
+ * It prints as its mask wherever it ends up: in a string, in JSON, in a log.
+ */
+export class Pan {
+  readonly #digits: string
+
+  /** Throws a RangeError, which says nothing about the digits, if they are not a PAN. */
+  constructor(digits: string) {
+    if (!isPan(digits)) throw new RangeError('not a PAN')
+    this.#digits = digits
+  }
+
+  /** All digits in clear. */
+  reveal(): string {
+    return this.#digits
+  }
+
+  /** The first six and the last four digits, as `400000******1234` (PCI DSS 3.4.1). */
+  get masked(): string {
+    return maskPan(this.#digits)
+  }
+
+  /** The last four digits. */
+  get lastFour(): string {
+    return this.#digits.slice(-4)
+  }
+
+  toString(): string {
+    return this.masked
+  }
+
+  toJSON(): string {
+    return this.masked
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.masked
+  }
+}
+
+/** Whether the text is 12 to 19 digits that are Luhn-valid. */
+export const isPan = (text: string): boolean => /^[0-9]{12,19}$/.test(text) && isLuhnValid(text)
+
+/** A PAN from outside, or null if the text is none. */
+export const parsePan = (text: string): Pan | null => (isPan(text) ? new Pan(text) : null)
+
+/** How many account digits stand between a BIN and the check digit of a PAN issued here. */
+export const accountLength = (bin: string): number => PAN_LENGTH - 1 - bin.length
+
+/**
+ * A PAN of 16 digits from a BIN and random account digits, `accountLength(bin)` of them.
+ * Throws a RangeError on any other number of digits.
+ */
+export function buildPan(bin: string, accountDigits: string): Pan {
+  const body = bin + accountDigits
+  if (body.length !== PAN_LENGTH - 1) throw new RangeError('wrong number of account digits')
+  return new Pan(body + luhnCheckDigit(body))
+}
+
+/** The first six and the last four digits of a PAN of 12 to 19; the others become asterisks. */
+export const maskPan = (digits: string): string =>
+  digits.slice(0, 6) + '*'.repeat(digits.length - 10) + digits.slice(-4)
+
+/** Whether the last digit is the check digit of those before it (ISO/IEC 7812-1 annex B). */
+export const isLuhnValid = (digits: string): boolean =>
+  /^[0-9]{2,}$/.test(digits) && luhnCheckDigit(digits.slice(0, -1)) === digits.slice(-1)
+
+/** The digit that makes the digits before it Luhn-valid (ISO/IEC 7812-1 annex B). */
+export function luhnCheckDigit(digitsWithoutCheck: string): string {
+  if (!/^[0-9]+$/.test(digitsWithoutCheck)) throw new RangeError('not digits')
+  let sum = 0
+  for (let place = 1; place <= digitsWithoutCheck.length; place++) {
+    const digit = Number(digitsWithoutCheck.at(-place))
+    sum += place % 2 === 1 ? doubled(digit) : digit
+  }
+  return String((10 - (sum % 10)) % 10)
+}
+
+const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
+
+/**
+ * Whether free text holds what may be a PAN: a Luhn-valid run of 12 to 19 digits, spaces, dashes and
+ * invisible characters aside, whatever script the digits are written in. A run is taken as a whole,
+ * as each group of digits between separators, and as every stretch that has the first digits and the
+ * length of a network's PAN, so that neither an expiry nor a CVV glued to a PAN hides it.
+ */
+export const holdsPan = (text: string): boolean =>
+  digitRuns(asciiDigits(text)).some((run) => {
+    const groups = run.split(separators)
+    const digits = groups.join('')
+    return isPan(digits) || groups.some(isPan) || holdsNetworkPan(digits)
+  })
+
+// Not every stretch of 12 digits counts: in 16 random digits, four times of five some stretch is
+// Luhn-valid by chance, and honest references would be refused.
+function holdsNetworkPan(digits: string): boolean {
+  for (let start = 0; start + 12 <= digits.length; start++) {
+    for (let length = 12; length <= 19 && start + length <= digits.length; length++) {
+      const stretch = digits.slice(start, start + length)
+      if (binRangeOf(stretch) && isLuhnValid(stretch)) return true
+    }
+  }
+  return false
+}
+
+// Spaces, dashes (the minus sign is not a dash to Unicode), and what adorns a digit or does not show.
+const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2212]'
+const separators = new RegExp(`${separator}+`, 'u')
+const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')
+
+const digitRuns = (text: string): readonly string[] => text.match(digitRun) ?? []
+
+/** The text with decimal digits of every script as 0 to 9. */
+const asciiDigits = (text: string): string =>
+  text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
+
+// Unicode encodes the decimal digits of a script as ten code points in a row, zero first.
+function digitValue(character: string): string {
+  let before = character.codePointAt(0) ?? 0
+  const place = before
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(before - 1))) before--
+  return String((place - before) % 10)
+}

@@ -1,0 +1,141 @@
+import type { ProblemError } from '../errors.ts'
+import { hasLengthOf, hasPrefixOf, rangesOfScheme } from './bin-range.ts'
+import { isCurrencyCode } from './currency.ts'
+import { PAN_LENGTH } from './pan.ts'
+import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
+
+/** What a card is made of. */
+export type CardType = 'Physical' | 'Virtual'
+
+/** Every type of card, spelled as it is answered. */
+export const cardTypes: readonly CardType[] = ['Physical', 'Virtual']
+
+/** The type of card that a text names in any case, or null. */
+export const parseCardType = (text: string): CardType | null =>
+  cardTypes.find((cardType) => cardType.toLowerCase() === text.toLowerCase()) ?? null
+
+/** A card product: what is answered to clients. */
+export interface ListedProduct {
+  readonly productId: number
+  readonly productName: string
+  readonly schemeName: string
+  /** ISO 4217, three letters. */
+  readonly currencyCode: string
+  readonly cardTypes: readonly CardType[]
+  readonly validityMonths: number
+  readonly pinLength: number
+  /** Whether the PIN is kept so that it can be shown; if not, only a PVV of it is kept. */
+  readonly pinRevealable: boolean
+  readonly pinTryLimit: number
+  readonly cvvTryLimit: number
+}
+
+/** A card product with what clients do not see. */
+export interface Product extends ListedProduct {
+  /** The first 6 or 8 digits of its PANs. */
+  readonly bin: string
+  readonly refuseWeakPins: boolean
+  /** Whether cards of it can be created. */
+  readonly active: boolean
+  /** References to the keys that CVVs and PVVs are made under. */
+  readonly cvk: string
+  readonly pvk: string
+}
+
+/** Everything that is wrong with a product, each at its member; empty if it is valid. */
+export const productFaults = (product: Product): readonly ProblemError[] =>
+  rules
+    .filter(({ holds }) => !holds(product))
+    .map(({ member, detail }) => ({ pointer: `/${member}`, detail }))
+
+interface ProductRule {
+  readonly member: keyof Product
+  readonly detail: string
+  readonly holds: (product: Product) => boolean
+}
+
+const rules: readonly ProductRule[] = [
+  {
+    member: 'productId',
+    detail: 'must be a whole number from 1 to 2147483647',
+    holds: ({ productId }) => isWithin(productId, 1, 2_147_483_647),
+  },
+  {
+    member: 'productName',
+    detail: 'must have 1 to 50 characters',
+    holds: ({ productName }) => isWithin(productName.length, 1, 50),
+  },
+  {
+    member: 'schemeName',
+    detail: 'must have 1 to 30 characters',
+    holds: ({ schemeName }) => isWithin(schemeName.length, 1, 30),
+  },
+  {
+    member: 'currencyCode',
+    detail: 'must be three capital letters (ISO 4217)',
+    holds: ({ currencyCode }) => isCurrencyCode(currencyCode),
+  },
+  {
+    member: 'cardTypes',
+    detail: 'must name Physical, Virtual or both, each once',
+    holds: (product) =>
+      product.cardTypes.length > 0 &&
+      new Set(product.cardTypes).size === product.cardTypes.length &&
+      product.cardTypes.every((cardType) => cardTypes.includes(cardType)),
+  },
+  {
+    member: 'validityMonths',
+    detail: 'must be a whole number from 1 to 240',
+    holds: ({ validityMonths }) => isWithin(validityMonths, 1, 240),
+  },
+  {
+    member: 'pinLength',
+    detail: `must be a whole number from ${PIN_LENGTH_MIN} to ${PIN_LENGTH_MAX}`,
+    holds: ({ pinLength }) => isWithin(pinLength, PIN_LENGTH_MIN, PIN_LENGTH_MAX),
+  },
+  {
+    member: 'pinLength',
+    detail: 'must be 4 if the PIN is not revealable, because a PVV sees four digits only',
+    holds: ({ pinLength, pinRevealable }) => pinRevealable || pinLength === 4,
+  },
+  {
+    member: 'pinTryLimit',
+    detail: 'must be a whole number from 1 to 15',
+    holds: ({ pinTryLimit }) => isWithin(pinTryLimit, 1, 15),
+  },
+  {
+    member: 'cvvTryLimit',
+    detail: 'must be a whole number from 1 to 15',
+    holds: ({ cvvTryLimit }) => isWithin(cvvTryLimit, 1, 15),
+  },
+  {
+    member: 'bin',
+    detail: 'must be 6 or 8 digits',
+    holds: ({ bin }) => /^(?:[0-9]{6}|[0-9]{8})$/.test(bin),
+  },
+  {
+    member: 'bin',
+    detail: `must lie in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
+    holds: ({ bin, schemeName }) => fitsScheme(bin, schemeName),
+  },
+  {
+    member: 'cvk',
+    detail: 'must name a key',
+    holds: ({ cvk }) => cvk !== '',
+  },
+  {
+    member: 'pvk',
+    detail: 'must name a key',
+    holds: ({ pvk }) => pvk !== '',
+  },
+]
+
+const isWithin = (number: number, low: number, high: number): boolean =>
+  Number.isInteger(number) && number >= low && number <= high
+
+// Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
+function fitsScheme(bin: string, schemeName: string): boolean {
+  const ranges = rangesOfScheme(schemeName)
+  const fits = ranges.some((range) => hasPrefixOf(range, bin) && hasLengthOf(range, PAN_LENGTH))
+  return ranges.length === 0 || fits
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { expiryOfDate, makeExpiry } from '../../src/domain/expiry.ts'
+import { maskPan, Pan } from '../../src/domain/pan.ts'
+import { Pin } from '../../src/domain/pin.ts'
+import {
+  type WeakPinContext,
+  weakPinReason,
+  weakPinRule,
+  weakPinRules,
+} from '../../src/domain/weak-pin.ts'
+import vectorFile from '../vectors/weak-pin.json' with { type: 'json' }
+
+interface VectorInputs {
+  readonly pin?: string
+  readonly pan?: string
+  readonly birthDate?: string
+  readonly expiry?: string
+}
+
+const mask = (pan: string): string => `${pan.slice(0, 6)}******${pan.slice(-4)}`
+
+const contextOf = ({ pan, birthDate, expiry }: VectorInputs): WeakPinContext => ({
+  dateOfBirth: birthDate,
+  maskedPan: pan && mask(pan),
+  expiry: expiry
+    ? makeExpiry(2000 + Number(expiry.slice(0, 2)), Number(expiry.slice(2)))
+    : undefined,
+})
+
+const ruleName = (digits: string, context: WeakPinContext = {}): string | undefined =>
+  weakPinRule(new Pin(digits), context)?.name
+
+for (const { id, name, inputs, expected } of vectorFile.vectors) {
+  if (!('pin' in inputs)) continue
+  test(`${id}: ${name}`, () => {
+    assert.equal(ruleName(inputs.pin ?? '', contextOf(inputs)), expected.reason)
+  })
+}
+
+const context: WeakPinContext = {
+  dateOfBirth: '1988-05-17',
+  expiry: expiryOfDate('2030-11-30'),
+  maskedPan: new Pan('4111111111111111').masked,
+}
+
+test('the reason is a sentence, and none for a good PIN', () => {
+  assert.equal(weakPinReason(new Pin('2345'), context), 'An ascending series.')
+  assert.equal(weakPinReason(new Pin('8068'), context), null)
+})
+
+test('a series that passes 9 or 0 is a series', () => {
+  assert.equal(ruleName('7890'), 'ascending series')
+  assert.equal(ruleName('123456789012'), 'ascending series')
+  assert.equal(ruleName('1098'), 'descending series')
+})
+
+test('groups that repeat are found at every length, and when the last is cut short', () => {
+  assert.equal(ruleName('73737'), 'repeated pair')
+  assert.equal(ruleName('7317317'), 'repeated triple')
+  assert.equal(ruleName('73917391'), 'repeated group')
+  assert.equal(ruleName('739172739172'), 'repeated group')
+})
+
+test('every form of the date of birth and of the expiry is found', () => {
+  const forms = { '1705': 'DDMM', '0517': 'MMDD', '0588': 'MMYY' }
+  for (const [pin, form] of Object.entries(forms)) {
+    assert.equal(ruleName(pin, context), `${form} of birth`)
+    assert.equal(ruleName(pin), undefined)
+  }
+  assert.equal(ruleName('1988', context), 'year of birth')
+  assert.equal(ruleName('1130', context), 'expiry')
+  assert.equal(ruleName('3011', context), 'expiry')
+  assert.equal(ruleName('3011'), undefined)
+})
+
+test('in a longer PIN a pattern counts if it leaves at most two digits to guess', () => {
+  assert.equal(ruleName('170588', context), 'DDMM of birth')
+  assert.equal(ruleName('917053', context), 'DDMM of birth')
+  assert.equal(ruleName('9170536', context), undefined)
+  assert.equal(ruleName('17051988', context), 'date of birth')
+  assert.equal(ruleName('1705198864', context), 'date of birth')
+  assert.equal(ruleName('17051988642', context), undefined)
+})
+
+test('four shown digits in a row are weak wherever they stand, over the hidden gap they are not', () => {
+  const shown = { maskedPan: '528374******9162' }
+  for (const pin of ['5283', '2837', '8374', '9162']) {
+    assert.equal(ruleName(pin, shown), '4 consecutive shown PAN digits')
+  }
+  for (const pin of ['7491', '3749', '4916']) assert.equal(ruleName(pin, shown), undefined)
+})
+
+test('the digits that a mask hides weaken no PIN', () => {
+  const maskedPan = maskPan('5283748068359162')
+  for (const pin of ['7480', '4806', '8068', '0683', '6835', '8359', '3591', '5916']) {
+    assert.equal(ruleName(pin, { maskedPan }), undefined)
+  }
+})
+
+test('years of two centuries are weak, other centuries are not', () => {
+  assert.equal(ruleName('1900'), 'year 19xx')
+  assert.equal(ruleName('2099'), 'year 20xx')
+  assert.equal(ruleName('1899'), undefined)
+  assert.equal(ruleName('2100'), undefined)
+})
+
+test('less than a tenth of all PINs is weak, so that cardholders find one', () => {
+  const all = Array.from({ length: 10_000 }, (_, number) => String(number).padStart(4, '0'))
+  const weak = all.filter((digits) => weakPinReason(new Pin(digits), context))
+  assert.ok(weak.length > 300 && weak.length < 1_000, `${weak.length}`)
+})
+
+test('rules have names of their own, and no detail holds a digit of a PIN', () => {
+  assert.equal(new Set(weakPinRules.map(({ name }) => name)).size, weakPinRules.length)
+  for (const { detail } of weakPinRules) assert.match(detail, /^[A-Z][a-z ]+\.$|PIN/)
+})

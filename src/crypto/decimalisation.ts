@@ -12,15 +12,3 @@ export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
   const letters = nibbles.filter((nibble) => nibble >= 10).map((nibble) => nibble - 10)
   return [...decimal, ...letters].join('')
 }
-
-/**
- * Decimalization of a ciphertext by a table: each hexadecimal digit becomes the table's digit at its
- * place (IBM 3624; IBM CCA "PIN calculation methods").
- *
- * @param table 16 decimal digits, for 0 to F.
- * @returns two digits per byte of ciphertext.
- */
-export function decimaliseByTable(ciphertext: Uint8Array, table: string): string {
-  const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
-  return nibbles.map((nibble) => table.charAt(nibble)).join('')
-}

@@ -27,6 +27,9 @@ export type KeyBlockHeader = {
   readonly optionalBlocks: readonly OptionalBlock[]
 }
 
+/** Characters of usage, algorithm, mode of use, key version, exportability, reserved. */
+const fieldLengths = [2, 1, 1, 2, 1, 2]
+
 /** Characters before the first optional block. */
 const fixedLength = 16
 
@@ -105,9 +108,9 @@ function readOptionalBlock(text: string, at: number): OptionalBlock & { readonly
 
 /** A length that says first how many bytes it has itself (X9.143 6.3.6, extended length). */
 function readExtendedLength(text: string, at: number): { length: string; begin: number } {
-  const bytes = Number.parseInt(text.slice(at, at + 2), 16)
-  // A whole block has at most 9,999 characters, so a longer field is not a length.
-  if (![1, 2, 3, 4].includes(bytes)) refuse('key_block_refused')
+  // A whole block has at most 9,999 characters, so a field of more than four bytes is not a length.
+  if (!/^0[1-4]$/.test(text.slice(at, at + 2))) refuse('key_block_refused')
+  const bytes = Number(text.slice(at, at + 2))
   const begin = at + 2 + 2 * bytes
   const length = text.slice(at + 2, begin)
   const isLength = length.length === 2 * bytes && /^[0-9A-F]+$/.test(length)
@@ -129,11 +132,14 @@ export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0)
   const blocks = withPadding(contents, keyBlockUnit[header.version])
   const length = fixedLength + blocks.join('').length + followingLength
   const { version, keyUsage, algorithm, modeOfUse, keyVersion, exportability, reserved } = header
-  const digits = String(length).padStart(4, '0')
+  const fields = [keyUsage, algorithm, modeOfUse, keyVersion, exportability, reserved]
+  const isSized = fields.every((field, at) => field.length === fieldLengths[at])
+  if (!isSized || blocks.length > 99 || length > 9999) refuse('key_block_refused')
   const count = String(blocks.length).padStart(2, '0')
   const attributes = `${keyUsage}${algorithm}${modeOfUse}${keyVersion}${exportability}`
-  const text = `${version}${digits}${attributes}${count}${reserved}${blocks.join('')}`
-  // Reading it back refuses whatever a caller put into a field that does not belong there.
+  const start = `${version}${String(length).padStart(4, '0')}${attributes}${count}${reserved}`
+  const text = `${start}${blocks.join('')}`
+  // Reading it back refuses whatever characters do not belong into a header.
   parseKeyBlockHeader(text)
   return text
 }

@@ -1,0 +1,85 @@
+import { isDigits, isHexDigits } from './digits.ts'
+import { orRefuse, refuse } from './refusal.ts'
+import { encipherTdesEcb } from './tdes.ts'
+
+/** What an IBM 3624 PIN is computed from, the key aside. */
+export type Ibm3624Inputs = {
+  /** 16 hexadecimal digits, see {@link validationDataOfPan}. */
+  readonly validationData: string
+  /** 16 decimal digits, what 0 to F become. */
+  readonly decimalisationTable: string
+}
+
+/**
+ * Validation data of a PAN: its leftmost digits, filled up on the right (IBM 3624; IBM CCA "PIN
+ * calculation methods").
+ *
+ * @param pan 1 to 19 digits, of which at most 16 count.
+ * @param pad one hexadecimal digit.
+ * @returns 16 hexadecimal digits.
+ * @throws CryptoRefusal `pin_offset_refused` when either is anything else.
+ */
+export function validationDataOfPan(pan: string, pad: string): string {
+  if (!isDigits(pan, 1, 19) || !isHexDigits(pad, 1, 1)) refuse('pin_offset_refused')
+  return pan.slice(0, 16).padEnd(16, pad)
+}
+
+/**
+ * Decimalization by a table: each hexadecimal digit becomes the table's digit at its place.
+ *
+ * @param ciphertext 8 bytes.
+ * @param table 16 decimal digits.
+ * @param length digits wanted, 1 to 16.
+ * @returns the leftmost digits.
+ * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ */
+export function decimalise(ciphertext: Uint8Array, table: string, length: number): string {
+  const isLength = Number.isInteger(length) && length >= 1 && length <= 16
+  if (ciphertext.length !== 8 || !isDigits(table, 16, 16) || !isLength) refuse('pin_offset_refused')
+  const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
+  return nibbles
+    .map((nibble) => table.charAt(nibble))
+    .join('')
+    .slice(0, length)
+}
+
+/**
+ * The natural PIN: the validation data enciphered under the PIN verification key and decimalized
+ * (IBM 3624).
+ *
+ * @param pvk 8, 16 or 24 bytes.
+ * @param length digits wanted, 4 to 16.
+ * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ */
+export function generateNaturalPin(pvk: Uint8Array, inputs: Ibm3624Inputs, length: number): string {
+  if (!isHexDigits(inputs.validationData, 16, 16) || length < 4) refuse('pin_offset_refused')
+  const validationData = Buffer.from(inputs.validationData, 'hex')
+  const ciphertext = orRefuse('pin_offset_refused', () => encipherTdesEcb(pvk, validationData))
+  return decimalise(ciphertext, inputs.decimalisationTable, length)
+}
+
+/**
+ * The offset of a PIN that was chosen: PIN less natural PIN, digit by digit without carry (IBM 3624).
+ *
+ * @param pin 4 to 16 digits.
+ * @returns as many digits.
+ * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ */
+export function generatePinOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, pin: string): string {
+  if (!isDigits(pin, 4, 16)) refuse('pin_offset_refused')
+  const natural = generateNaturalPin(pvk, inputs, pin.length)
+  return Array.from(pin, (digit, at) => (Number(digit) + 10 - Number(natural[at])) % 10).join('')
+}
+
+/**
+ * The PIN that an offset belongs to: natural PIN plus offset, digit by digit without carry (IBM 3624).
+ *
+ * @param offset 4 to 16 digits.
+ * @returns as many digits.
+ * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ */
+export function pinFromOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, offset: string): string {
+  if (!isDigits(offset, 4, 16)) refuse('pin_offset_refused')
+  const natural = generateNaturalPin(pvk, inputs, offset.length)
+  return Array.from(offset, (digit, at) => (Number(digit) + Number(natural[at])) % 10).join('')
+}

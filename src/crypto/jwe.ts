@@ -1,0 +1,85 @@
+import { createPublicKey, diffieHellman, type KeyObject } from 'node:crypto'
+import { openAesGcm } from './aes-gcm.ts'
+import { concatKdf } from './concat-kdf.ts'
+import { orRefuse, refuse } from './refusal.ts'
+
+/** The header members that are understood; with any other the JWE is refused, `zip` and `crit` too. */
+const knownMembers = new Set(['alg', 'enc', 'epk', 'typ', 'cty', 'kid', 'apu', 'apv'])
+
+type Header = Readonly<Record<string, unknown>>
+
+/** A JWE that opened. */
+export type OpenedJwe = {
+  readonly header: Header
+  readonly plaintext: Buffer
+}
+
+/**
+ * Opens a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3). The
+ * algorithms belong to this function and so to the key it is given; the header can only agree.
+ *
+ * @param jwe five parts, the second empty; IV of 96 bits, tag of 128.
+ * @param privateKey EC on P-256.
+ * @param required header members that must have exactly these values, such as `typ`.
+ * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
+ */
+export function openJwe(
+  jwe: string,
+  privateKey: KeyObject,
+  required: Readonly<Record<string, string>> = {},
+): OpenedJwe {
+  return orRefuse('jwe_refused', () => {
+    const [protectedHeader = '', encryptedKey, iv = '', ciphertext = '', tag = '', ...others] =
+      jwe.split('.')
+    if (encryptedKey !== '' || others.length > 0) refuse('jwe_refused')
+    const header = readHeader(protectedHeader, { alg: 'ECDH-ES', enc: 'A256GCM', ...required })
+    const sealed = { ciphertext: decode(ciphertext), tag: decode(tag) }
+    const key = agreeKey(header, privateKey)
+    const plaintext = openAesGcm(key, decode(iv), Buffer.from(protectedHeader), sealed)
+    return { header, plaintext }
+  })
+}
+
+function readHeader(text: string, required: Readonly<Record<string, string>>): Header {
+  const header: unknown = JSON.parse(decode(text).toString())
+  if (!isObject(header)) return refuse('jwe_refused')
+  const isKnown = Object.keys(header).every((member) => knownMembers.has(member))
+  const isAsRequired = Object.entries(required).every(([member, value]) => header[member] === value)
+  return isKnown && isAsRequired ? header : refuse('jwe_refused')
+}
+
+function agreeKey(header: Header, privateKey: KeyObject): Buffer {
+  const publicKey = readEphemeralKey(header.epk)
+  if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') refuse('jwe_refused')
+  return concatKdf(diffieHellman({ privateKey, publicKey }), {
+    algorithm: 'A256GCM',
+    apu: readPartyInfo(header.apu),
+    apv: readPartyInfo(header.apv),
+    keyBits: 256,
+  })
+}
+
+/** Only the public members are read, and OpenSSL refuses a point that is not on the curve. */
+function readEphemeralKey(epk: unknown): KeyObject {
+  if (!isObject(epk) || 'd' in epk || epk.kty !== 'EC' || epk.crv !== 'P-256') {
+    return refuse('jwe_refused')
+  }
+  const { x, y } = epk
+  if (typeof x !== 'string' || typeof y !== 'string') return refuse('jwe_refused')
+  return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' })
+}
+
+function readPartyInfo(value: unknown): Buffer {
+  if (value === undefined) return Buffer.alloc(0)
+  return typeof value === 'string' ? decode(value) : refuse('jwe_refused')
+}
+
+/** Decodes base64url, of which only the one canonical spelling is taken (RFC 7515 2). */
+function decode(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : refuse('jwe_refused')
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

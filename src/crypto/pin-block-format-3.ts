@@ -1,0 +1,79 @@
+import { panFieldOfTwelve } from './pan-field.ts'
+import { drawFill, fillLength, readPinField, writePinField } from './pin-field.ts'
+import { orRefuse, refuse } from './refusal.ts'
+import { decipherTdesEcb, encipherTdesEcb } from './tdes.ts'
+import { xor } from './xor.ts'
+
+const isFill = (nibble: number) => nibble >= 10
+
+/**
+ * The plain text PIN field of format 3: control 3, length, digits, fill A to F
+ * (ISO 9564-1:2017 9.3.5).
+ *
+ * @param pin 4 to 12 digits.
+ * @param fill one nibble a byte, 10 to 15, 14 less the PIN's length of them; drawn unless given.
+ * @returns 8 bytes, in clear.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function pinFieldFormat3(
+  pin: string,
+  fill: Uint8Array = drawFill(fillLength(pin), 10),
+): Buffer {
+  return writePinField(3, pin, fill, isFill)
+}
+
+/**
+ * Encodes a clear ISO format 3 PIN block: format 0 with random fill (ISO 9564-1:2017 9.3.5).
+ *
+ * @param pin 4 to 12 digits.
+ * @param pan 13 to 19 digits, check digit included.
+ * @param fill as for {@link pinFieldFormat3}.
+ * @returns 8 bytes, in clear.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function encodePinBlockFormat3(pin: string, pan: string, fill?: Uint8Array): Buffer {
+  return xor(pinFieldFormat3(pin, fill), panFieldOfTwelve(pan))
+}
+
+/**
+ * Decodes a clear ISO format 3 PIN block. Under a wrong PAN it may give another PIN.
+ *
+ * @param block 8 bytes, in clear.
+ * @param pan 13 to 19 digits, check digit included.
+ * @returns the PIN, 4 to 12 digits.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function decodePinBlockFormat3(block: Uint8Array, pan: string): string {
+  if (block.length !== 8) refuse('pin_block_refused')
+  return readPinField(3, xor(block, panFieldOfTwelve(pan)), isFill)
+}
+
+/**
+ * Encodes a PIN in format 3 and enciphers the block.
+ *
+ * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
+ * @param fill as for {@link pinFieldFormat3}.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function encipherPinBlockFormat3(
+  pin: string,
+  pan: string,
+  key: Uint8Array,
+  fill?: Uint8Array,
+): Buffer {
+  const block = encodePinBlockFormat3(pin, pan, fill)
+  return orRefuse('pin_block_refused', () => encipherTdesEcb(key, block))
+}
+
+/**
+ * Deciphers a format 3 block and decodes it.
+ *
+ * @param block 8 bytes.
+ * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ */
+export function decipherPinBlockFormat3(block: Uint8Array, pan: string, key: Uint8Array): string {
+  const clear = orRefuse('pin_block_refused', () => decipherTdesEcb(key, block))
+  return decodePinBlockFormat3(clear, pan)
+}

@@ -208,7 +208,10 @@ export class Problem extends Error {
 
   constructor(code: ProblemCode, circumstances: ProblemCircumstances = {}) {
     const kind: ProblemKind = problemKinds[code]
-    super(circumstances.detail ?? kind.title, { cause: circumstances.cause })
+    super(
+      circumstances.detail ?? kind.title,
+      circumstances.cause === undefined ? undefined : { cause: circumstances.cause },
+    )
     this.name = 'Problem'
     this.code = code
     this.status = kind.status

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { buildPan, holdsPan, luhnCheckDigit } from '../../src/domain/pan.ts'
+
+const digits = (minLength: number, maxLength = minLength): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
+
+const separators = fc.string({
+  unit: fc.constantFrom(...' -\u2013\u2014\u2212\u00A0\u2009\u3000\u200B\u00AD\uFF0D\t'),
+  maxLength: 3,
+})
+
+test('a Luhn-valid run of 12 to 19 digits is found between other text', () => {
+  fc.assert(
+    fc.property(digits(11, 18), (body) => {
+      assert.ok(holdsPan(`card ${body}${luhnCheckDigit(body)}, please`))
+    }),
+  )
+})
+
+test('spaces, dashes and invisible characters between the digits do not hide a PAN', () => {
+  fc.assert(
+    fc.property(
+      digits(9),
+      fc.array(separators, { minLength: 16, maxLength: 16 }),
+      (account, between) => {
+        const pan = [...buildPan('400000', account).reveal()]
+        assert.ok(holdsPan(pan.map((digit, index) => digit + between[index]).join('')))
+      },
+    ),
+  )
+})
+
+test('digits glued to a PAN of a network, such as its expiry or CVV, do not hide it', () => {
+  fc.assert(
+    fc.property(digits(9), digits(0, 12), digits(0, 12), (account, before, after) => {
+      assert.ok(holdsPan(before + buildPan('400000', account).reveal() + after))
+    }),
+  )
+  assert.ok(holdsPan('378282246310005 1130 1234'))
+})
+
+test('a PAN next to other numbers is found', () => {
+  assert.ok(holdsPan('12 4242424242424242'))
+  assert.ok(holdsPan('order 7 - 4242 4242 4242 4242 - 11/30'))
+  assert.ok(holdsPan('9 999999999999994 2'))
+})
+
+test('digits of other scripts and shapes do not hide a PAN', () => {
+  const scripts = {
+    fullwidth: 0xff10,
+    arabic: 0x660,
+    devanagari: 0x966,
+    bold: 0x1d7ce,
+    adlam: 0x1e950,
+  }
+  for (const [script, zero] of Object.entries(scripts)) {
+    const text = [...'4242424242424242'].map((digit) => String.fromCodePoint(zero + Number(digit)))
+    assert.ok(holdsPan(text.join('')), script)
+  }
+  assert.ok(holdsPan('4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣4️⃣2️⃣'))
+  assert.ok(holdsPan('④②④②④②④②④②④②④②④②'))
+})
+
+test('ordinary references and notes are left alone', () => {
+  const texts = [
+    '',
+    'C-1',
+    'PIN changed at the branch on 2026-11-20, 08:00',
+    '4242424242424241',
+    '4111 1111 1111 1112',
+    'order 1234567890123456',
+    '79927398713',
+    'call +49 30 901820',
+    '550e8400-e29b-41d4',
+    '4242 4242 (4242) 4242',
+  ]
+  for (const text of texts) assert.ok(!holdsPan(text), text)
+})
+
+test('fewer than one in six honest references of 16 digits is taken for a PAN', () => {
+  const bodies = Array.from({ length: 3_000 }, (_, index) => String(index * 7919 + 10 ** 14))
+  const references = bodies.map((body) => body + ((Number(luhnCheckDigit(body)) + 5) % 10))
+  const refused = references.filter(holdsPan)
+  assert.ok(refused.length < 500, `${refused.length}`)
+})
+
+test('the longest free text is searched in a few milliseconds, however it is made up', () => {
+  const worst = ['4'.repeat(800), '4 '.repeat(400), `4${' '.repeat(798)}4`, '-'.repeat(800)]
+  const start = performance.now()
+  for (const text of worst) holdsPan(text)
+  assert.ok(performance.now() - start < 500)
+})

@@ -1,0 +1,43 @@
+import { type Connection, statement } from './database.ts'
+
+/** A `private_key_jwt` assertion that was accepted (RFC 7523 section 3, item 7). */
+export interface ClientAssertion {
+  readonly clientId: string
+  /** SHA-256 of its `jti`, so that a client cannot choose how much is stored. */
+  readonly jtiHash: Uint8Array
+  /** From here on its own `exp` refuses it, and it need not be remembered. */
+  readonly expiresAt: Date
+}
+
+const rememberStatement = statement(
+  'remember_client_assertion',
+  `insert into client_assertion (client_id, jti_hash, expires_at) values ($1, $2, $3)
+   on conflict (client_id, jti_hash) do nothing
+   returning client_id as "clientId"`,
+)
+
+/**
+ * Remembers an assertion, for all processes at once.
+ * @returns false where the client has used this `jti` before: of many that race, one gets true.
+ */
+export const rememberAssertion = async (
+  connection: Connection,
+  { clientId, jtiHash, expiresAt }: ClientAssertion,
+): Promise<boolean> =>
+  (await connection.query(rememberStatement, [clientId, jtiHash, expiresAt])).length === 1
+
+// The condition is repeated outside, so that a distributed engine accepts the bounded sub-select.
+const pruneStatement = statement(
+  'prune_client_assertions',
+  `delete from client_assertion
+   where expires_at < $1 and (client_id, jti_hash) in (
+     select client_id, jti_hash from client_assertion where expires_at < $1 limit $2)
+   returning client_id as "clientId"`,
+)
+
+/** Forgets at most `limit` assertions that had expired by then. @returns how many they were. */
+export const pruneAssertions = async (
+  connection: Connection,
+  expiredBefore: Date,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatement, [expiredBefore, limit])).length

@@ -1,0 +1,83 @@
+import { type Connection, firstRow, type SqlValue, statement } from './database.ts'
+
+/** `client`: a client system on the public listener. The others belong to the private one. */
+export type ClientKind = 'client' | 'network' | 'admin'
+
+/** How a client may prove who it is, and what it may then ask for. */
+export interface NewClient {
+  /** 1 to 64 visible ASCII characters. */
+  readonly clientId: string
+  readonly clientName: string
+  readonly kind: ClientKind
+  /** Scopes that it is registered for. */
+  readonly scopes: readonly string[]
+  /** SHA-256 of its secret, 32 bytes; null where it has none. */
+  readonly secretHash: Uint8Array | null
+  /** Its public keys, a JWK Set as JSON text (RFC 7517 section 5); null where it has none. */
+  readonly jwks: string | null
+}
+
+/** Someone who calls this service, as it is registered. */
+export interface Client extends NewClient {
+  readonly active: boolean
+}
+
+const findStatement = statement(
+  'find_client',
+  `select client_id as "clientId", client_name as "clientName", kind, scopes,
+     secret_hash as "secretHash", jwks, active
+   from client where client_id = $1`,
+)
+
+/** A client, active or not, or null. */
+export const findClient = async (
+  connection: Connection,
+  clientId: string,
+): Promise<Client | null> => firstRow(await connection.query<Client>(findStatement, [clientId]))
+
+const insertStatement = statement(
+  'insert_client',
+  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (client_id) do nothing
+   returning client_id as "clientId"`,
+)
+
+/** Registers an active client. @returns false, and changes nothing, where the id is taken. */
+export const insertClient = async (connection: Connection, client: NewClient): Promise<boolean> =>
+  (await connection.query(insertStatement, columnsOf(client))).length === 1
+
+const upsertStatement = statement(
+  'upsert_client',
+  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (client_id) do update set client_name = excluded.client_name,
+     kind = excluded.kind, scopes = excluded.scopes,
+     secret_hash = excluded.secret_hash, jwks = excluded.jwks`,
+)
+
+/** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
+export const upsertClient = async (connection: Connection, client: NewClient): Promise<void> => {
+  await connection.query(upsertStatement, columnsOf(client))
+}
+
+const setActiveStatement = statement(
+  'set_client_active',
+  'update client set active = $2 where client_id = $1 returning client_id as "clientId"',
+)
+
+/** Enables or disables a client. @returns false where there is no such client. */
+export const setClientActive = async (
+  connection: Connection,
+  clientId: string,
+  active: boolean,
+): Promise<boolean> => (await connection.query(setActiveStatement, [clientId, active])).length === 1
+
+const columnsOf = (client: NewClient): readonly SqlValue[] => [
+  client.clientId,
+  client.clientName,
+  client.kind,
+  client.scopes,
+  client.secretHash,
+  client.jwks,
+]

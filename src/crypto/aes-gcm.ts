@@ -39,7 +39,8 @@ export function sealAesGcm(
  * @param key 32 bytes.
  * @param iv 12 bytes.
  * @param associated the bytes that were bound.
- * @throws CryptoRefusal `aes_gcm_refused`, whether key, IV, associated bytes, ciphertext or tag is wrong.
+ * @throws CryptoRefusal `aes_gcm_refused`, whether key, IV, associated bytes, ciphertext or tag is
+ *   wrong.
  */
 export function openAesGcm(
   key: Uint8Array,

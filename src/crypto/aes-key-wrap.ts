@@ -25,7 +25,8 @@ export function wrapAesKey(kek: Uint8Array, key: Uint8Array): Buffer {
  *
  * @param kek the key-encryption key: 16, 24 or 32 bytes.
  * @param wrapped at least 24 bytes, a multiple of 8.
- * @throws CryptoRefusal `aes_key_wrap_refused`, whether a length, the key or the wrapped bytes are wrong.
+ * @throws CryptoRefusal `aes_key_wrap_refused`, whether a length, the key or the wrapped bytes are
+ *   wrong.
  */
 export function unwrapAesKey(kek: Uint8Array, wrapped: Uint8Array): Buffer {
   const name = algorithm(kek, wrapped.length - 8)

@@ -8,7 +8,10 @@ export type CavvInputs = {
   readonly pan: string
   /** 4 digits of the authentication tracking number; they stand where a card has its expiry. */
   readonly trackingNumber: string
-  /** 3 digits: authentication result and second factor; they stand where a card has its service code. */
+  /**
+   * 3 digits: authentication result and second factor; they stand where a card has its service
+   * code.
+   */
   readonly serviceCode: string
   /** Digits to return, 1 to 16; default 3. */
   readonly length?: number

@@ -14,7 +14,7 @@ export type ConcatKdfInputs = {
 }
 
 /**
- * Concat KDF with SHA-256, as ECDH-ES uses it (RFC 7518 4.6.2, SP 800-56A 5.8.2.1).
+ * Concat KDF with SHA-256, as ECDH-ES uses it (RFC 7518 4.6.2, SP 800-56A 5.8.1).
  *
  * @param sharedSecret Z, the x coordinate that both sides agree on.
  * @throws CryptoRefusal `key_derivation_refused` when the length is not one of these.

@@ -14,7 +14,9 @@ export const icvvServiceCode = '999'
 export type CvvInputs = {
   /** 12 to 19 digits, check digit included. */
   readonly pan: string
-  /** 4 digits, YYMM or MMYY: which of the two belongs to the key's profile and is not known here. */
+  /**
+   * 4 digits, YYMM or MMYY: which of the two belongs to the key's profile and is not known here.
+   */
   readonly expiry: string
   /** 3 digits: the card's own, {@link cvv2ServiceCode} or {@link icvvServiceCode}. */
   readonly serviceCode: string

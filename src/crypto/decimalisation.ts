@@ -1,9 +1,9 @@
 /**
  * Decimalization of a ciphertext in two passes, as PVV and CVV share it: from left to right the
- * decimal digits, then from left to right A to F as 0 to 5 (Visa PIN verification value and CVV
- * method; EMV and IBM CCA "PIN verification algorithms" say the same).
+ * decimal digits, then from left to right A to F as 0 to 5 (the Visa PVV and CVV methods).
  *
- * @param ciphertext any number of bytes; n bytes always give 2n digits, so 8 bytes never fall short.
+ * @param ciphertext any number of bytes; n bytes always give 2n digits, so 8 bytes never fall
+ *   short.
  * @returns two digits per byte of ciphertext.
  */
 export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {

@@ -7,7 +7,7 @@ function parity(byte: number): number {
 
 /**
  * Sets the lowest bit of each byte so that every byte has an odd number of one bits
- * (FIPS 46-3, SP 800-67 3.2).
+ * (FIPS 46-3, SP 800-67 section 3).
  *
  * @param key any length.
  * @returns a new key; its cryptographic value is the same.

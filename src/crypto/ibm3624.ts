@@ -59,7 +59,8 @@ export function generateNaturalPin(pvk: Uint8Array, inputs: Ibm3624Inputs, lengt
 }
 
 /**
- * The offset of a PIN that was chosen: PIN less natural PIN, digit by digit without carry (IBM 3624).
+ * The offset of a PIN that was chosen: PIN less natural PIN, digit by digit without carry (IBM
+ * 3624).
  *
  * @param pin 4 to 16 digits.
  * @returns as many digits.
@@ -72,7 +73,8 @@ export function generatePinOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, pin: s
 }
 
 /**
- * The PIN that an offset belongs to: natural PIN plus offset, digit by digit without carry (IBM 3624).
+ * The PIN that an offset belongs to: natural PIN plus offset, digit by digit without carry (IBM
+ * 3624).
  *
  * @param offset 4 to 16 digits.
  * @returns as many digits.

@@ -3,7 +3,9 @@ import { openAesGcm } from './aes-gcm.ts'
 import { concatKdf } from './concat-kdf.ts'
 import { orRefuse, refuse } from './refusal.ts'
 
-/** The header members that are understood; with any other the JWE is refused, `zip` and `crit` too. */
+/**
+ * The header members that are understood; with any other the JWE is refused, `zip` and `crit` too.
+ */
 const knownMembers = new Set(['alg', 'enc', 'epk', 'typ', 'cty', 'kid', 'apu', 'apv'])
 
 type Header = Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import { orRefuse, refuse } from './refusal.ts'
 import { tdesCmac } from './tdes-cmac.ts'
 
 /**
- * How a key block's two keys come from the key block protection key (KBPK): by a variant (versions A
- * and C), by TDES-CMAC (version B) or by AES-CMAC (version D).
+ * How a key block's two keys come from the key block protection key (KBPK): by a variant (versions
+ * A and C), by TDES-CMAC (version B) or by AES-CMAC (version D).
  */
 export type KeyBlockMethod = 'variant' | 'tdesCmac' | 'aesCmac'
 
@@ -13,14 +13,14 @@ type Purpose = { readonly usage: number; readonly variant: number }
 const encryption: Purpose = { usage: 0x0000, variant: 0x45 }
 const authentication: Purpose = { usage: 0x0001, variant: 0x4d }
 
-/** By length of the KBPK in bytes: the algorithm indicator of the derivation data (X9.143 table 3). */
+/** By length of the KBPK in bytes: the algorithm that the derivation data names. */
 const indicators: Record<'tdesCmac' | 'aesCmac', Readonly<Record<number, number>>> = {
   tdesCmac: { 16: 0x0000, 24: 0x0001 },
   aesCmac: { 16: 0x0002, 24: 0x0003, 32: 0x0004 },
 }
 
 /**
- * Derives the key block encryption key, KBEK (X9.143 7.2.1 and 7.3.1, TR-31:2018 5.3.2).
+ * Derives the key block encryption key, KBEK (X9.143:2021 7.2.1 for AES, 7.2.2 for TDES).
  *
  * @param kbpk 16 or 24 bytes; for `aesCmac` also 32.
  * @returns as many bytes as the KBPK has.
@@ -31,7 +31,7 @@ export function deriveKbek(kbpk: Uint8Array, method: KeyBlockMethod): Buffer {
 }
 
 /**
- * Derives the key block authentication key, KBAK (X9.143 7.2.1 and 7.3.1, TR-31:2018 5.3.2).
+ * Derives the key block authentication key, KBAK (X9.143:2021 7.2.1 for AES, 7.2.2 for TDES).
  *
  * @param kbpk 16 or 24 bytes; for `aesCmac` also 32.
  * @returns as many bytes as the KBPK has.
@@ -58,7 +58,7 @@ function deriveVariant(kbpk: Uint8Array, purpose: Purpose): Buffer {
   return Buffer.from(kbpk.map((byte) => byte ^ purpose.variant))
 }
 
-/** Counter, usage, separator, algorithm, bits of key (X9.143 table 3). */
+/** Counter, usage, separator, algorithm, bits of key (X9.143:2021 tables 24, 25). */
 function derivationData(counter: number, usage: number, indicator: number, bits: number): Buffer {
   const derivation = Buffer.alloc(8)
   derivation.writeUInt8(counter, 0)

@@ -1,6 +1,6 @@
 import { refuse } from './refusal.ts'
 
-/** An optional block of a key block's header, beyond its length field (X9.143 6.3.6). */
+/** An optional block of a key block's header, beyond its length field (X9.143:2021 6.3.6). */
 export type OptionalBlock = {
   /** Two letters or digits, such as `KS`. */
   readonly id: string
@@ -8,7 +8,7 @@ export type OptionalBlock = {
   readonly content: string
 }
 
-/** What a key block says of the key in it (X9.143 table 4). */
+/** What a key block says of the key in it (X9.143:2021 6.2, table 1). */
 export type KeyBlockHeader = {
   /** How the block is protected: `B` by TDES, `D` by AES. */
   readonly version: 'B' | 'D'
@@ -22,7 +22,7 @@ export type KeyBlockHeader = {
   readonly keyVersion: string
   /** `E`, `N` or `S`. */
   readonly exportability: string
-  /** Two characters; `00`. */
+  /** Two characters, the first of them the key context; `00` in general. */
   readonly reserved: string
   readonly optionalBlocks: readonly OptionalBlock[]
 }
@@ -39,7 +39,9 @@ const paddingId = 'PB'
 /** By version: the block length of the cipher, of which a header's length is a multiple. */
 export const keyBlockUnit: Record<KeyBlockHeader['version'], 8 | 16> = { B: 8, D: 16 }
 
-/** Version, length, usage, algorithm, mode, key version, exportability, number of blocks, reserved. */
+/**
+ * Version, length, usage, algorithm, mode, key version, exportability, number of blocks, reserved.
+ */
 const fixed =
   /^[BD][0-9]{4}[A-Za-z0-9]{2}[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]{2}[A-Za-z0-9][0-9]{2}[A-Za-z0-9]{2}/
 
@@ -106,7 +108,7 @@ function readOptionalBlock(text: string, at: number): OptionalBlock & { readonly
   return { id, content, next }
 }
 
-/** A length that says first how many bytes it has itself (X9.143 6.3.6, extended length). */
+/** A length that says first how many bytes it has itself (X9.143:2021 6.3.6). */
 function readExtendedLength(text: string, at: number): { length: string; begin: number } {
   // A whole block has at most 9,999 characters, so a field of more than four bytes is not a length.
   if (!/^0[1-4]$/.test(text.slice(at, at + 2))) refuse('key_block_refused')
@@ -119,11 +121,11 @@ function readExtendedLength(text: string, at: number): { length: string; begin: 
 
 /**
  * Writes a header in its one normal form: short lengths where they fit, one padding block at the
- * end, and only where it is needed (X9.143 6.3.6, "PB").
+ * end, and only where it is needed (X9.143:2021 6.3.6, block `PB`).
  *
  * @param followingLength characters that follow the header in its block; 0 for a header alone.
- * @throws CryptoRefusal `key_block_refused` when a field is malformed or the block grows beyond 9,999
- *   characters.
+ * @throws CryptoRefusal `key_block_refused` when a field is malformed or the block grows beyond
+ *   9,999 characters.
  */
 export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0): string {
   const contents = header.optionalBlocks

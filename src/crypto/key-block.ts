@@ -31,7 +31,7 @@ const versions = {
 const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
 
 /**
- * Random padding that makes every key of an algorithm as long as its longest one (X9.143 6.4).
+ * Random padding that makes every key of an algorithm as long as its longest one (X9.143:2021 6.1).
  *
  * @returns the bytes to give to {@link wrapKeyBlock}.
  */
@@ -42,8 +42,8 @@ export function drawKeyBlockPadding(header: KeyBlockHeader, key: Uint8Array): Bu
 }
 
 /**
- * Wraps a key in a key block of version B or D: the header is bound to the key by a MAC that is also
- * the IV (X9.143 7.2 and 7.3, TR-31:2018 5.3.2).
+ * Wraps a key in a key block of version B or D: the header is bound to the key by a MAC that is
+ * also the IV (X9.143:2021 6.1 and 7.3.1, TR-31:2018).
  *
  * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
  * @param header what the block says of the key; it is written in its normal form.
@@ -73,12 +73,14 @@ export function wrapKeyBlock(
 }
 
 /**
- * Unwraps a key block of version B or D. Nothing that was deciphered is looked at before the MAC over
- * it and the header has been found right, in constant time.
+ * Unwraps a key block of version B or D. Nothing that was deciphered is looked at before the MAC
+ * over it and the header has been found right, in constant time.
  *
  * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
- * @param block the block, in ASCII; its hexadecimal digits are capitals, so a block has one spelling.
- * @throws CryptoRefusal `key_block_refused`, whether the key, the header, the block or the MAC is wrong.
+ * @param block the block, in ASCII; its hexadecimal digits are capitals, so a block has one
+ *   spelling.
+ * @throws CryptoRefusal `key_block_refused`, whether the key, the header, the block or the MAC is
+ *   wrong.
  */
 export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlock {
   return orRefuse('key_block_refused', () => {

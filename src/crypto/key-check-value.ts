@@ -4,7 +4,7 @@ import { encipherTdesEcb } from './tdes.ts'
 
 /**
  * Key check value of a DES or TDES key: the leftmost bytes of eight zero bytes enciphered under it
- * (X9.24-1 annex A, "legacy" in X9.143 5.4). Parity bits do not count.
+ * (X9.24-1:2017 A.2, the "legacy" one). Parity bits do not count.
  *
  * @param key 8, 16 or 24 bytes.
  * @param lengthBytes 1 to 8; 3 is what is exchanged.
@@ -16,7 +16,7 @@ export function tdesKeyCheckValue(key: Uint8Array, lengthBytes = 3): Buffer {
 
 /**
  * Key check value of an AES key: the leftmost bytes of the AES-CMAC of sixteen zero bytes
- * (X9.24-1:2017 annex A, X9.143 5.4). Enciphered zeros, as PKCS#11 has it, are another value.
+ * (X9.24-1:2017 A.3). Enciphered zeros, as PKCS#11 has it, are another value.
  *
  * @param key 16, 24 or 32 bytes.
  * @param lengthBytes 1 to 16; 5 is what X9.143 says, 3 is common.

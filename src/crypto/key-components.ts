@@ -2,8 +2,8 @@ import { refuse } from './refusal.ts'
 import { xor } from './xor.ts'
 
 /**
- * Combines key components that several people hold: exclusive or of all of them (X9.24-1 7.5.2,
- * PCI PIN 12-1). Parity is left as it comes out.
+ * Combines key components that several people hold: exclusive or of all of them (PCI PIN Security
+ * 3.1, requirement 12). Parity is left as it comes out.
  *
  * @param components two or more, of one length, not empty.
  * @throws CryptoRefusal `key_components_refused` when they are anything else.

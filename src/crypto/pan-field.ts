@@ -2,8 +2,8 @@ import { isDigits } from './digits.ts'
 import { refuse } from './refusal.ts'
 
 /**
- * The PAN field of formats 0 and 3: four zero nibbles, then the 12 rightmost digits but for the check
- * digit (ISO 9564-1:2017 9.3.2.3).
+ * The PAN field of formats 0 and 3: four zero nibbles, then the 12 rightmost digits but for the
+ * check digit (ISO 9564-1:2017 9.3.2.3).
  *
  * @param pan 13 to 19 digits, check digit included.
  * @returns 8 bytes.

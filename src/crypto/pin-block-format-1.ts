@@ -8,8 +8,8 @@ const isFill = (nibble: number) => nibble <= 15
  * Encodes a clear ISO format 1 PIN block, which is bound to no PAN (ISO 9564-1:2017 9.3.3).
  *
  * @param pin 4 to 12 digits.
- * @param fill the transaction field or random nibbles, one a byte, 14 less the PIN's length of them;
- *   drawn unless given.
+ * @param fill the transaction field or random nibbles, one a byte, 14 less the PIN's length of
+ *   them; drawn unless given.
  * @returns 8 bytes, in clear.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
  */

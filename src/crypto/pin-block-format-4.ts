@@ -9,7 +9,7 @@ const isFill = (nibble: number) => nibble === 10
 
 /**
  * The plain text PIN field of format 4: control 4, length, digits, fill A, 8 random bytes
- * (ISO 9564-1:2017 9.4.2.2).
+ * (ISO 9564-1:2017 9.4.2.2.2).
  *
  * @param pin 4 to 12 digits.
  * @param random 8 bytes, drawn unless given.
@@ -35,7 +35,7 @@ export function decodePinFieldFormat4(field: Uint8Array): string {
 
 /**
  * The plain text PAN field of format 4: a nibble that says how many digits there are beyond 12, the
- * whole PAN (with zeros before it up to 12 digits), zeros (ISO 9564-1:2017 9.4.2.3).
+ * whole PAN (with zeros before it up to 12 digits), zeros (ISO 9564-1:2017 9.4.2.2.3).
  *
  * @param pan 1 to 19 digits, check digit included.
  * @returns 16 bytes.
@@ -49,7 +49,7 @@ export function panFieldFormat4(pan: string): Buffer {
 
 /**
  * Enciphers a PIN as an ISO format 4 block: AES of the PIN field, combined with the PAN field, AES
- * again (ISO 9564-1:2017 9.4.2.4).
+ * again (ISO 9564-1:2017 9.4.2.3).
  *
  * @param pin 4 to 12 digits.
  * @param pan 1 to 19 digits, check digit included.

@@ -39,7 +39,8 @@ export function writePinField(
 }
 
 /**
- * Reads what {@link writePinField} writes. All sixteen nibbles are looked at whatever the first says.
+ * Reads what {@link writePinField} writes. All sixteen nibbles are looked at whatever the first
+ * says.
  *
  * @param field 8 bytes.
  * @returns the PIN, 4 to 12 digits.

@@ -21,8 +21,8 @@ export type Translation = {
 }
 
 /**
- * Whether a translation is permitted, and on what condition (PCI PIN Security 3.1, requirement 3-3):
- * a block that is bound to a PAN becomes neither unbound nor bound to another.
+ * Whether a translation is permitted, and on what condition (PCI PIN Security 3.1, requirement
+ * 3-3): a block that is bound to a PAN becomes neither unbound nor bound to another.
  *
  * @returns the condition, which given PANs have been found to meet.
  * @throws CryptoRefusal `pin_translation_refused` when it is not permitted.
@@ -40,8 +40,8 @@ export function requirePermittedTranslation(translation: Translation): Translati
  * @param block 8 bytes, or 16 from format 4.
  * @param random fill nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given.
  * @returns 8 bytes, or 16 to format 4.
- * @throws CryptoRefusal `pin_translation_refused`, whether the translation is not permitted or the block
- *   does not decode.
+ * @throws CryptoRefusal `pin_translation_refused`, whether the translation is not permitted or the
+ *   block does not decode.
  */
 export function translatePinBlock(
   block: Uint8Array,

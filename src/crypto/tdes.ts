@@ -7,8 +7,8 @@ export const desBlockLength = 8
 type Mode = 'cbc' | 'ecb'
 
 /**
- * The three keys of TDEA that a key stands for (SP 800-67 3.2, X9.52): 8 bytes K are K, K, K; 16 bytes
- * K1 K2 are K1, K2, K1; 24 bytes stay as they are.
+ * The three keys of TDEA that a key stands for (SP 800-67 section 3): 8 bytes K are K, K, K; 16
+ * bytes K1 K2 are K1, K2, K1; 24 bytes stay as they are.
  *
  * @returns 24 bytes.
  * @throws CryptoRefusal `tdes_refused` when the key has another length.

@@ -1,7 +1,7 @@
 import { setOddParity } from './des-parity.ts'
 import { areEqualBytes } from './equal-bytes.ts'
 
-/** The 4 weak and 12 semi-weak keys of DES, with odd parity (SP 800-67 3.3.2). */
+/** The 4 weak and 12 semi-weak keys of DES, with odd parity (SP 800-67 section 3). */
 const weakDesKeys = [
   '0101010101010101',
   'fefefefefefefefe',
@@ -22,7 +22,7 @@ const weakDesKeys = [
 ].map((key) => Buffer.from(key, 'hex'))
 
 /**
- * Whether a single DES key is weak or semi-weak, whatever its parity (SP 800-67 3.3.2).
+ * Whether a single DES key is weak or semi-weak, whatever its parity (SP 800-67 section 3).
  *
  * @param key 8 bytes; any other length is not a DES key, and so not a weak one.
  */
@@ -33,7 +33,7 @@ export function isWeakDesKey(key: Uint8Array): boolean {
 
 /**
  * Whether two neighbouring single keys in a TDES key are equal but for parity, so that it is no
- * stronger than single DES (SP 800-67 3.2).
+ * stronger than single DES (SP 800-67 section 3).
  *
  * @param key 16 or 24 bytes.
  */
@@ -46,7 +46,8 @@ export function hasEqualParts(key: Uint8Array): boolean {
 }
 
 /**
- * Whether a TDES key is weak: a part is a weak or semi-weak DES key, or neighbouring parts are equal.
+ * Whether a TDES key is weak: a part is a weak or semi-weak DES key, or neighbouring parts are
+ * equal.
  *
  * @param key 16 or 24 bytes.
  */

@@ -53,8 +53,8 @@ create table product (
   refuse_weak_pins boolean not null default true,
   pin_try_limit integer not null check (pin_try_limit between 1 and 15),
   cvv_try_limit integer not null check (cvv_try_limit between 1 and 15),
-  cvk_version integer not null default 1,
-  pvk_version integer not null default 1,
+  cvk text not null default 'cvk',
+  pvk text not null default 'pvk',
   active boolean not null default true,
   check (pin_revealable or pin_length = 4)
 );
@@ -81,8 +81,9 @@ create table card (
   -- Exactly one form of the PIN is kept: a format 4 block, or a PVV that no PIN can be shown from.
   pin_block bytea,
   pvv text check (pvv ~ '^[0-9]{4}$'),
-  pin_key_version integer not null,
-  cvk_version integer not null,
+  -- The very versions of the keys, so that a rotation leaves the card as it was issued.
+  pin_key text not null,
+  cvk text not null,
   last_sequence integer not null default 0 check (last_sequence >= 0),
   created_at timestamptz not null default now(),
   check ((pin_block is null) <> (pvv is null))
@@ -94,7 +95,7 @@ create index card_by_expiry on card (expiry_date) where status_code in ('02', '0
 -- A PAN is issued once. The fingerprint is a keyed HMAC: without the key it tells nothing of the PAN.
 create table pan_fingerprint (
   pan_fingerprint bytea primary key,
-  public_token text not null unique
+  public_token text not null
 );
 
 -- remaining = try_limit - (spent - restored); a client block spends all that is left.
@@ -119,8 +120,9 @@ create table event (
   event_id uuid not null default gen_random_uuid(),
   client_id text not null,
   type text not null,
-  occurred_at timestamptz not null,
-  body text not null,
+  occurred_at timestamptz not null default now(),
+  request_id text,
+  details text not null,
   note bytea,
   primary key (public_token, sequence)
 );

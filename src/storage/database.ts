@@ -1,3 +1,5 @@
+import { Problem } from '../errors.ts'
+
 /**
  * A named, prepared statement: its text never changes, values travel beside it. The name is what the
  * server remembers the plan by, so a name belongs to one text only.
@@ -40,3 +42,10 @@ export const statement = (name: string, text: string): Statement => ({ name, tex
 
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
+
+/** Another transaction held the row for longer than this one was ready to wait. */
+export class LockTimeout extends Problem {
+  constructor(cause: unknown) {
+    super('unavailable', { detail: 'Another request is changing the same thing.', cause })
+  }
+}

@@ -10,7 +10,10 @@ const memory = ['-c', 'shared_buffers=16MB']
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
  * @param folder where the files lie; nothing for a database in memory, which ends with the process.
  */
-export async function openPglite(folder?: string, loadDataDir?: Blob): Promise<Database & { dump(): Promise<Blob> }> {
+export async function openPglite(
+  folder?: string,
+  loadDataDir?: Blob,
+): Promise<Database & { dump(): Promise<Blob> }> {
   const engine = await PGlite.create({
     ...(folder === undefined ? {} : { dataDir: folder }),
     ...(loadDataDir === undefined ? {} : { loadDataDir }),

@@ -1,6 +1,12 @@
 import { DatabaseError, Pool, type PoolClient, types } from 'pg'
 import { Problem } from '../errors.ts'
-import type { Connection, Database, SqlValue, Statement } from './database.ts'
+import {
+  type Connection,
+  type Database,
+  LockTimeout,
+  type SqlValue,
+  type Statement,
+} from './database.ts'
 
 export interface PostgresOptions {
   readonly connectionString: string
@@ -83,10 +89,14 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()
   } catch (error) {
+    if (error instanceof DatabaseError && error.code === lockNotAvailable)
+      throw new LockTimeout(error)
     if (error instanceof DatabaseError && !isServerAway(error)) throw error
     throw new Problem('unavailable', { detail: 'The database does not answer.', cause: error })
   }
 }
+
+const lockNotAvailable = '55P03'
 
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53

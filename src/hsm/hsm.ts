@@ -1,0 +1,89 @@
+import type { Expiry } from '../domain/expiry.ts'
+import type { Pin } from '../domain/pin.ts'
+
+/** Names one version of one key: `pin-storage/1`. */
+export type KeyReference = string
+
+/** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
+export interface CardReference {
+  readonly publicToken: string
+  readonly encryptedPan: Uint8Array
+}
+
+/** A new card's numbers. The PAN itself never leaves the HSM. */
+export interface CardNumber extends CardReference {
+  /** Keyed HMAC of the PAN: equal for equal PANs, and nothing else can be told from it. */
+  readonly panFingerprint: Uint8Array
+  /** First six and last four: `400000******1234`. */
+  readonly maskedPan: string
+  /** The key that the card's CVV, CVV2 and iCVV are made under. */
+  readonly cvk: KeyReference
+}
+
+/** A PIN as it is kept: a format 4 block that it can be revealed from, or a PVV that it cannot. */
+export type StoredPin =
+  | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
+  | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
+
+/** What a product and a card ask of a PIN. */
+export interface PinRules {
+  readonly pinLength: number
+  readonly pinRevealable: boolean
+  readonly refuseWeakPins: boolean
+  /** The product's key for PVVs. Used where the PIN is not revealable. */
+  readonly pvk: string
+  readonly maskedPan: string
+  readonly expiry: Expiry
+  /** `YYYY-MM-DD`. */
+  readonly dateOfBirth: string
+}
+
+/** A chosen PIN, taken in or refused with a sentence that says why. */
+export type ImportedPin =
+  | { readonly pin: StoredPin; readonly weakness: null }
+  | { readonly pin: null; readonly weakness: string }
+
+/** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
+export type RecordPurpose = 'personal-data' | 'note' | 'answer'
+
+/** The public half of an access token signing key, as in RFC 7517. */
+export interface TokenSigningKey {
+  readonly keyId: string
+  readonly algorithm: 'ES256'
+  readonly publicJwk: {
+    readonly kty: 'EC'
+    readonly crv: 'P-256'
+    readonly x: string
+    readonly y: string
+  }
+  /** @returns r and s, 32 bytes each (RFC 7518, section 3.4). */
+  sign(message: Uint8Array): Promise<Uint8Array>
+}
+
+/**
+ * The boundary. Clear PANs, PINs and keys exist on its far side only, except where a verb says
+ * *reveal*. Every verb throws `Problem` `unavailable` when the HSM gives no answer, and Error when
+ * what it is given was not made by it.
+ */
+export interface Hsm {
+  /** Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC 7812-1). */
+  generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
+  /** Draws a PIN without bias, again while it is weak. */
+  generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
+  /** Takes in a PIN that the cardholder chose, unless it is weak and the rules refuse that. */
+  importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
+  /** The PIN in clear. The caller has put the disclosure on record already. */
+  revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
+
+  /** Enciphers text that belongs to a subject, with its purpose and subject as associated data. */
+  sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>
+  /** The text of a record sealed for this purpose and subject. */
+  revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
+  /** Keyed HMAC of a request: what a plain hash of a PIN would give away, it does not. */
+  fingerprintRequest(request: string): Promise<Uint8Array>
+
+  /** The keys that access tokens are signed with; the first signs, all may still verify. */
+  tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
+  /** Answers when the HSM does. */
+  ping(): Promise<void>
+}

@@ -1,0 +1,40 @@
+/** What a key is for, as its key block says it (X9.143, tables 5 to 8). */
+export interface KeyKind {
+  readonly keyUsage: string
+  readonly algorithm: 'A' | 'T' | 'H' | 'E'
+  readonly modeOfUse: string
+  /** Bytes to draw; nothing for a key pair. */
+  readonly lengthBytes: 16 | 32 | null
+}
+
+const aes256 = { algorithm: 'A', modeOfUse: 'B', lengthBytes: 32 } as const
+const hmac = { keyUsage: 'M7', algorithm: 'H', modeOfUse: 'G', lengthBytes: 32 } as const
+const doubleLengthTdes = { algorithm: 'T', modeOfUse: 'C', lengthBytes: 16 } as const
+
+/** The keys of an installation: each is used for one thing and no other. */
+export const keyKinds = {
+  /** Enciphers PANs. */
+  pan: { keyUsage: 'D0', ...aes256 },
+  /** Finds a card by its PAN. */
+  'pan-fingerprint': hmac,
+  /** Enciphers PIN blocks at rest; no PIN ever travels under it. */
+  'pin-storage': { keyUsage: 'P0', ...aes256 },
+  /** Enciphers personal data, notes and remembered answers. */
+  'personal-data': { keyUsage: 'D0', ...aes256 },
+  /** Tells repeated requests from others. */
+  'request-fingerprint': hmac,
+  /** Makes CVV, CVV2 and iCVV. */
+  cvk: { keyUsage: 'C0', ...doubleLengthTdes },
+  /** Makes PVVs. */
+  pvk: { keyUsage: 'V2', ...doubleLengthTdes },
+  /** Signs access tokens. */
+  'token-signing': { keyUsage: 'S0', algorithm: 'E', modeOfUse: 'S', lengthBytes: null },
+} as const satisfies Record<string, KeyKind>
+
+export type KeyName = keyof typeof keyKinds
+
+export const keyNames = Object.keys(keyKinds).filter(isKeyName)
+
+export function isKeyName(text: string): text is KeyName {
+  return Object.hasOwn(keyKinds, text)
+}

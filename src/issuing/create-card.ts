@@ -1,0 +1,169 @@
+import { dateOf } from '../domain/calendar.ts'
+import { type CardStatusCode, describeCardStatus } from '../domain/card-status.ts'
+import { embossName } from '../domain/emboss-name.ts'
+import { type Expiry, expiryFault, expiryMonthsAfter } from '../domain/expiry.ts'
+import type { CardType, Product } from '../domain/product.ts'
+import { Problem, type ProblemError, validationFailed } from '../errors.ts'
+import type { CardNumber } from '../hsm/hsm.ts'
+import type { Connection } from '../storage/database.ts'
+import { insertCard, type NewCardRow, releasePan, takePan } from '../storage/new-cards.ts'
+import { findGrantedProduct } from '../storage/products.ts'
+import type { CreatedCard } from './card-record.ts'
+import { changeEvent } from './change-event.ts'
+import type { Caller, Issuing } from './issuing.ts'
+import { type Answer, once, type RepeatableRequest } from './once.ts'
+import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
+
+/** What a client asks a card to be. */
+export interface NewCard {
+  readonly cardType: CardType
+  readonly cardProduct: number
+  readonly cardHolder: CardHolder
+  readonly address: Address
+  readonly fulfilment?: Address
+  readonly nameOnCard?: string
+  readonly customerReference?: string
+  readonly expiry?: Expiry
+  readonly designId?: string
+  readonly activateNow?: boolean
+}
+
+/** Nine digits are free in a BIN of six: this many collisions in a row mean that it is full. */
+const drawsMax = 20
+
+/**
+ * Creates a card of a product granted to the caller, with a random PIN.
+ * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
+ */
+export const createCard = (
+  issuing: Issuing,
+  caller: Caller,
+  card: NewCard,
+  request: RepeatableRequest | null,
+): Promise<Answer<CreatedCard>> =>
+  once(issuing, request, async (connection) => {
+    const product = await findGrantedProduct(connection, caller.clientId, card.cardProduct)
+    if (!product) throw new Problem('product_not_available')
+    const plan = planCard(issuing, product, card)
+    for (let draw = 1; draw <= drawsMax; draw += 1) {
+      const created = await tryNumber(issuing, caller, connection, plan)
+      if (created) return created
+    }
+    throw new Error(`No number is free in the BIN of product ${product.productId}.`)
+  })
+
+/** A card that can be made, all but its number. */
+interface CardPlan {
+  readonly card: NewCard
+  readonly product: Product
+  readonly startDate: string
+  readonly expiry: Expiry
+  readonly embossName: string
+  readonly statusCode: CardStatusCode
+}
+
+/** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
+function planCard(issuing: Issuing, product: Product, card: NewCard): CardPlan {
+  const startDate = dateOf(issuing.now())
+  const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
+  const { firstName, lastName } = card.cardHolder
+  const name = card.nameOnCard ?? embossName(firstName, lastName)
+  const faults = planFaults(product, card, expiry, startDate, name)
+  if (faults.length > 0 || name === null) throw validationFailed(...faults)
+  const statusCode = (card.activateNow ?? card.cardType === 'Virtual') ? '00' : '02'
+  return { card, product, startDate, expiry, embossName: name, statusCode }
+}
+
+function planFaults(
+  product: Product,
+  card: NewCard,
+  expiry: Expiry,
+  today: string,
+  name: string | null,
+): ProblemError[] {
+  const expiryDetail = expiryFault(expiry, today, product.validityMonths)
+  const isOffered = product.cardTypes.includes(card.cardType)
+  return [
+    ...(isOffered ? [] : [{ pointer: '/cardType', detail: 'is not offered by the product' }]),
+    ...(expiryDetail === null ? [] : [{ pointer: '/expiryDate', detail: expiryDetail }]),
+    ...(name === null ? [{ pointer: '/nameOnCard', detail: noName }] : []),
+  ]
+}
+
+const noName = 'must be given, because nothing of the name can be embossed'
+
+/** Makes the card under a number drawn now, or nothing at all if the number is taken. */
+async function tryNumber(
+  issuing: Issuing,
+  caller: Caller,
+  connection: Connection,
+  plan: CardPlan,
+): Promise<CreatedCard | null> {
+  const number = await issuing.hsm.generateCardNumber(plan.product.bin, plan.product.cvk)
+  const { panFingerprint, publicToken } = number
+  if (!(await takePan(connection, panFingerprint, publicToken))) return null
+  const row = await cardRow(issuing, caller, plan, number)
+  const event = await changeEvent(issuing, caller, publicToken, 'card.created', {
+    details: {
+      cardProduct: row.productId,
+      cardType: row.cardType,
+      cardStatusCode: row.statusCode,
+    },
+  })
+  if (await insertCard(connection, row, event)) return createdCard(plan, number)
+  await releasePan(connection, panFingerprint, publicToken)
+  return null
+}
+
+async function cardRow(
+  { hsm }: Issuing,
+  { clientId }: Caller,
+  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
+  number: CardNumber,
+): Promise<NewCardRow> {
+  const { address, cardHolder, fulfilment } = card
+  const pin = await hsm.generatePin(number, {
+    ...product,
+    maskedPan: number.maskedPan,
+    expiry,
+    dateOfBirth: cardHolder.dateOfBirth,
+  })
+  return {
+    clientId,
+    productId: product.productId,
+    cardType: card.cardType,
+    customerReference: card.customerReference ?? null,
+    designId: card.designId ?? null,
+    maskedPan: number.maskedPan,
+    encryptedPan: number.encryptedPan,
+    personalData: await sealPersonalData(hsm, number.publicToken, {
+      embossName,
+      cardHolder,
+      address,
+      ...(fulfilment && { fulfilment }),
+    }),
+    startDate,
+    expiryDate: expiry.lastDay(),
+    statusCode,
+    ...pin,
+    cvk: number.cvk,
+    pinTryLimit: product.pinTryLimit,
+    cvvTryLimit: product.cvvTryLimit,
+  }
+}
+
+const createdCard = (
+  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
+  { maskedPan, publicToken }: CardNumber,
+): CreatedCard => ({
+  publicToken,
+  ...(card.customerReference !== undefined && { customerReference: card.customerReference }),
+  cardType: card.cardType,
+  cardProduct: product.productId,
+  embossName,
+  maskedPan,
+  startDate,
+  expiryDate: expiry.lastDay(),
+  ...(card.designId !== undefined && { designId: card.designId }),
+  ...describeCardStatus(statusCode),
+})

@@ -1,0 +1,32 @@
+import type { Hsm } from '../hsm/hsm.ts'
+import type { Database } from '../storage/database.ts'
+import type { Limit } from '../storage/limits.ts'
+
+/** What every operation works with. */
+export interface Issuing {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** The instant that card dates and statuses are held against. */
+  now(): Date
+  readonly limits: IssuingLimits
+}
+
+/** Limits that hold across processes and restarts; null where limits are turned off. */
+export interface IssuingLimits {
+  readonly revealsPerCard: Limit | null
+  readonly revealsPerClient: Limit | null
+  /** For each kind of tries. */
+  readonly unblocksPerCard: Limit | null
+}
+
+/** Who asks, as the access token says, and under which request id. */
+export interface Caller {
+  readonly clientId: string
+  readonly requestId: string
+}
+
+/** What a client may say of a change. Kept sealed beside its event. */
+export interface ChangeNote {
+  readonly description?: string
+  readonly updatedBy?: string
+}

@@ -1,0 +1,21 @@
+import { dateOf } from '../domain/calendar.ts'
+import { expireCards } from '../storage/card-changes.ts'
+import { pruneIdempotencyRecords } from '../storage/idempotency.ts'
+import type { Issuing } from './issuing.ts'
+
+/** Rows changed at a time, so that a sweep holds nobody up. */
+const stepSize = 100
+
+/**
+ * Writes the one event of each card that expired, and forgets old idempotency keys, in small steps.
+ * Any number of processes may sweep at once.
+ */
+export async function sweep({ database, now }: Pick<Issuing, 'database' | 'now'>): Promise<void> {
+  const today = dateOf(now())
+  await untilDone(() => expireCards(database, today, stepSize))
+  await untilDone(() => pruneIdempotencyRecords(database, stepSize))
+}
+
+async function untilDone(step: () => Promise<number>): Promise<void> {
+  while ((await step()) > 0);
+}

@@ -1,0 +1,95 @@
+import { type Connection, firstRow, statement } from './database.ts'
+
+/** Names one remembered request. */
+export interface IdempotencyReference {
+  readonly clientId: string
+  readonly idempotencyKey: string
+}
+
+const claimStatement = statement(
+  'claim_idempotency_key',
+  `insert into idempotency_record (client_id, idempotency_key, request_fingerprint)
+   values ($1, $2, $3)
+   on conflict (client_id, idempotency_key) do update
+     set request_fingerprint = excluded.request_fingerprint, answer = null, retired = false,
+       created_at = now()
+     where idempotency_record.created_at < now() - interval '24 hours'
+   returning client_id as "clientId"`,
+)
+
+/**
+ * Claims a key until the transaction ends; a request that holds it already is waited for.
+ * @returns whether the key was free: never used, or 24 hours ago.
+ * @throws `LockTimeout` when the other request takes too long.
+ */
+export const claimIdempotencyKey = async (
+  connection: Connection,
+  { clientId, idempotencyKey }: IdempotencyReference,
+  requestFingerprint: Uint8Array,
+): Promise<boolean> =>
+  firstRow(
+    await connection.query(claimStatement, [clientId, idempotencyKey, requestFingerprint]),
+  ) !== null
+
+export interface RememberedRequest {
+  readonly isSameRequest: boolean
+  readonly retired: boolean
+  readonly answer: Uint8Array
+}
+
+const findStatement = statement(
+  'find_idempotency_record',
+  `select request_fingerprint = $3 as "isSameRequest", retired, answer
+   from idempotency_record where client_id = $1 and idempotency_key = $2`,
+)
+
+/** What is remembered under a key, held against the request at hand. */
+export const findRememberedRequest = async (
+  connection: Connection,
+  { clientId, idempotencyKey }: IdempotencyReference,
+  requestFingerprint: Uint8Array,
+): Promise<RememberedRequest | null> =>
+  firstRow(await connection.query(findStatement, [clientId, idempotencyKey, requestFingerprint]))
+
+const storeStatement = statement(
+  'store_idempotent_answer',
+  'update idempotency_record set answer = $3 where client_id = $1 and idempotency_key = $2',
+)
+
+/** Remembers the answer of the request that claimed the key. */
+export const storeAnswer = async (
+  connection: Connection,
+  { clientId, idempotencyKey }: IdempotencyReference,
+  answer: Uint8Array,
+): Promise<void> => {
+  await connection.query(storeStatement, [clientId, idempotencyKey, answer])
+}
+
+const retireStatement = statement(
+  'retire_idempotency_key',
+  'update idempotency_record set retired = true where client_id = $1 and idempotency_key = $2',
+)
+
+/** Makes a key answer nobody any more, until it is forgotten. */
+export const retireIdempotencyKey = async (
+  connection: Connection,
+  { clientId, idempotencyKey }: IdempotencyReference,
+): Promise<void> => {
+  await connection.query(retireStatement, [clientId, idempotencyKey])
+}
+
+const pruneStatement = statement(
+  'prune_idempotency_records',
+  `delete from idempotency_record
+   where (client_id, idempotency_key) in (
+     select client_id, idempotency_key from idempotency_record
+     where created_at < now() - interval '24 hours' order by created_at limit $1
+   ) and created_at < now() - interval '24 hours'
+   returning client_id as "clientId"`,
+)
+
+/** Forgets some of the requests older than 24 hours. @returns how many. */
+export const pruneIdempotencyRecords = async (
+  connection: Connection,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatement, [limit])).length

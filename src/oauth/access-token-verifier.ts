@@ -1,6 +1,11 @@
-import type { JWK } from 'jose'
+import { createHash } from 'node:crypto'
+import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
+import { LRUCache } from 'lru-cache'
 import type { Client, ClientKind } from '../storage/clients.ts'
-import type { Listener } from './scopes.ts'
+import { bearerToken, invalidToken } from './bearer.ts'
+import { isClientId } from './client-id.ts'
+import { discoveredKeys, type IssuerKeys, localKeys } from './issuer-keys.ts'
+import { type Listener, listenerOf } from './scopes.ts'
 
 /** Who calls, as the access token and the register say it together. */
 export interface Caller {
@@ -36,8 +41,104 @@ export interface AccessTokenVerifier {
   verify(authorizationHeader: string | undefined): Promise<Caller>
 }
 
-export function createAccessTokenVerifier(
-  _options: AccessTokenVerifierOptions,
-): AccessTokenVerifier {
-  throw new Error('not yet')
+/** A caller, and when the answer must be found anew. */
+interface Verified {
+  readonly caller: Caller
+  readonly untilMs: number
 }
+
+type Verify = (token: string) => Promise<Caller>
+
+/** A disabled client is out after this long, and so is a token that its client had before. */
+const cacheLifetimeMs = 60_000
+const cacheSizeLimit = 10_000
+
+/**
+ * Verifies access tokens (RFC 9068 section 4): signature, `alg` from a fixed list, `typ`, `iss`,
+ * `aud`, `exp`, and that the client is registered and active. What was verified is remembered by the
+ * hash of the token for at most 60 s; a refusal is not remembered.
+ */
+export function createAccessTokenVerifier(
+  options: AccessTokenVerifierOptions,
+): AccessTokenVerifier {
+  const now = options.now ?? (() => new Date())
+  const keys = issuerKeysOf(options)
+  const verify = remembering(now, async (token) => {
+    const payload = await verifyToken(options, keys, now(), token)
+    return callerOf(options, payload)
+  })
+  return { verify: async (header) => verify(bearerToken(header)) }
+}
+
+const issuerKeysOf = ({ fetch, keys }: AccessTokenVerifierOptions): IssuerKeys =>
+  'discoverFrom' in keys
+    ? discoveredKeys(fetch ?? globalThis.fetch, keys.discoverFrom)
+    : localKeys(keys)
+
+/** Asks once for each token within its time, however many requests bring it at once. */
+function remembering(now: () => Date, verify: Verify): Verify {
+  const verified = new LRUCache<string, Verified>({ max: cacheSizeLimit })
+  const running = new Map<string, Promise<Caller>>()
+  const ask = async (key: string, token: string): Promise<Caller> => {
+    // Counted from before the look-up, so that the 60 s hold however long it takes.
+    const limitMs = now().getTime() + cacheLifetimeMs
+    const caller = await verify(token)
+    verified.set(key, { caller, untilMs: Math.min(limitMs, caller.expiresAt.getTime()) })
+    return caller
+  }
+  return (token) => {
+    const key = createHash('sha256').update(token).digest('base64')
+    const known = verified.get(key)
+    if (known && now().getTime() < known.untilMs) return Promise.resolve(known.caller)
+    const asking =
+      running.get(key) ??
+      ask(key, token).finally(() => {
+        running.delete(key)
+      })
+    running.set(key, asking)
+    return asking
+  }
+}
+
+async function verifyToken(
+  { audience, issuer }: AccessTokenVerifierOptions,
+  { algorithms, find }: IssuerKeys,
+  currentDate: Date,
+  token: string,
+): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(token, find, {
+      algorithms: [...algorithms],
+      typ: 'at+jwt',
+      issuer,
+      audience,
+      requiredClaims: ['exp'],
+      currentDate,
+    })
+    return payload
+  } catch (error) {
+    throw error instanceof errors.JOSEError ? invalidToken(error) : error
+  }
+}
+
+async function callerOf(
+  { clientClaim, findClient, listener }: AccessTokenVerifierOptions,
+  payload: JWTPayload,
+): Promise<Caller> {
+  const clientId = payload[clientClaim ?? 'client_id']
+  const client = isClientId(clientId) ? await findClient(clientId) : null
+  if (!client?.active || listenerOf(client.kind) !== listener || payload.exp === undefined) {
+    throw invalidToken()
+  }
+  const registered = new Set(client.scopes)
+  return {
+    clientId: client.clientId,
+    kind: client.kind,
+    scopes: new Set(scopesIn(payload).filter((scope) => registered.has(scope))),
+    expiresAt: new Date(payload.exp * 1_000),
+  }
+}
+
+/** RFC 9068 section 2.2.3: one string, separated by spaces. */
+const scopesIn = ({ scope }: JWTPayload): string[] =>
+  typeof scope === 'string' ? scope.split(' ') : []

@@ -1,20 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import type { JWK } from 'jose'
-import type { Connection } from '../storage/database.ts'
-import type { Listener } from './scopes.ts'
-import type { TokenSigningKey } from './token-signing-key.ts'
-
-export interface AuthorizationServerOptions {
-  /** `BASE_URL`: https, or http on loopback; no query, no fragment, no slash at its end. */
-  readonly issuer: string
-  /** `aud` of the tokens for each listener: absolute URIs without fragment (RFC 8707 section 2). */
-  readonly audiences: Readonly<Record<Listener, string>>
-  readonly database: Connection
-  /** At least one. The first signs, all are published. */
-  readonly signingKeys: readonly TokenSigningKey[]
-  /** Told of what was answered with 500 or 503, for the log. */
-  onError(error: unknown): void
-}
+import type { AuthorizationServerOptions } from './authorization-server-options.ts'
+import { scopesOf } from './scopes.ts'
+import {
+  assertionAlgorithms,
+  clientAuthenticationMethods,
+  createTokenEndpoint,
+} from './token-endpoint.ts'
+import { publishedJwk } from './token-signing-key.ts'
 
 export interface AuthorizationServer {
   /**
@@ -33,8 +27,98 @@ export const authorizationServerPaths = {
   metadata: '/.well-known/oauth-authorization-server',
 } as const
 
+/**
+ * The embedded authorization server: client credentials, and what a client needs to find it.
+ * @throws Error when there is no signing key, or an option is not of the form that it says.
+ */
 export function createAuthorizationServer(
-  _options: AuthorizationServerOptions,
+  options: AuthorizationServerOptions,
 ): AuthorizationServer {
-  throw new Error('not yet')
+  refuseBadOptions(options)
+  const publicKeys = options.signingKeys.map(publishedJwk)
+  const issueToken = createTokenEndpoint(options, authorizationServerPaths.token)
+  const documents = new Map<string, Document>([
+    [authorizationServerPaths.jwks, document('application/jwk-set+json', { keys: publicKeys })],
+    [authorizationServerPaths.metadata, document('application/json', metadataOf(options.issuer))],
+  ])
+  return {
+    publicKeys,
+    handle: async (request, response, body) => {
+      const path = request.url?.split('?', 1)[0] ?? ''
+      const published = documents.get(path)
+      if (published) answerDocument(request, response, published)
+      else if (path !== authorizationServerPaths.token) refuse(response, 404)
+      else if (request.method !== 'POST') refuse(response, 405, { allow: 'POST' })
+      else await issueToken(body ? withBody(request, body) : request, response)
+    },
+  }
+}
+
+function refuseBadOptions({ audiences, issuer, signingKeys }: AuthorizationServerOptions): void {
+  if (signingKeys.length === 0) throw new Error('No key to sign access tokens with.')
+  for (const uri of [issuer, audiences.public, audiences.private]) {
+    if (!URL.canParse(uri) || uri.includes('#')) throw new Error(`Not an absolute URI: ${uri}`)
+  }
+  if (audiences.public === audiences.private) {
+    throw new Error('The public and the private listener need different audiences.')
+  }
+}
+
+/** RFC 8414 section 2. The addresses come from the issuer, never from a Host header. */
+const metadataOf = (issuer: string): Record<string, unknown> => ({
+  issuer,
+  token_endpoint: `${issuer}${authorizationServerPaths.token}`,
+  jwks_uri: `${issuer}${authorizationServerPaths.jwks}`,
+  scopes_supported: scopesOf(),
+  response_types_supported: [],
+  grant_types_supported: ['client_credentials'],
+  token_endpoint_auth_methods_supported: clientAuthenticationMethods,
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+})
+
+interface Document {
+  readonly mediaType: string
+  readonly text: string
+}
+
+const document = (mediaType: string, content: unknown): Document => ({
+  mediaType,
+  text: JSON.stringify(content),
+})
+
+function answerDocument(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { mediaType, text }: Document,
+): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    refuse(response, 405, { allow: 'GET, HEAD' })
+    return
+  }
+  response.writeHead(200, {
+    'content-type': mediaType,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}
+
+const refuse = (
+  response: ServerResponse,
+  status: 404 | 405,
+  headers: Readonly<Record<string, string>> = {},
+): void => {
+  response.writeHead(status, { 'cache-control': 'no-store', 'content-length': 0, ...headers }).end()
+}
+
+/** The request with its body to be read once more: a body can be read from the wire only once. */
+function withBody(request: IncomingMessage, body: Uint8Array): IncomingMessage {
+  const copy = new IncomingMessage(new Socket())
+  copy.method = request.method
+  copy.url = request.url
+  copy.headers = request.headers
+  copy.push(body)
+  copy.push(null)
+  copy.complete = true
+  return copy
 }

@@ -1,0 +1,15 @@
+import type { Connection } from '../storage/database.ts'
+import type { Listener } from './scopes.ts'
+import type { TokenSigningKey } from './token-signing-key.ts'
+
+export interface AuthorizationServerOptions {
+  /** `BASE_URL`: https, or http on loopback; no query, no fragment, no slash at its end. */
+  readonly issuer: string
+  /** `aud` of the tokens for each listener: absolute URIs without fragment (RFC 8707 section 2). */
+  readonly audiences: Readonly<Record<Listener, string>>
+  readonly database: Connection
+  /** At least one. The first signs, all are published. */
+  readonly signingKeys: readonly TokenSigningKey[]
+  /** Told of what was answered with 500 or 503, for the log. */
+  onError(error: unknown): void
+}

@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import Provider, {
+  type Client,
+  type Configuration,
+  errors,
+  type KoaContextWithOIDC,
+  type ResourceServer,
+} from 'oidc-provider'
+import type { AuthorizationServerOptions } from './authorization-server-options.ts'
+import { clientMetadataExtensions, createClientAdapter } from './client-adapter.ts'
+import { assertClientAssertion } from './client-assertion.ts'
+import { matchesClientSecret } from './client-secret.ts'
+import { answerServerError, shapeTokenAnswer } from './token-errors.ts'
+import { externalSigningKey } from './token-signing-key.ts'
+
+/** How long an access token is valid. */
+export const accessTokenLifetimeSeconds = 3_600
+
+/** How a client may prove who it is. */
+export const clientAuthenticationMethods = [
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+] as const
+
+/** What an assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
+export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
+
+/**
+ * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider can
+ * do, only client credentials are switched on, and only this path is ever handed to it.
+ */
+export function createTokenEndpoint(
+  options: AuthorizationServerOptions,
+  path: string,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const provider = new Provider(options.issuer, configurationOf(options, path))
+  replaceClientChecks(provider)
+  provider.use(shapeTokenAnswer)
+  provider.on('server_error', (ctx, error) => {
+    options.onError(error)
+    answerServerError(ctx, error)
+  })
+  provider.onerror = options.onError
+  return provider.callback()
+}
+
+/** The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer. */
+function replaceClientChecks(provider: Provider): void {
+  provider.Client.prototype.compareClientSecret = function (secret) {
+    return matchesClientSecret(secret, Buffer.from(this.clientSecret ?? '', 'base64url'))
+  }
+  // The library's own set has an address made of the Host header, which a caller chooses.
+  provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {
+    return new Set([this.issuer])
+  }
+}
+
+const configurationOf = (options: AuthorizationServerOptions, path: string): Configuration => ({
+  adapter: createClientAdapter(options.database, options.audiences),
+  jwks: { keys: options.signingKeys.map(externalSigningKey) },
+  routes: { token: path },
+  clientAuthMethods: [...clientAuthenticationMethods],
+  enabledJWA: { clientAuthSigningAlgValues: [...assertionAlgorithms] },
+  assertJwtClientAuthClaimsAndHeader: assertClientAssertion,
+  extraClientMetadata: { properties: clientMetadataExtensions },
+  clientDefaults: { id_token_signed_response_alg: 'ES256' },
+  scopes: [],
+  responseTypes: [],
+  ttl: { ClientCredentials: accessTokenLifetimeSeconds },
+  features: features(options),
+  // An error is JSON, whatever Accept says, and no default of the library writes to the console.
+  renderError: (ctx, out) => {
+    ctx.body = out
+  },
+  clientBasedCORS: () => true,
+})
+
+const features = (options: AuthorizationServerOptions): Configuration['features'] => ({
+  clientCredentials: { enabled: true },
+  // The acknowledged version: an update that changes the feature refuses to start.
+  externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+  resourceIndicators: {
+    enabled: true,
+    defaultResource: (_ctx, client) => audienceOf(client),
+    getResourceServerInfo: (ctx, resource, client) =>
+      resourceServerOf(ctx, resource, client, options),
+  },
+  devInteractions: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  rpInitiatedLogout: { enabled: false },
+  userinfo: { enabled: false },
+})
+
+/** The one resource that a client may ask for, with all scopes that it may have there. */
+function resourceServerOf(
+  ctx: KoaContextWithOIDC,
+  resource: string,
+  client: Client,
+  { signingKeys }: AuthorizationServerOptions,
+): ResourceServer {
+  const audience = audienceOf(client)
+  if (resource !== audience) throw new errors.InvalidTarget()
+  const scope = String(client.grantable_scope)
+  chooseScope(ctx.oidc.params ?? {}, scope)
+  const kid = signingKeys[0]?.keyId
+  return {
+    audience,
+    scope,
+    accessTokenTTL: accessTokenLifetimeSeconds,
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: 'ES256', ...(kid !== undefined && { kid }) } },
+  }
+}
+
+/**
+ * Left out, the scope is all that the client has. The library drops a scope that it does not know
+ * and grants the rest; here a client learns that it asked for more than it has.
+ */
+function chooseScope(parameters: Record<string, unknown>, grantable: string): void {
+  parameters.scope ??= grantable || undefined
+  const allowed = new Set(grantable.split(' '))
+  const requested = String(parameters.scope ?? '').split(' ')
+  if (parameters.scope !== undefined && !requested.every((scope) => allowed.has(scope))) {
+    throw new errors.InvalidScope('The client does not have every scope that it asked for.', '')
+  }
+}
+
+const audienceOf = (client: Client): string => String(client.audience)

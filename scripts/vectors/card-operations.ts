@@ -1,0 +1,71 @@
+import { generateCavv, normalisePanForCavv } from '../../src/crypto/cavv.ts'
+import { cvv2ServiceCode, generateCvv, icvvServiceCode } from '../../src/crypto/cvv.ts'
+import {
+  decimalise,
+  generateNaturalPin,
+  generatePinOffset,
+  type Ibm3624Inputs,
+  pinFromOffset,
+  validationDataOfPan,
+} from '../../src/crypto/ibm3624.ts'
+import { generatePvv } from '../../src/crypto/pvv.ts'
+import { bytes, type Inputs, numberOr, type Operation, text } from './inputs.ts'
+
+/** The operations on card verification values, PVV and IBM 3624 PINs. */
+export const cardOperations: Readonly<Record<string, Operation>> = {
+  cvv: (inputs) => ({
+    cvv: generateCvv(bytes(inputs, 'cvk'), {
+      pan: text(inputs, 'pan'),
+      expiry: text(inputs, 'expiry'),
+      serviceCode: text(inputs, 'serviceCode'),
+      length: numberOr(inputs, 'length', 3),
+    }),
+  }),
+  cavv3ds: (inputs) => ({
+    panNormalised: normalisePanForCavv(text(inputs, 'pan')),
+    cvv: generateCavv(bytes(inputs, 'cvk'), {
+      pan: text(inputs, 'pan'),
+      trackingNumber: text(inputs, 'atn'),
+      serviceCode: text(inputs, 'serviceCode'),
+      length: numberOr(inputs, 'length', 3),
+    }),
+  }),
+  convention: (inputs) => ({
+    convention: inputs.cvv2 === cvv2ServiceCode && inputs.icvv === icvvServiceCode,
+  }),
+  pvv: (inputs) => ({
+    pvv: generatePvv(bytes(inputs, 'pvk'), {
+      pan: text(inputs, 'pan'),
+      pvki: text(inputs, 'pvki'),
+      pin: text(inputs, 'pin'),
+    }),
+  }),
+  naturalPin: (inputs) => ({
+    pin: generateNaturalPin(
+      bytes(inputs, 'pvk'),
+      ibm3624(inputs),
+      numberOr(inputs, 'pinLength', 4),
+    ),
+  }),
+  offset: (inputs) => ({
+    offset: generatePinOffset(bytes(inputs, 'pvk'), ibm3624(inputs), text(inputs, 'pin')),
+  }),
+  pinFromOffset: (inputs) => ({
+    pin: pinFromOffset(bytes(inputs, 'pvk'), ibm3624(inputs), text(inputs, 'offset')),
+  }),
+  decimalise: (inputs) => ({
+    pin: decimalise(
+      bytes(inputs, 'encrypted'),
+      text(inputs, 'decimalisationTable'),
+      numberOr(inputs, 'pinLength', 4),
+    ),
+  }),
+}
+
+function ibm3624(inputs: Inputs): Ibm3624Inputs {
+  const validationData =
+    inputs.validationData === undefined
+      ? validationDataOfPan(text(inputs, 'pan'), text(inputs, 'pad'))
+      : text(inputs, 'validationData')
+  return { validationData, decimalisationTable: text(inputs, 'decimalisationTable') }
+}

@@ -1,0 +1,99 @@
+import { aesCmac } from '../../src/crypto/aes-cmac.ts'
+import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
+import { unwrapAesKey, wrapAesKey } from '../../src/crypto/aes-key-wrap.ts'
+import { hasOddParity, setOddParity } from '../../src/crypto/des-parity.ts'
+import { unwrapKeyBlock, wrapKeyBlock } from '../../src/crypto/key-block.ts'
+import {
+  deriveKbak,
+  deriveKbek,
+  type KeyBlockMethod,
+} from '../../src/crypto/key-block-derivation.ts'
+import { normaliseKeyBlockHeader, parseKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
+import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
+import { combineComponents } from '../../src/crypto/key-components.ts'
+import {
+  bytes,
+  bytesList,
+  type Inputs,
+  numberOr,
+  type Operation,
+  optionalBytes,
+  text,
+  UncoveredRow,
+} from './inputs.ts'
+
+/** Methods of key derivation by the names that the files give them. */
+const methods: Readonly<Record<string, KeyBlockMethod>> = {
+  kbVariant: 'variant',
+  kbDeriveB: 'tdesCmac',
+  kbDeriveD: 'aesCmac',
+}
+
+/** The operations on keys: sealing, wrapping, key blocks, check values, parity. */
+export const keyOperations: Readonly<Record<string, Operation>> = {
+  seal: (inputs) => {
+    const { ciphertext, tag } = sealAesGcm(
+      bytes(inputs, 'key'),
+      bytes(inputs, 'iv'),
+      bytes(inputs, 'aad'),
+      bytes(inputs, 'plaintext'),
+    )
+    return { ciphertext, tag }
+  },
+  open: (inputs) => {
+    const sealed = { ciphertext: bytes(inputs, 'ciphertext'), tag: bytes(inputs, 'tag') }
+    const [key, iv, aad] = [bytes(inputs, 'key'), bytes(inputs, 'iv'), bytes(inputs, 'aad')]
+    return { plaintext: openAesGcm(key, iv, aad, sealed) }
+  },
+  cmac: (inputs) => ({ mac: aesCmac(bytes(inputs, 'key'), bytes(inputs, 'message')) }),
+  // Two primitives share these two words; their keys have different names.
+  wrap: (inputs) =>
+    inputs.kbpk === undefined
+      ? { wrapped: wrapAesKey(bytes(inputs, 'kek'), bytes(inputs, 'key')) }
+      : { keyBlock: wrapped(inputs) },
+  unwrap: (inputs) =>
+    inputs.kbpk === undefined
+      ? { key: unwrapAesKey(bytes(inputs, 'kek'), bytes(inputs, 'wrapped')) }
+      : unwrapped(inputs),
+  parseHeader: (inputs) => ({ ...parseKeyBlockHeader(text(inputs, 'header')) }),
+  normaliseHeader: (inputs) => ({ header: normaliseKeyBlockHeader(text(inputs, 'header')) }),
+  kbek: (inputs) => ({ kbek: deriveKbek(bytes(inputs, 'kbpk'), method(inputs)) }),
+  kbak: (inputs) => ({ kbak: deriveKbak(bytes(inputs, 'kbpk'), method(inputs)) }),
+  kcvTdes: (inputs) => ({ kcv: tdesKeyCheckValue(bytes(inputs, 'key'), checkLength(inputs)) }),
+  kcvAesCmac: (inputs) => ({ kcv: aesKeyCheckValue(bytes(inputs, 'key'), checkLength(inputs)) }),
+  components: (inputs) => {
+    const key = combineComponents(bytesList(inputs, 'components'))
+    return { key, kcv: tdesKeyCheckValue(key, checkLength(inputs)) }
+  },
+  note: (inputs) => ({
+    tdes: tdesKeyCheckValue(bytes(inputs, 'key')),
+    aesCmac: aesKeyCheckValue(bytes(inputs, 'key'), 3),
+  }),
+  setOddParity: (inputs) => ({ key: setOddParity(bytes(inputs, 'key')) }),
+  isOddParity: (inputs) => ({ odd: hasOddParity(bytes(inputs, 'key')) }),
+}
+
+function wrapped(inputs: Inputs): string {
+  const header = parseKeyBlockHeader(text(inputs, 'header'))
+  const padding = optionalBytes(inputs, 'padding')
+  return wrapKeyBlock(bytes(inputs, 'kbpk'), header, bytes(inputs, 'key'), padding)
+}
+
+function unwrapped(inputs: Inputs): Readonly<Record<string, unknown>> {
+  const { header, headerText, key } = unwrapKeyBlock(
+    bytes(inputs, 'kbpk'),
+    text(inputs, 'keyBlock'),
+  )
+  return { ...header, header: headerText, key }
+}
+
+function method(inputs: Inputs): KeyBlockMethod {
+  const known = methods[text(inputs, 'method')]
+  if (!known) throw new UncoveredRow()
+  return known
+}
+
+/** The files count a check value in hexadecimal digits. */
+function checkLength(inputs: Inputs): number {
+  return numberOr(inputs, 'length', 6) / 2
+}

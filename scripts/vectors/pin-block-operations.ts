@@ -1,0 +1,146 @@
+import { panFieldOfTwelve } from '../../src/crypto/pan-field.ts'
+import {
+  decipherPinBlock,
+  encipherPinBlock,
+  type PinBlockContext,
+  type PinBlockFormat,
+} from '../../src/crypto/pin-block.ts'
+import {
+  decodePinBlockFormat0,
+  encodePinBlockFormat0,
+} from '../../src/crypto/pin-block-format-0.ts'
+import {
+  decodePinBlockFormat1,
+  encodePinBlockFormat1,
+} from '../../src/crypto/pin-block-format-1.ts'
+import {
+  decodePinBlockFormat2,
+  encodePinBlockFormat2,
+} from '../../src/crypto/pin-block-format-2.ts'
+import {
+  decodePinBlockFormat3,
+  encodePinBlockFormat3,
+  pinFieldFormat3,
+} from '../../src/crypto/pin-block-format-3.ts'
+import {
+  decodePinFieldFormat4,
+  panFieldFormat4,
+  pinFieldFormat4,
+} from '../../src/crypto/pin-block-format-4.ts'
+import { requirePermittedTranslation, translatePinBlock } from '../../src/crypto/pin-translation.ts'
+import {
+  bytes,
+  type Inputs,
+  numberOr,
+  type Operation,
+  optionalBytes,
+  optionalNibbles,
+  text,
+  UncoveredRow,
+} from './inputs.ts'
+
+type ByFormat<Result> = Readonly<Record<number, (inputs: Inputs) => Result>>
+
+const encoders: ByFormat<Buffer> = {
+  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), text(inputs, 'pan')),
+  1: (inputs) => encodePinBlockFormat1(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
+  2: (inputs) => encodePinBlockFormat2(text(inputs, 'pin')),
+  3: (inputs) =>
+    encodePinBlockFormat3(
+      text(inputs, 'pin'),
+      text(inputs, 'pan'),
+      optionalNibbles(inputs, 'fill'),
+    ),
+}
+
+const decoders: ByFormat<string> = {
+  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'block'), text(inputs, 'pan')),
+  1: (inputs) => decodePinBlockFormat1(bytes(inputs, 'block')),
+  2: (inputs) => decodePinBlockFormat2(bytes(inputs, 'block')),
+  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), text(inputs, 'pan')),
+}
+
+const pinFields: ByFormat<Buffer> = {
+  3: (inputs) => pinFieldFormat3(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
+  4: (inputs) => pinFieldFormat4(text(inputs, 'pin'), optionalBytes(inputs, 'random')),
+}
+
+const panFields: ByFormat<Buffer> = {
+  0: (inputs) => panFieldOfTwelve(text(inputs, 'pan')),
+  3: (inputs) => panFieldOfTwelve(text(inputs, 'pan')),
+  4: (inputs) => panFieldFormat4(text(inputs, 'pan')),
+}
+
+/** The operations on PIN blocks; the primitive's name says which format is meant. */
+export const pinBlockOperations: Readonly<Record<string, Operation>> = {
+  encode: (inputs, primitive) => ({ block: ofFormat(encoders, inputs, primitive) }),
+  decode: (inputs, primitive) => ({ pin: ofFormat(decoders, inputs, primitive) }),
+  pinField: (inputs, primitive) => ({ pinField: ofFormat(pinFields, inputs, primitive) }),
+  panField: (inputs, primitive) => ({ panField: ofFormat(panFields, inputs, primitive) }),
+  decodePinField: (inputs) => ({ pin: decodePinFieldFormat4(bytes(inputs, 'pinField')) }),
+  encipher: (inputs, primitive) => {
+    const format = namedFormat(inputs, primitive)
+    const random = optionalRandom(inputs, format)
+    const block = encipherPinBlock(text(inputs, 'pin'), context(inputs, format), random)
+    return { block, ciphertext: block, ...(format === 4 ? fieldsFormat4(inputs) : {}) }
+  },
+  decipher: (inputs, primitive) => {
+    const under = context(inputs, namedFormat(inputs, primitive))
+    return { pin: decipherPinBlock(bytes(inputs, 'block', 'ciphertext'), under) }
+  },
+  translate: (inputs) => {
+    const [fromFormat, toFormat] = [
+      numberOr(inputs, 'fromFormat', -1),
+      numberOr(inputs, 'toFormat', -1),
+    ]
+    requirePermittedTranslation({ fromFormat, toFormat })
+    const from = context({ key: inputs.fromKey, pan: inputs.fromPan ?? inputs.pan }, fromFormat)
+    const to = context({ key: inputs.toKey, pan: inputs.toPan ?? inputs.pan }, toFormat)
+    const block = bytes(inputs, 'block', 'ciphertext')
+    return { block: translatePinBlock(block, from, to, optionalRandom(inputs, to.format)) }
+  },
+  policy: (inputs) => {
+    const pans =
+      inputs.fromPan === undefined
+        ? {}
+        : { fromPan: text(inputs, 'fromPan'), toPan: text(inputs, 'toPan') }
+    const condition = requirePermittedTranslation({
+      fromFormat: numberOr(inputs, 'fromFormat', -1),
+      toFormat: numberOr(inputs, 'toFormat', -1),
+      ...pans,
+    })
+    return { allowed: true, condition }
+  },
+}
+
+function fieldsFormat4(inputs: Inputs): { pinField: Buffer; panField: Buffer } {
+  return {
+    pinField: pinFieldFormat4(text(inputs, 'pin'), optionalBytes(inputs, 'random')),
+    panField: panFieldFormat4(text(inputs, 'pan')),
+  }
+}
+
+function ofFormat<Result>(table: ByFormat<Result>, inputs: Inputs, primitive: string): Result {
+  const operation = table[namedFormat(inputs, primitive)]
+  if (!operation) throw new UncoveredRow()
+  return operation(inputs)
+}
+
+function namedFormat(inputs: Inputs, primitive: string): number {
+  return numberOr(inputs, 'format', Number(/format (\d)/i.exec(primitive)?.[1] ?? Number.NaN))
+}
+
+function context(inputs: Inputs, format: number): PinBlockContext {
+  if (!isTravelling(format)) throw new UncoveredRow()
+  // Format 1 is bound to no PAN, so its rows have none.
+  const pan = format === 1 && inputs.pan === undefined ? '' : text(inputs, 'pan')
+  return { format, pan, key: bytes(inputs, 'key') }
+}
+
+function isTravelling(format: number): format is PinBlockFormat {
+  return [0, 1, 3, 4].includes(format)
+}
+
+function optionalRandom(inputs: Inputs, format: number): Buffer | undefined {
+  return format === 4 ? optionalBytes(inputs, 'random') : optionalNibbles(inputs, 'fill')
+}

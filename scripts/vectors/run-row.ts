@@ -1,0 +1,96 @@
+import { CryptoRefusal } from '../../src/crypto/refusal.ts'
+import { cardOperations } from './card-operations.ts'
+import { domainOperations } from './domain-operations.ts'
+import { type Answer, type Operation, UncoveredRow, UnreadableRow } from './inputs.ts'
+import { jweOperations } from './jwe-operations.ts'
+import { keyOperations } from './key-operations.ts'
+import { pinBlockOperations } from './pin-block-operations.ts'
+import type { VectorRow } from './vector-file.ts'
+
+/** What became of a row. The reason never holds a value. */
+export type Outcome =
+  | { readonly result: 'passed' }
+  | { readonly result: 'failed' | 'skipped'; readonly reason: string }
+
+const operations: ReadonlyMap<string, Operation> = new Map(
+  Object.entries({
+    ...pinBlockOperations,
+    ...cardOperations,
+    ...keyOperations,
+    ...jweOperations,
+    ...domainOperations,
+  }),
+)
+
+const passed: Outcome = { result: 'passed' }
+const failed = (reason: string): Outcome => ({ result: 'failed', reason })
+const skipped = (reason: string): Outcome => ({ result: 'skipped', reason })
+
+/** Runs one row of a vector file through the code. It never throws. */
+export async function runRow(row: VectorRow, primitive: string): Promise<Outcome> {
+  if (row.op === 'trap' || row.provenance === 'trap') return runTrap(row, primitive)
+  const operation = operations.get(row.op)
+  if (!operation) return skipped(`the code has nothing for ${row.op}`)
+  try {
+    return judge(await operation(row.inputs, primitive), row.expected)
+  } catch (error) {
+    return judgeRefusal(error, row)
+  }
+}
+
+function judge(answer: Answer, expected: Answer): Outcome {
+  if ('error' in expected) return failed('was not refused')
+  const members = Object.entries(expected)
+  if (members.length === 0) return failed('expects nothing')
+  const wrong = members.filter(([name, value]) => !isSame(answer[name], value))
+  return wrong.length === 0
+    ? passed
+    : failed(`another ${wrong.map(([name]) => name).join(', ')} than expected`)
+}
+
+function judgeRefusal(error: unknown, { expected }: VectorRow): Outcome {
+  if (error instanceof UncoveredRow) return skipped('the code has nothing for these inputs')
+  if (error instanceof UnreadableRow) return failed('lacks the inputs of its operation')
+  // Anything else that is thrown is a slip of the code, not a refusal.
+  const isRefusal = error instanceof CryptoRefusal || error instanceof RangeError
+  if (!isRefusal) return failed('broke')
+  return 'error' in expected ? passed : failed('was refused')
+}
+
+/** Passes when no operation makes the claimed value out of the inputs, and one makes the right one. */
+async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
+  const { claimed, ...others } = row.inputs
+  if (typeof claimed !== 'string') return failed('claims nothing')
+  // A claim without a PAN is tried with the one whose PAN field changes nothing.
+  const inputs = { pan: '0', ...others, random: firstWord(others.random) }
+  const made = await Promise.all(
+    [...operations.values()].map(async (operation) => everyValue(operation, inputs, primitive)),
+  )
+  const values = made.flat()
+  const { correct } = row.expected
+  if (values.some((value) => isSame(value, claimed))) return failed('made what it must not make')
+  const isRight = correct === undefined || values.some((value) => isSame(value, correct))
+  return isRight ? passed : failed('did not make the right value')
+}
+
+async function everyValue(
+  operation: Operation,
+  inputs: Answer,
+  primitive: string,
+): Promise<readonly unknown[]> {
+  try {
+    return Object.values(await operation(inputs, primitive))
+  } catch {
+    return []
+  }
+}
+
+function firstWord(value: unknown): unknown {
+  return typeof value === 'string' ? value.split(' ')[0] : value
+}
+
+/** Bytes equal their hexadecimal digits in either case; everything else equals itself. */
+function isSame(actual: unknown, expected: unknown): boolean {
+  if (!Buffer.isBuffer(actual)) return actual !== undefined && actual === expected
+  return typeof expected === 'string' && actual.toString('hex') === expected.toLowerCase()
+}

@@ -1,0 +1,40 @@
+/**
+ * `npm run check:structure [-- <root>]`: holds the code to ARCHITECTURE.md. The arrows between rooms
+ * are the table in structure/arrows.ts, everything else is in structure/rules.ts.
+ */
+import { resolve } from 'node:path'
+import { importCycles } from './structure/cycles.ts'
+import { readSources, type Source } from './structure/read-source.ts'
+import { rules } from './structure/rules.ts'
+
+export type StructureReport = { faults: readonly string[]; summary: string }
+
+export const checkStructure = (root: string): StructureReport => {
+  const sources = readSources(root)
+  const faults = sources.flatMap((source) => rules.flatMap((rule) => rule(source)))
+  const cycles = importCycles(sources).map((cycle) => `${cycle}: imports run in a circle`)
+  return { faults: [...faults, ...cycles], summary: summarise(sources) }
+}
+
+const summarise = (sources: readonly Source[]): string => {
+  const lengths = sources
+    .flatMap(({ functions }) => functions.map(({ lineCount }) => lineCount))
+    .sort((a, b) => a - b)
+  const quantile = (share: number): number =>
+    lengths[Math.min(lengths.length - 1, Math.floor(lengths.length * share))] ?? 0
+  const lines = sources.reduce((sum, { lineCount }) => sum + lineCount, 0)
+  return (
+    `structure: ${sources.length} files, ${lines} lines, ${lengths.length} functions; ` +
+    `function length: median ${quantile(0.5)}, 90th percentile ${quantile(0.9)}`
+  )
+}
+
+const main = (): void => {
+  const root = resolve(process.argv[2] ?? resolve(import.meta.dirname, '..'))
+  const { faults, summary } = checkStructure(root)
+  for (const fault of faults) console.error(fault)
+  console.log(faults.length === 0 ? summary : `${faults.length} faults; ${summary}`)
+  process.exitCode = faults.length === 0 ? 0 : 1
+}
+
+if (import.meta.main) main()

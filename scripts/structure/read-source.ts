@@ -1,0 +1,173 @@
+/** What the rules need to know of each file, read from the syntax tree of the TypeScript compiler. */
+import { globSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import {
+  isCallExpression,
+  isElementAccessExpression,
+  isExportDeclaration,
+  isFunctionLikeDeclaration,
+  isIdentifier,
+  isImportDeclaration,
+  isImportTypeNode,
+  isLiteralLikeNode,
+  isLiteralTypeNode,
+  isNamedImports,
+  isNoSubstitutionTemplateLiteral,
+  isPropertyAccessExpression,
+  isStringLiteral,
+  isTemplateHead,
+  type Node,
+  SyntaxKind,
+  type SourceFile as SyntaxTree,
+} from 'typescript/unstable/ast'
+import { API } from 'typescript/unstable/sync'
+
+export type Import = {
+  line: number
+  specifier: string
+  /** From the project's root; unset for a package or a module of Node. */
+  path: string | undefined
+  typeOnly: boolean
+}
+
+export type FunctionSize = { line: number; name: string; lineCount: number }
+
+/** Paths are from the project's root, with `/`; lines count from 1. */
+export type Source = {
+  path: string
+  lineCount: number
+  imports: readonly Import[]
+  functions: readonly FunctionSize[]
+  literals: readonly { line: number; text: string }[]
+  /** Lines with the type `any`. */
+  anyLines: readonly number[]
+  environmentLines: readonly number[]
+  starExportLines: readonly number[]
+  /** Words outside literals that announce work not done. */
+  reminders: readonly { line: number; word: string }[]
+}
+
+const folders = '{src,web,sdk}/**/*.{ts,tsx,mts,js,mjs}'
+
+export const readSources = (root: string): Source[] => {
+  const paths = globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+  const api = new API({ cwd: root })
+  try {
+    const snapshot = api.updateSnapshot({ openFiles: paths.map((path) => join(root, path)) })
+    return paths.map((path) => {
+      const file = join(root, path)
+      const tree = snapshot.getDefaultProjectForFile(file)?.program.getSourceFile(file)
+      if (!tree) throw new Error(`the compiler cannot read ${path}`)
+      return readSource(root, path, tree)
+    })
+  } finally {
+    api.close()
+  }
+}
+
+const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
+  const nodes = [...descendants(tree)]
+  const lineOf = (node: Node): number => lineAt(tree, node.getStart(tree))
+  const linesOf = (select: (node: Node) => boolean): number[] => nodes.filter(select).map(lineOf)
+  return {
+    path,
+    lineCount: tree.text.replace(/\n$/, '').split('\n').length,
+    imports: nodes.flatMap((node) => {
+      const found = importOf(node)
+      return found
+        ? [{ ...found, line: lineOf(node), path: target(root, path, found.specifier) }]
+        : []
+    }),
+    functions: nodes.filter(hasBody).map((node) => ({
+      line: lineOf(node),
+      name: nameOf(node, tree),
+      lineCount: lineAt(tree, node.end) - lineOf(node) + 1,
+    })),
+    literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
+    anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),
+    environmentLines: linesOf(readsEnvironment),
+    starExportLines: linesOf((node) => isExportDeclaration(node) && !node.exportClause),
+    reminders: reminders(tree, nodes.filter(isLiteralLikeNode)),
+  }
+}
+
+const descendants = function* (node: Node): Generator<Node> {
+  const children: Node[] = []
+  node.forEachChild((child) => {
+    children.push(child)
+  })
+  for (const child of children) {
+    yield child
+    yield* descendants(child)
+  }
+}
+
+const lineAt = (tree: SyntaxTree, position: number): number =>
+  tree.getLineAndCharacterOfPosition(position).line + 1
+
+const isText = (node: Node): node is Node & { text: string } =>
+  isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node) || isTemplateHead(node)
+
+type FoundImport = { specifier: string; typeOnly: boolean }
+
+/** `import`, `export … from`, `import()` and `import('…').Type`, whatever the form. */
+const importOf = (node: Node): FoundImport | undefined => {
+  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, onlyTypes(node))
+  if (isExportDeclaration(node)) return specified(node.moduleSpecifier, node.isTypeOnly)
+  if (isImportTypeNode(node)) {
+    return isLiteralTypeNode(node.argument) ? specified(node.argument.literal, true) : undefined
+  }
+  const isDynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword
+  return isDynamic ? specified(node.arguments[0], false) : undefined
+}
+
+const specified = (specifier: Node | undefined, typeOnly: boolean): FoundImport | undefined =>
+  specifier && isText(specifier) ? { specifier: specifier.text, typeOnly } : undefined
+
+const onlyTypes = (node: Node): boolean => {
+  if (!isImportDeclaration(node) || !node.importClause) return false
+  const { phaseModifier, name, namedBindings } = node.importClause
+  if (phaseModifier === SyntaxKind.TypeKeyword) return true
+  if (name || !namedBindings || !isNamedImports(namedBindings)) return false
+  return namedBindings.elements.every((element) => element.isTypeOnly)
+}
+
+const target = (root: string, from: string, specifier: string): string | undefined =>
+  specifier.startsWith('.')
+    ? relative(root, resolve(root, dirname(from), specifier)).replaceAll('\\', '/')
+    : undefined
+
+const hasBody = (node: Node): boolean =>
+  isFunctionLikeDeclaration(node) && 'body' in node && node.body !== undefined
+
+const nameOf = (node: Node, tree: SyntaxTree): string => {
+  for (const candidate of [node, node.parent]) {
+    if (candidate && 'name' in candidate && candidate.name) {
+      const name = candidate.name as Node
+      return tree.text.slice(name.getStart(tree), name.end)
+    }
+  }
+  return node.kind === SyntaxKind.Constructor ? 'constructor' : 'a function'
+}
+
+const readsEnvironment = (node: Node): boolean => {
+  if (isImportDeclaration(node)) {
+    return specified(node.moduleSpecifier, false)?.specifier.replace('node:', '') === 'process'
+  }
+  if (isPropertyAccessExpression(node))
+    return isProcess(node.expression) && node.name.text === 'env'
+  if (!isElementAccessExpression(node) || !isProcess(node.expression)) return false
+  return isText(node.argumentExpression) && node.argumentExpression.text === 'env'
+}
+
+const isProcess = (node: Node): boolean => isIdentifier(node) && node.text === 'process'
+
+const reminders = (tree: SyntaxTree, literals: readonly Node[]): Source['reminders'] => {
+  const inLiteral = (position: number): boolean =>
+    literals.some((node) => node.getStart(tree) <= position && position < node.end)
+  return [...tree.text.matchAll(/\b(?:TODO|FIXME|XXX)\b|@ts-(?:ignore|nocheck)\b/g)]
+    .filter((found) => !inLiteral(found.index))
+    .map((found) => ({ line: lineAt(tree, found.index), word: found[0] }))
+}

@@ -1,0 +1,88 @@
+/** The rules of the house. Each answers the faults of one file, in sentences that name the place. */
+import { arrows, forbiddenArrow, forbiddenPackage, roomOf } from './arrows.ts'
+import type { Source } from './read-source.ts'
+
+const maxFileLines = 250
+const maxFunctionLines = 60
+
+/** Names that say nothing of the field. The last word of a name counts: `card-manager`. */
+const forbiddenNames = ['utils', 'helpers', 'common', 'shared', 'lib', 'core', 'manager']
+
+/** How a statement begins: keywords in one case, so that “Select a card” is a sentence. */
+const keyword = /^\s*(?:[a-z]+|[A-Z]+)\s/
+const statementStarts = [
+  /^\s*select\s+\S/i,
+  /^\s*insert\s+into\s/i,
+  /^\s*update\s+\S+\s+(?:(?:as\s+)?\w+\s+)?set\s/i,
+  /^\s*delete\s+from\s/i,
+  /^\s*with\s+(?:recursive\s+)?\w+\s*(?:\([^)]*\)\s*)?as\s+(?:(?:not\s+)?materialized\s*)?\(/i,
+]
+
+const isSql = (text: string): boolean =>
+  keyword.test(text) && statementStarts.some((start) => start.test(text))
+
+type Rule = (source: Source) => readonly string[]
+
+const knownRoom: Rule = ({ path }) =>
+  arrows[roomOf(path)] ? [] : [`${path}: there is no room “${roomOf(path)}” in the house`]
+
+const arrow: Rule = ({ path, imports }) =>
+  imports.flatMap(({ line, specifier, path: to, typeOnly }) => {
+    const reason = to ? forbiddenArrow(path, to, typeOnly) : forbiddenPackage(path, specifier)
+    return reason ? [`${path}:${line} imports ${to ?? specifier}: ${reason}`] : []
+  })
+
+const fileSize: Rule = ({ path, lineCount }) =>
+  lineCount > maxFileLines ? [`${path}: ${lineCount} lines, ${maxFileLines} allowed`] : []
+
+const functionSize: Rule = ({ path, functions }) =>
+  functions
+    .filter(({ lineCount }) => lineCount > maxFunctionLines)
+    .map(
+      ({ line, name, lineCount }) =>
+        `${path}:${line} ${name} has ${lineCount} lines, ${maxFunctionLines} allowed`,
+    )
+
+const names: Rule = ({ path }) =>
+  path
+    .split('/')
+    .map((segment) => segment.replace(/\..*$/, ''))
+    .filter((name) => forbiddenNames.includes(name.split('-').at(-1) ?? name))
+    .map((name) => `${path}: “${name}” is no name of the field`)
+
+const noBarrel: Rule = ({ path, starExportLines }) => {
+  if (!path.startsWith('src/')) return []
+  const barrel = path.endsWith('/index.ts') ? [`${path}: no barrel files`] : []
+  return [...barrel, ...starExportLines.map((line) => `${path}:${line} export *: no barrel files`)]
+}
+
+const sqlInStorage: Rule = ({ path, literals }) =>
+  roomOf(path) === 'storage'
+    ? []
+    : literals
+        .filter(({ text }) => isSql(text))
+        .map(({ line }) => `${path}:${line} holds SQL, which belongs in src/storage`)
+
+const environmentInConfig: Rule = ({ path, environmentLines }) =>
+  path === 'src/config.ts'
+    ? []
+    : environmentLines.map((line) => `${path}:${line} reads process.env: only src/config.ts may`)
+
+const noAny: Rule = ({ path, anyLines }) =>
+  anyLines.map((line) => `${path}:${line} says any: say what it is, or unknown`)
+
+const noReminder: Rule = ({ path, reminders }) =>
+  reminders.map(({ line, word }) => `${path}:${line} ${word}: do it, or file it`)
+
+export const rules: readonly Rule[] = [
+  knownRoom,
+  arrow,
+  fileSize,
+  functionSize,
+  names,
+  noBarrel,
+  sqlInStorage,
+  environmentInConfig,
+  noAny,
+  noReminder,
+]

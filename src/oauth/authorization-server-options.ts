@@ -10,6 +10,6 @@ export interface AuthorizationServerOptions {
   readonly database: Connection
   /** At least one. The first signs, all are published. */
   readonly signingKeys: readonly TokenSigningKey[]
-  /** Told of what was answered with 500 or 503, for the log. */
+  /** Told of what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
   onError(error: unknown): void
 }

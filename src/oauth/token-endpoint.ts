@@ -41,6 +41,10 @@ export function createTokenEndpoint(
     options.onError(error)
     answerServerError(ctx, error)
   })
+  provider.on('grant.error', (_ctx, error) => {
+    // The fault is in what is registered here, so the operator has to hear of it.
+    if (error.error === 'invalid_client_metadata') options.onError(error)
+  })
   provider.onerror = options.onError
   return provider.callback()
 }

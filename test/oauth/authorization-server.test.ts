@@ -12,6 +12,7 @@ import {
   runAuthorizationServer,
   secret,
 } from './support.ts'
+import { tokenRefusals } from './token-refusals.ts'
 
 const consoleMethods = (['log', 'info', 'warn', 'error'] as const).map((name) =>
   mock.method(console, name, () => undefined),
@@ -114,6 +115,19 @@ test('a client may name its own audience as the resource', async () => {
   )
   assert.equal(status, 200)
 })
+
+for (const { error, headers, parameters, status, title } of tokenRefusals) {
+  test(`${title} is ${status} ${error}`, async () => {
+    const answer = await askToken(running.issuer, parameters, headers)
+    assert.deepEqual([answer.status, answer.body.error], [status, error])
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+    assert.match(answer.headers.get('www-authenticate') ?? '', status === 401 ? /^Basic / : /^$/)
+    // RFC 6749 section 5.2: the characters that a description may have.
+    assert.match(String(answer.body.error_description), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
+    assert.deepEqual(Object.keys(answer.body), ['error', 'error_description'])
+  })
+}
 
 test('a client without a scope gets no scope, and cannot ask for one', async () => {
   await register(running.database, { clientId: 'bare', scopes: [] })

@@ -135,6 +135,7 @@ test('a registered key that cannot be used lets nobody in, and says nothing of i
     error: 'invalid_client',
     error_description: 'client authentication failed',
   })
+  assert.equal(running.failures.length, 1, 'the operator hears of it')
 })
 
 test('what has expired is forgotten in small steps, what has not is kept', async () => {

@@ -1,20 +1,39 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { request, type Server } from 'node:http'
 import { after, before, test } from 'node:test'
+import { createAuthorizationServer } from '../../src/oauth/authorization-server.ts'
 import { scopesOf } from '../../src/oauth/scopes.ts'
-import { type Running, runAuthorizationServer } from './support.ts'
+import { audiences, listen, signingKey } from './support.ts'
 
-let running: Running
+let issuer: string
+let server: Server
 
 before(async () => {
-  running = await runAuthorizationServer()
+  const listening = await listen((origin) => {
+    issuer = origin
+    const { handle } = createAuthorizationServer({
+      issuer,
+      audiences,
+      signingKeys: [signingKey('first'), signingKey('second')],
+      // Nothing of what is published comes from the database.
+      database: { query: fail, script: fail },
+      onError: fail,
+    })
+    return handle
+  })
+  server = listening.server
 })
-after(() => running.close())
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const fail = (): never => assert.fail('The database was asked.')
 
 test('a Host header changes nothing of what is published', async () => {
   const metadata = await new Promise<string>((resolve, reject) => {
     request(
-      `${running.issuer}/.well-known/oauth-authorization-server`,
+      `${issuer}/.well-known/oauth-authorization-server`,
       { headers: { host: 'elsewhere.test' } },
       (response) => {
         response.setEncoding('utf8').on('data', resolve)
@@ -23,16 +42,16 @@ test('a Host header changes nothing of what is published', async () => {
       .on('error', reject)
       .end()
   })
-  assert.equal(JSON.parse(metadata).token_endpoint, `${running.issuer}/oauth/token`)
+  assert.equal(JSON.parse(metadata).token_endpoint, `${issuer}/oauth/token`)
 })
 
 test('the metadata says what is true, and no more', async () => {
-  const response = await fetch(`${running.issuer}/.well-known/oauth-authorization-server`)
+  const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`)
   assert.equal(response.headers.get('content-type'), 'application/json')
   assert.deepEqual(await response.json(), {
-    issuer: running.issuer,
-    token_endpoint: `${running.issuer}/oauth/token`,
-    jwks_uri: `${running.issuer}/oauth/jwks`,
+    issuer: issuer,
+    token_endpoint: `${issuer}/oauth/token`,
+    jwks_uri: `${issuer}/oauth/jwks`,
     scopes_supported: scopesOf(),
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
@@ -52,7 +71,7 @@ test('the metadata says what is true, and no more', async () => {
 })
 
 test('all keys are published, and nothing of them but the public part', async () => {
-  const response = await fetch(`${running.issuer}/oauth/jwks`)
+  const response = await fetch(`${issuer}/oauth/jwks`)
   const { keys } = (await response.json()) as { keys: Record<string, unknown>[] }
   assert.deepEqual(
     keys.map((key) => [key.kid, Object.keys(key).sort().join()]),
@@ -85,14 +104,14 @@ test('nothing else of OpenID Connect is there', async () => {
   ]
   for (const path of paths) {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
-      assert.equal((await fetch(`${running.issuer}${path}`, { method })).status, 404, path)
+      assert.equal((await fetch(`${issuer}${path}`, { method })).status, 404, path)
     }
   }
 })
 
 test('another method is 405, with the ones that are allowed', async () => {
-  const get = await fetch(`${running.issuer}/oauth/token`)
+  const get = await fetch(`${issuer}/oauth/token`)
   assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
-  const post = await fetch(`${running.issuer}/oauth/jwks`, { method: 'POST' })
+  const post = await fetch(`${issuer}/oauth/jwks`, { method: 'POST' })
   assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
 })

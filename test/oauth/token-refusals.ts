@@ -1,27 +1,10 @@
-import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
 import { hashClientSecret } from '../../src/oauth/client-secret.ts'
-import {
-  askToken,
-  audiences,
-  basic,
-  type Running,
-  register,
-  runAuthorizationServer,
-  secret,
-} from './support.ts'
-
-let running: Running
-
-before(async () => {
-  running = await runAuthorizationServer()
-  await register(running.database, {})
-})
-after(() => running.close())
+import { audiences, basic, secret } from './support.ts'
 
 const storedHash = Buffer.from(hashClientSecret(secret)).toString('base64url')
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
-const refusals: readonly {
+/** Requests to the token endpoint, and how RFC 6749 section 5.2 and RFC 8707 have them refused. */
+export const tokenRefusals: readonly {
   readonly title: string
   readonly parameters: Readonly<Record<string, string>> | [string, string][]
   readonly headers?: Readonly<Record<string, string>>
@@ -149,16 +132,3 @@ const refusals: readonly {
     error: 'invalid_client',
   },
 ]
-
-for (const { error, headers, parameters, status, title } of refusals) {
-  test(`${title} is ${status} ${error}`, async () => {
-    const answer = await askToken(running.issuer, parameters, headers)
-    assert.deepEqual([answer.status, answer.body.error], [status, error])
-    assert.equal(answer.headers.get('cache-control'), 'no-store')
-    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
-    assert.match(answer.headers.get('www-authenticate') ?? '', status === 401 ? /^Basic / : /^$/)
-    // RFC 6749 section 5.2: the characters that a description may have.
-    assert.match(String(answer.body.error_description), /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
-    assert.deepEqual(Object.keys(answer.body), ['error', 'error_description'])
-  })
-}

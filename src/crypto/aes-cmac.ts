@@ -1,5 +1,7 @@
-import { encipherAesEcb } from './aes.ts'
+import { aesBlockLength, encipherAesCbc } from './aes.ts'
 import { cmac } from './cmac.ts'
+
+const zeros = Buffer.alloc(aesBlockLength)
 
 /**
  * AES-CMAC (RFC 4493 2.4, SP 800-38B 6.2).
@@ -10,5 +12,5 @@ import { cmac } from './cmac.ts'
  * @throws CryptoRefusal `aes_refused` when the key has another length.
  */
 export function aesCmac(key: Uint8Array, message: Uint8Array): Buffer {
-  return cmac((block) => encipherAesEcb(key, block), 16, message)
+  return cmac((blocks) => encipherAesCbc(key, zeros, blocks), aesBlockLength, message)
 }

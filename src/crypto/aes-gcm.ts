@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto'
 import { orRefuse, refuse } from './refusal.ts'
 
 /** Bytes that {@link sealAesGcm} made, to be kept together. */
@@ -27,7 +27,7 @@ export function sealAesGcm(
   plaintext: Uint8Array,
 ): Sealed {
   requireLengths(key, iv)
-  const cipher = createCipheriv('aes-256-gcm', key, iv, options).setAAD(associated)
+  const cipher = createCipheriv('aes-256-gcm', createSecretKey(key), iv, options).setAAD(associated)
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
   return { ciphertext, tag: cipher.getAuthTag() }
 }
@@ -50,7 +50,7 @@ export function openAesGcm(
 ): Buffer {
   requireLengths(key, iv)
   return orRefuse('aes_gcm_refused', () => {
-    const decipher = createDecipheriv('aes-256-gcm', key, iv, options)
+    const decipher = createDecipheriv('aes-256-gcm', createSecretKey(key), iv, options)
     decipher.setAAD(associated).setAuthTag(sealed.tag)
     return Buffer.concat([decipher.update(sealed.ciphertext), decipher.final()])
   })

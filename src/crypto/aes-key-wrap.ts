@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto'
 import { orRefuse, refuse } from './refusal.ts'
 
 /** The default initial value (RFC 3394 2.2.3.1). */
@@ -15,7 +15,7 @@ const initialValue = Buffer.alloc(8, 0xa6)
 export function wrapAesKey(kek: Uint8Array, key: Uint8Array): Buffer {
   const name = algorithm(kek, key.length)
   return orRefuse('aes_key_wrap_refused', () => {
-    const cipher = createCipheriv(name, kek, initialValue)
+    const cipher = createCipheriv(name, createSecretKey(kek), initialValue)
     return Buffer.concat([cipher.update(key), cipher.final()])
   })
 }
@@ -31,7 +31,7 @@ export function wrapAesKey(kek: Uint8Array, key: Uint8Array): Buffer {
 export function unwrapAesKey(kek: Uint8Array, wrapped: Uint8Array): Buffer {
   const name = algorithm(kek, wrapped.length - 8)
   return orRefuse('aes_key_wrap_refused', () => {
-    const decipher = createDecipheriv(name, kek, initialValue)
+    const decipher = createDecipheriv(name, createSecretKey(kek), initialValue)
     return Buffer.concat([decipher.update(wrapped), decipher.final()])
   })
 }

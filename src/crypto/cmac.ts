@@ -1,7 +1,7 @@
 import { xor } from './xor.ts'
 
-/** A block cipher under one key: enciphers exactly one block. */
-export type BlockCipher = (block: Uint8Array) => Buffer
+/** A block cipher under one key in CBC mode: enciphers whole blocks, from an IV of zeros. */
+export type CbcCipher = (blocks: Uint8Array) => Buffer
 
 /** The last byte of the irreducible polynomial for each block length (SP 800-38B 5.3). */
 const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
@@ -9,19 +9,15 @@ const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
 /**
  * CMAC of a message of any length (SP 800-38B 6.2, RFC 4493).
  *
- * @param encipherBlock the block cipher under the MAC key.
+ * @param encipher the block cipher under the MAC key.
  * @param blockLength bytes in a block of that cipher.
  * @returns one whole block; truncation is the caller's.
  */
-export function cmac(encipherBlock: BlockCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
+export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
   const whole = Math.max(Math.ceil(message.length / blockLength) - 1, 0) * blockLength
-  const zeros = Buffer.alloc(blockLength)
-  let chain: Buffer = zeros
-  for (let at = 0; at < whole; at += blockLength) {
-    chain = encipherBlock(xor(chain, message.subarray(at, at + blockLength)))
-  }
-  const subkey = double(encipherBlock(zeros), blockLength)
-  return encipherBlock(xor(chain, lastBlock(message.subarray(whole), subkey, blockLength)))
+  const subkey = double(encipher(Buffer.alloc(blockLength)), blockLength)
+  const last = lastBlock(message.subarray(whole), subkey, blockLength)
+  return encipher(Buffer.concat([message.subarray(0, whole), last])).subarray(-blockLength)
 }
 
 /** The masked last block: complete with K1, padded with K2 (SP 800-38B 6.2 steps 1 to 4). */

@@ -13,6 +13,9 @@ type Purpose = { readonly usage: number; readonly variant: number }
 const encryption: Purpose = { usage: 0x0000, variant: 0x45 }
 const authentication: Purpose = { usage: 0x0001, variant: 0x4d }
 
+/** Bytes that one MAC yields. */
+const macLengths = { tdesCmac: 8, aesCmac: 16 } as const
+
 /** By length of the KBPK in bytes: the algorithm that the derivation data names. */
 const indicators: Record<'tdesCmac' | 'aesCmac', Readonly<Record<number, number>>> = {
   tdesCmac: { 16: 0x0000, 24: 0x0001 },
@@ -46,8 +49,9 @@ function derive(kbpk: Uint8Array, method: KeyBlockMethod, purpose: Purpose): Buf
   const indicator = indicators[method][kbpk.length] ?? refuse('key_derivation_refused')
   const mac = method === 'aesCmac' ? aesCmac : tdesCmac
   return orRefuse('key_derivation_refused', () => {
-    const blocks = [1, 2, 3].map((counter) =>
-      mac(kbpk, derivationData(counter, purpose.usage, indicator, kbpk.length * 8)),
+    const count = Math.ceil(kbpk.length / macLengths[method])
+    const blocks = Array.from({ length: count }, (_, at) =>
+      mac(kbpk, derivationData(at + 1, purpose.usage, indicator, kbpk.length * 8)),
     )
     return Buffer.concat(blocks).subarray(0, kbpk.length)
   })

@@ -1,5 +1,7 @@
 import { cmac } from './cmac.ts'
-import { encipherTdesEcb } from './tdes.ts'
+import { desBlockLength, encipherTdesCbc } from './tdes.ts'
+
+const zeros = Buffer.alloc(desBlockLength)
 
 /**
  * TDES-CMAC (SP 800-38B 6.2 with a 64-bit block).
@@ -10,5 +12,5 @@ import { encipherTdesEcb } from './tdes.ts'
  * @throws CryptoRefusal `tdes_refused` when the key has another length.
  */
 export function tdesCmac(key: Uint8Array, message: Uint8Array): Buffer {
-  return cmac((block) => encipherTdesEcb(key, block), 8, message)
+  return cmac((blocks) => encipherTdesCbc(key, zeros, blocks), desBlockLength, message)
 }

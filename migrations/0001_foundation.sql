@@ -153,3 +153,20 @@ create table client_limit (
   used integer not null check (used > 0),
   primary key (client_id, limit_name)
 );
+
+-- A card network's keys for PIN blocks, each a key block under the master key.
+create table zone_key (
+  client_id text not null references client,
+  key_name text not null check (key_name ~ '^[a-z0-9][a-z0-9-]{0,31}$'),
+  algorithm text not null check (algorithm in ('TDES', 'AES')),
+  pin_block_formats text[] not null,
+  key_block text not null,
+  key_check_value text not null,
+  primary key (client_id, key_name)
+);
+
+-- Secrets of the sandbox's demo clients, sealed by the HSM, so that every process prints the same ones.
+create table sandbox_secret (
+  secret_name text primary key,
+  sealed bytea not null
+);

@@ -87,6 +87,14 @@ export const problemKinds = {
       'same request with the same key: you will get the answer of the first one.',
     retryAfterSeconds: 1,
   },
+  misdirected_request: {
+    status: 421,
+    title: 'This service is not called by that name.',
+    explanation:
+      'The Host header names a machine that this service does not answer for. A sandbox answers to ' +
+      'its loopback addresses and to the host of BASE_URL, so that a web page elsewhere cannot reach ' +
+      'it under a name of its own. Call it by the URL that it printed when it started.',
+  },
   body_too_large: {
     status: 413,
     title: 'The body is too large.',

@@ -4,7 +4,8 @@
  * forbidden. Within a room anything goes.
  */
 export const arrows: Record<string, readonly string[]> = {
-  main: ['everything'],
+  main: ['config', 'service'],
+  service: ['everything'],
   config: ['domain', 'errors'],
 
   api: ['http', 'oauth', 'issuing', 'authorizing', 'domain', 'errors', 'type storage/database.ts'],
@@ -18,7 +19,7 @@ export const arrows: Record<string, readonly string[]> = {
     'type storage/database.ts',
   ],
   http: ['oauth', 'domain', 'errors'],
-  oauth: ['domain', 'errors'],
+  oauth: ['storage', 'domain', 'errors'],
   sandbox: ['issuing', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
 
   issuing: ['storage', 'domain', 'errors', 'hsm/hsm.ts'],

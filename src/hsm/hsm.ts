@@ -44,7 +44,17 @@ export type ImportedPin =
   | { readonly pin: null; readonly weakness: string }
 
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
-export type RecordPurpose = 'personal-data' | 'note' | 'answer'
+export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox'
+
+/** What a zone key enciphers with: TDES of double length, or AES-256. */
+export type ZoneKeyAlgorithm = 'TDES' | 'AES'
+
+/** A zone key as it is kept: a key block under the master key is itself the reference. */
+export interface ZoneKey {
+  readonly keyBlock: string
+  /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
+  readonly keyCheckValue: string
+}
 
 /** The public half of an access token signing key, as in RFC 7517. */
 export interface TokenSigningKey {
@@ -81,6 +91,11 @@ export interface Hsm {
   revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
   /** Keyed HMAC of a request: what a plain hash of a PIN would give away, it does not. */
   fingerprintRequest(request: string): Promise<Uint8Array>
+
+  /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
+  generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>
+  /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
+  importClearZoneKey(algorithm: ZoneKeyAlgorithm, key: Uint8Array): Promise<ZoneKey>
 
   /** The keys that access tokens are signed with; the first signs, all may still verify. */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>

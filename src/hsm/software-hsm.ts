@@ -8,6 +8,7 @@ import { type DigitSource, randomDigits } from './random-digits.ts'
 import { recordVerbs } from './record-verbs.ts'
 import type { SecretKey } from './secret-key.ts'
 import { tokenSigningVerbs } from './token-signing-verbs.ts'
+import { zoneKeyVerbs } from './zone-key-verbs.ts'
 
 export interface SoftwareHsmOptions {
   /** AES-256: every other key is kept as a key block under it. */
@@ -29,6 +30,7 @@ export async function openSoftwareHsm(options: SoftwareHsmOptions): Promise<Hsm>
     ...pinVerbs(ring, drawDigits),
     ...recordVerbs(ring),
     ...tokenSigningVerbs(ring),
+    ...zoneKeyVerbs(masterKey),
     ping: async () => {},
   }
 }

@@ -7,6 +7,8 @@ import {
 import { type CardRecord, cardRecord } from './card-record.ts'
 import type { Caller, Issuing } from './issuing.ts'
 
+export type { CardPosition }
+
 /** One page of cards, and where the next one begins if there is one. */
 export interface CardPage {
   readonly cards: readonly CardRecord[]

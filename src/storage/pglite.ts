@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process'
+import { access, rename, rm } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Connection, Database, SqlValue, Statement } from './database.ts'
 
@@ -41,3 +45,22 @@ async function run<Row>(
 ): Promise<Row[]> {
   return (await target.query<Row>(text, [...values])).rows
 }
+
+/**
+ * Makes an empty database in a folder, unless there is one: whole or not at all, so that a start that
+ * was cut short leaves nothing behind that looks like a database.
+ */
+export async function makePgliteFolder(folder: string): Promise<void> {
+  if (await exists(folder)) return
+  const draft = `${folder}.new`
+  await rm(draft, { recursive: true, force: true })
+  const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
+  await promisify(execFile)(process.execPath, [program, draft])
+  await rename(draft, folder)
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )

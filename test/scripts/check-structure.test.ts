@@ -22,7 +22,8 @@ const plant = (t: TestContext, tree: Tree): string => {
 const lines = (count: number, line: string): string => `${line}\n`.repeat(count)
 
 const house: Tree = {
-  'src/main.ts': `import { listen } from './api/api.ts'\nimport { read } from './config.ts'\nimport { seal } from './hsm/software-hsm.ts'\nlisten(read(), seal)\n`,
+  'src/main.ts': `import { read } from './config.ts'\nimport { run } from './service/run.ts'\nrun(read())\n`,
+  'src/service/run.ts': `import { listen } from '../api/api.ts'\nimport { seal } from '../hsm/software-hsm.ts'\nexport const run = (config) => listen(config, seal)\n`,
   'src/config.ts': `export const read = () => process.env.PORT\n`,
   'src/errors.ts': `export class Problem extends Error {}\n`,
   'src/api/api.ts': `import type { Connection } from '../storage/database.ts'\nimport { issue } from '../issuing/issue.ts'\nexport const listen = (...rest: unknown[]) => rest\nexport const run = (connection: Connection) => issue(connection)\n`,
@@ -42,7 +43,7 @@ test('a house in order has no fault, and its figures are told', (t) => {
   assert.deepEqual(faults, [])
   assert.match(
     summary,
-    /13 files, \d+ lines, 5 functions; function length: median 1, 90th percentile 1/,
+    /14 files, \d+ lines, 6 functions; function length: median 1, 90th percentile 1/,
   )
 })
 
@@ -226,6 +227,6 @@ test('the command fails where there is a fault, and not otherwise', (t) => {
   assert.equal(check(house).status, 0)
   const failed = check({ ...house, 'src/utils/x.ts': 'export {}' })
   assert.equal(failed.status, 1)
-  assert.match(failed.stdout, /2 faults; structure: 14 files/)
+  assert.match(failed.stdout, /2 faults; structure: 15 files/)
   assert.match(failed.stderr, /there is no room “utils”/)
 })

@@ -1,0 +1,52 @@
+import { blockCvv } from '../../issuing/block-cvv.ts'
+import { readTryStatus } from '../../issuing/read-try-status.ts'
+import { unblock } from '../../issuing/unblock.ts'
+import { type Api, callerOf, noContent, publicTokenOf, repeatable } from '../api.ts'
+import { CardParamsSchema, UpdateCvvStatusSchema } from '../schemas/requests.ts'
+import { NoContentSchema, TryStatusSchema } from '../schemas/responses.ts'
+
+export function cardCvvRoutes({ app, base, issuing }: Api): void {
+  const path = `${base}/card-cvv/:publicToken/cvv/status`
+
+  app.get(
+    path,
+    {
+      config: { access: 'cvv.read' },
+      schema: {
+        operationId: 'getCvvStatus',
+        summary: 'Get CVV status',
+        tags: ['CVV'],
+        params: CardParamsSchema,
+        response: { 200: TryStatusSchema },
+      },
+    },
+    async (request) => readTryStatus(issuing, callerOf(request), publicTokenOf(request), 'cvv'),
+  )
+
+  app.put(
+    path,
+    {
+      config: { access: 'cvv.write', repeatable: true, bodyRequired: true },
+      schema: {
+        operationId: 'updateCvvStatus',
+        summary: 'Unblock CVV',
+        description: '`Unblocked` restores the tries, `Blocked` takes them all away at once.',
+        tags: ['CVV'],
+        params: CardParamsSchema,
+        body: UpdateCvvStatusSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const { status, ...note } = request.body
+      const caller = callerOf(request)
+      const publicToken = publicTokenOf(request)
+      const repeat = repeatable(request)
+      const answer =
+        status === 'Blocked'
+          ? await blockCvv(issuing, caller, publicToken, note, repeat)
+          : await unblock(issuing, caller, publicToken, 'cvv', note, repeat)
+      return noContent(reply, answer)
+    },
+  )
+}

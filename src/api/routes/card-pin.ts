@@ -1,0 +1,130 @@
+import { Pin } from '../../domain/pin.ts'
+import { validationFailed } from '../../errors.ts'
+import { readTryStatus } from '../../issuing/read-try-status.ts'
+import { revealPin } from '../../issuing/reveal-pin.ts'
+import { type ChosenPin, setPin } from '../../issuing/set-pin.ts'
+import { unblock } from '../../issuing/unblock.ts'
+import { type Api, callerOf, noContent, publicTokenOf, repeatable } from '../api.ts'
+import {
+  CardParamsSchema,
+  type SetPinBody,
+  SetPinSchema,
+  UnblockPinSchema,
+} from '../schemas/requests.ts'
+import { NoContentSchema, PinSchema, TryStatusSchema } from '../schemas/responses.ts'
+
+export function cardPinRoutes(api: Api): void {
+  setPinRoute(api)
+  revealPinRoute(api)
+  pinStatusRoute(api)
+  unblockPinRoute(api)
+}
+
+function setPinRoute({ app, base, issuing }: Api): void {
+  app.post(
+    `${base}/card-pin/:publicToken/pin`,
+    {
+      config: { access: 'pin.write', repeatable: true, bodyRequired: true },
+      schema: {
+        operationId: 'setPin',
+        summary: 'Set PIN',
+        description: 'Sets the PIN that the cardholder chose. It does not restore tries.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        body: SetPinSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const chosen = chosenPinOf(request.body)
+      const { cardPin: _, pin: __, ...note } = request.body
+      const answer = await setPin(
+        issuing,
+        callerOf(request),
+        publicTokenOf(request),
+        chosen,
+        note,
+        repeatable(request, { bearsSecret: true }),
+      )
+      return noContent(reply, answer)
+    },
+  )
+}
+
+/** @throws `Problem` `validation_failed` unless exactly one spelling is given. */
+function chosenPinOf({ cardPin, pin }: SetPinBody): ChosenPin {
+  if (pin !== undefined && cardPin === undefined) return { pin: new Pin(pin), pointer: '/pin' }
+  if (cardPin !== undefined && pin === undefined) {
+    return { pin: new Pin(cardPin), pointer: '/cardPin' }
+  }
+  throw validationFailed({ pointer: '', detail: 'must have exactly one of pin and cardPin' })
+}
+
+function revealPinRoute({ app, base, issuing }: Api): void {
+  app.get(
+    `${base}/card-pin/:publicToken/pin`,
+    {
+      config: { access: 'pin.reveal' },
+      // A HEAD would be a disclosure on record that told nobody anything.
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getCurrentPin',
+        summary: 'Get current PIN',
+        description: 'The PIN in clear. That it was told is on record before it leaves.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        response: { 200: PinSchema },
+      },
+    },
+    async (request) => {
+      const pin = await revealPin(issuing, callerOf(request), publicTokenOf(request))
+      return { pin: pin.reveal() }
+    },
+  )
+}
+
+function pinStatusRoute({ app, base, issuing }: Api): void {
+  app.get(
+    `${base}/card-pin/:publicToken/pin/status`,
+    {
+      config: { access: 'pin.read' },
+      schema: {
+        operationId: 'getPinStatus',
+        summary: 'Get PIN status',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        response: { 200: TryStatusSchema },
+      },
+    },
+    async (request) => readTryStatus(issuing, callerOf(request), publicTokenOf(request), 'pin'),
+  )
+}
+
+function unblockPinRoute({ app, base, issuing }: Api): void {
+  app.post(
+    `${base}/card-pin/:publicToken/pin/unblock`,
+    {
+      config: { access: 'pin.write', repeatable: true },
+      schema: {
+        operationId: 'unblockPin',
+        summary: 'Unblock PIN',
+        description: 'Restores the tries, whether or not the PIN was blocked. No body is needed.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        body: UnblockPinSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await unblock(
+        issuing,
+        callerOf(request),
+        publicTokenOf(request),
+        'pin',
+        request.body ?? {},
+        repeatable(request),
+      )
+      return noContent(reply, answer)
+    },
+  )
+}

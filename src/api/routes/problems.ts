@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import { Problem, type ProblemKind, problemKinds } from '../../errors.ts'
+import type { Api } from '../api.ts'
+
+const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;
+color:#1b1f24;background:#fff}code{background:#f0f2f4;padding:.1em .3em;border-radius:3px}
+a{color:#0b5cad}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16191d}
+code{background:#262b31}a{color:#7ab8ff}}`
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256')
+  .update(style)
+  .digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+const pages = new Map(
+  Object.entries<ProblemKind>(problemKinds).map(([code, kind]) => [code, pageOf(code, kind)]),
+)
+const index = page(
+  'Problems',
+  `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>${Object.entries(
+    problemKinds,
+  )
+    .map(([code, { status, title }]) => {
+      return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
+    })
+    .join('')}</ul>`,
+)
+
+/** The pages that the `type` of a problem document leads to. */
+export function problemRoutes({ app }: Pick<Api, 'app'>): void {
+  const schema = { hide: true, response: { 200: Type.String() } }
+  app.get('/problems', { config: { access: 'open' }, schema }, async (_, reply) =>
+    reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(index),
+  )
+  app.get(
+    '/problems/:code',
+    {
+      config: { access: 'open' },
+      schema: { ...schema, params: Type.Object({ code: Type.String() }) },
+    },
+    async (request, reply) => {
+      const found = pages.get(request.params.code)
+      if (!found) throw new Problem('not_found')
+      return reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', policy)
+        .send(found)
+    },
+  )
+}
+
+function pageOf(code: string, { explanation, status, title }: ProblemKind): string {
+  return page(
+    title,
+    `<p><code>${code}</code>, status ${status}</p><p>${explanation}</p><p><a href="/problems">All problems</a></p>`,
+  )
+}
+
+/** Everything in it comes from the table of failures: nothing of a request. */
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width"><style>${style}</style></head>
+<body><h1>${title}</h1>${body}</body></html>`
+}

@@ -1,0 +1,40 @@
+import { isCalendarDate, isPastDate } from '../../domain/calendar.ts'
+import { isCountryCode } from '../../domain/country.ts'
+import { nameOnCardFault } from '../../domain/emboss-name.ts'
+import { parseExpiry } from '../../domain/expiry.ts'
+import { freeTextFault, nameFault, textFault } from '../../domain/free-text.ts'
+import { parseCardType } from '../../domain/product.ts'
+import type { StringFormat } from '../../http/server.ts'
+
+/** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
+export const stringFormats = (today: () => string): Readonly<Record<string, StringFormat>> => ({
+  'card-type': {
+    detail: 'must be Physical or Virtual',
+    validate: (text) => parseCardType(text) !== null,
+  },
+  'country-code': { detail: 'must be an ISO 3166-1 alpha-3 code', validate: isCountryCode },
+  'birth-date': {
+    detail: 'must be a real date YYYY-MM-DD in the past',
+    validate: (text) => isCalendarDate(text) && isPastDate(text, today()),
+  },
+  'year-month': {
+    detail: 'must be a month YYYY-MM',
+    validate: (text) => parseExpiry(text) !== null,
+  },
+  'person-name': {
+    detail: 'must be a name: letters, and no emoji or control characters',
+    validate: (text) => nameFault(text) === null,
+  },
+  'name-on-card': {
+    detail: "must be 1 to 26 of A-Z, 0-9, space and . ' - / &, with a letter or digit",
+    validate: (text) => nameOnCardFault(text) === null,
+  },
+  'plain-text': {
+    detail: 'must have no control characters and no unpaired surrogates',
+    validate: (text) => textFault(text) === null,
+  },
+  'free-text': {
+    detail: 'must have no control characters, no unpaired surrogates and no card number in it',
+    validate: (text) => freeTextFault(text) === null,
+  },
+})

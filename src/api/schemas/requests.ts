@@ -1,0 +1,152 @@
+import Type, { type Static } from 'typebox'
+import { cardStatusCodes } from '../../domain/card-status.ts'
+
+const closed = { additionalProperties: false } as const
+
+const plainText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'plain-text' })
+const freeText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'free-text' })
+const personName = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'person-name' })
+
+/** Marks a member whose value must never be logged, and a body that holds one. */
+const secret = { 'x-secret': true } as const
+
+const pinDigits = (description: string) =>
+  Type.String({ pattern: '^[0-9]{4,12}$', description, examples: ['4821'], ...secret })
+
+export const CardHolderSchema = Type.Object(
+  {
+    title: Type.Optional(personName(5)),
+    firstName: personName(30),
+    middleName: Type.Optional(personName(30)),
+    lastName: personName(30),
+    dateOfBirth: Type.String({ format: 'birth-date', examples: ['1990-04-17'] }),
+    mobile: Type.Optional(
+      Type.String({ maxLength: 16, pattern: '^\\+?[0-9 ().-]+$', examples: ['+34600123456'] }),
+    ),
+    email: Type.Optional(
+      Type.String({ maxLength: 100, format: 'plain-text', pattern: '^[^\\s@]+@[^\\s@]+$' }),
+    ),
+  },
+  closed,
+)
+
+export const AddressSchema = Type.Object(
+  {
+    addressLine1: plainText(100),
+    addressLine2: Type.Optional(plainText(100)),
+    addressLine3: Type.Optional(plainText(50)),
+    city: Type.Optional(plainText(50)),
+    state: Type.Optional(plainText(50)),
+    county: Type.Optional(plainText(20)),
+    postCode: plainText(10),
+    country: Type.String({
+      format: 'country-code',
+      description: 'ISO 3166-1 alpha-3.',
+      examples: ['ESP'],
+    }),
+  },
+  closed,
+)
+
+export const CreateCardSchema = Type.Object(
+  {
+    cardType: Type.String({
+      format: 'card-type',
+      description: '`Physical` or `Virtual`, in any case.',
+      examples: ['Virtual'],
+    }),
+    cardProduct: Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'A `productId` from the list of products.',
+      examples: [1001],
+    }),
+    cardHolder: CardHolderSchema,
+    address: AddressSchema,
+    fulfilment: Type.Optional(AddressSchema),
+    nameOnCard: Type.Optional(Type.String({ format: 'name-on-card', examples: ['ANA LIM'] })),
+    customerReference: Type.Optional(freeText(25)),
+    expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
+    designId: Type.Optional(freeText(50)),
+    activateNow: Type.Optional(
+      Type.Boolean({ description: 'Default: true for Virtual, false for Physical.' }),
+    ),
+  },
+  closed,
+)
+export type CreateCardBody = Static<typeof CreateCardSchema>
+
+const note = {
+  description: Type.Optional(freeText(800)),
+  updatedBy: Type.Optional(freeText(100)),
+}
+
+export const SetPinSchema = Type.Object(
+  {
+    pin: Type.Optional(pinDigits('The PIN that the cardholder chose.')),
+    cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
+    ...note,
+  },
+  { ...closed, description: 'Exactly one of `pin` and `cardPin`.' },
+)
+export type SetPinBody = Static<typeof SetPinSchema>
+
+export const UpdateCvvStatusSchema = Type.Object(
+  {
+    status: Type.Enum(['Unblocked', 'Blocked'], {
+      description: '`Unblocked` restores the tries; `Blocked` blocks at once.',
+    }),
+    ...note,
+  },
+  closed,
+)
+
+/** A body that may be left out. */
+export const UnblockPinSchema = Type.Object(note, {
+  ...closed,
+  type: ['object', 'null'] as unknown as 'object',
+})
+
+export const ChangeCardStatusSchema = Type.Object(
+  { cardStatusCode: Type.Enum([...cardStatusCodes]), ...note },
+  closed,
+)
+
+const page = {
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; default 100.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: '^[A-Za-z0-9_-]+$',
+      description: 'From the `Link` header of the page before.',
+    }),
+  ),
+}
+
+export const ListProductsQuerySchema = Type.Object(
+  {
+    cardType: Type.Optional(Type.String({ format: 'card-type' })),
+    currencyCode: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', examples: ['EUR'] })),
+    ...page,
+  },
+  closed,
+)
+
+export const ListCardsQuerySchema = Type.Object(
+  {
+    customerReference: Type.Optional(plainText(25)),
+    cardStatusCode: Type.Optional(Type.Enum([...cardStatusCodes])),
+    ...page,
+  },
+  closed,
+)
+
+/** Every card is reached by its token; one that is not of this form is simply not there. */
+export const CardParamsSchema = Type.Object({
+  publicToken: Type.String({ description: 'From the answer of Create Card.' }),
+})

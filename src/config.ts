@@ -1,0 +1,221 @@
+import { resolve } from 'node:path'
+
+/** How the program runs. Read once, from the environment alone. */
+export interface Config {
+  readonly sandbox: boolean
+  readonly dataDir: string
+  /** Null: PostgreSQL in this process, under `dataDir`. */
+  readonly databaseUrl: string | null
+  readonly databasePoolSize: number
+  readonly publicListener: Listener
+  readonly privateListener: Listener
+  /** Where clients reach the public listener, without a slash at its end. */
+  readonly baseUrl: string
+  /** Where networks and operators reach the private listener. */
+  readonly privateUrl: string
+  readonly processorPath: string
+  /** Null: made under `dataDir` at the first start, in the sandbox only. */
+  readonly masterKeyFile: string | null
+  readonly adminJwkFile: string | null
+  /** An issuer in the embedded one's place, for each listener. */
+  readonly outsideIssuer: OutsideIssuer | null
+  readonly privateOutsideIssuer: OutsideIssuer | null
+  /** Null: limits are off. */
+  readonly limits: Limits | null
+  readonly logLevel: LogLevel
+}
+
+export interface Listener {
+  readonly host: string
+  readonly port: number
+}
+
+export interface OutsideIssuer {
+  readonly issuer: string
+  readonly audience: string
+  readonly clientClaim: string
+}
+
+export interface Limits {
+  readonly calls: CallRate
+  readonly tokenCalls: CallRate
+  readonly revealsPerCardHour: number
+  readonly revealsPerClientHour: number
+  readonly unblocksPerCardDay: number
+}
+
+/** Calls a second, after a first burst. */
+export interface CallRate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** What is wrong with the environment, all of it at once. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(`The configuration is not complete:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** @throws `ConfigError` with everything that is wrong. */
+export function readConfig(environment: Environment = process.env): Config {
+  const read = new Reader(environment)
+  const publicListener = read.listener('HOST', 'PORT', 8080)
+  const privateListener = read.listener('PRIVATE_HOST', 'PRIVATE_PORT', 8081)
+  const config: Config = {
+    sandbox: read.sandbox(),
+    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    databaseUrl: read.text('DATABASE_URL'),
+    databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 1, 500),
+    publicListener,
+    privateListener,
+    baseUrl: read.url('BASE_URL') ?? urlOf(publicListener),
+    privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
+    processorPath: read.segment('PROCESSOR_PATH', 'processor'),
+    masterKeyFile: read.text('MASTER_KEY_FILE'),
+    adminJwkFile: read.text('ADMIN_JWK_FILE'),
+    outsideIssuer: read.outsideIssuer('AUTH'),
+    privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
+    limits: read.limits(),
+    logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
+  }
+  read.refuseUnsafe(config)
+  if (read.faults.length > 0) throw new ConfigError(read.faults)
+  return config
+}
+
+const urlOf = ({ host, port }: Listener): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const isLoopback = (host: string): boolean =>
+  /^127(?:\.[0-9]{1,3}){3}$/.test(host) || host === '::1' || host === 'localhost'
+
+/** Reads one variable at a time and keeps what is wrong with it. */
+class Reader {
+  readonly faults: string[] = []
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  /** A variable that is set to nothing counts as not set. */
+  text(name: string): string | null {
+    return this.#environment[name] || null
+  }
+
+  integer(name: string, otherwise: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === null) return otherwise
+    const number = Number(text)
+    if (/^[0-9]+$/.test(text) && number >= least && number <= most) return number
+    return this.#fault(`${name} must be a whole number from ${least} to ${most}.`, otherwise)
+  }
+
+  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {
+    const text = this.text(name)
+    if (text === null) return otherwise
+    const value = values.find((each) => each === text)
+    return value ?? this.#fault(`${name} must be one of ${values.join(', ')}.`, otherwise)
+  }
+
+  listener(hostName: string, portName: string, port: number): Listener {
+    return {
+      host: this.text(hostName) ?? '127.0.0.1',
+      port: this.integer(portName, port, 1, 65_535),
+    }
+  }
+
+  url(name: string): string | null {
+    const text = this.text(name)
+    if (text === null) return null
+    const url = URL.canParse(text) ? new URL(text) : null
+    const isPlain = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
+    if (isPlain) return text.replace(/\/+$/, '')
+    return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
+  }
+
+  segment(name: string, otherwise: string): string {
+    const text = this.text(name) ?? otherwise
+    if (/^[a-z0-9][a-z0-9-]{0,63}$/i.test(text)) return text
+    return this.#fault(`${name} must be one path segment of letters, digits and dashes.`, otherwise)
+  }
+
+  /** Whoever reaches beyond a laptop must say which of the two it is. */
+  sandbox(): boolean {
+    const value = this.text('SANDBOX')
+    if (value === 'true' || value === 'false') return value === 'true'
+    if (value !== null) this.faults.push('SANDBOX must be true or false.')
+    const beyond = [
+      ...['DATABASE_URL', 'AUTH_ISSUER', 'PRIVATE_AUTH_ISSUER'].filter((name) => this.text(name)),
+      ...['HOST', 'PRIVATE_HOST'].filter((name) => !isLoopback(this.text(name) ?? '127.0.0.1')),
+    ]
+    if (value === null && beyond.length > 0) {
+      this.faults.push(`SANDBOX must be said, true or false, because of ${beyond.join(' and ')}.`)
+    }
+    return true
+  }
+
+  outsideIssuer(prefix: 'AUTH' | 'PRIVATE_AUTH'): OutsideIssuer | null {
+    const issuer = this.url(`${prefix}_ISSUER`)
+    const audience = this.text(`${prefix}_AUDIENCE`)
+    const clientClaim = this.text(`${prefix}_CLIENT_CLAIM`) ?? 'client_id'
+    if (issuer === null) return null
+    if (audience === null) this.faults.push(`${prefix}_AUDIENCE must go with ${prefix}_ISSUER.`)
+    if (clientClaim === 'sub') this.faults.push(`${prefix}_CLIENT_CLAIM must not be sub.`)
+    // The issuer is compared to the letter, with its slash if it has one.
+    return {
+      issuer: this.text(`${prefix}_ISSUER`) ?? issuer,
+      audience: audience ?? '',
+      clientClaim,
+    }
+  }
+
+  limits(): Limits | null {
+    const limits = {
+      calls: {
+        perSecond: this.integer('RATE_PER_SECOND', 200, 1, 1_000_000),
+        burst: this.integer('RATE_BURST', 400, 1, 1_000_000),
+      },
+      tokenCalls: {
+        perSecond: this.integer('TOKEN_RATE_PER_SECOND', 10, 1, 1_000_000),
+        burst: this.integer('TOKEN_RATE_BURST', 10, 1, 1_000_000),
+      },
+      revealsPerCardHour: this.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
+      revealsPerClientHour: this.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
+      unblocksPerCardDay: this.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
+    }
+    return this.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
+  }
+
+  /** What production must not do without. */
+  refuseUnsafe(config: Config): void {
+    if (config.sandbox) return
+    const lacks: readonly (readonly [boolean, string])[] = [
+      [config.databaseUrl === null, 'DATABASE_URL must name a PostgreSQL server.'],
+      [config.masterKeyFile === null, 'MASTER_KEY_FILE must name the file of the master key.'],
+      [config.adminJwkFile === null, "ADMIN_JWK_FILE must name the first administrator's key."],
+      [!config.baseUrl.startsWith('https:'), 'BASE_URL must be https.'],
+      [config.limits === null, 'RATE_LIMIT must not be off.'],
+      [
+        this.text('ACCEPT_SOFTWARE_HSM') !== 'yes',
+        'ACCEPT_SOFTWARE_HSM must be yes: the software HSM is no secure cryptographic device.',
+      ],
+    ]
+    this.faults.push(...lacks.filter(([isLacking]) => isLacking).map(([, fault]) => fault))
+  }
+
+  #fault<Value>(fault: string, otherwise: Value): Value {
+    this.faults.push(fault)
+    return otherwise
+  }
+}

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../errors.ts'
+import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
+import type { Scope } from '../oauth/scopes.ts'
+import type { RateLimiter } from './client-rate.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
+    readonly access?: Scope | 'open'
+    /** Whether an idempotency key is honoured. */
+    readonly repeatable?: boolean
+    /** Whether a call without a body is malformed. */
+    readonly bodyRequired?: boolean
+  }
+  interface FastifyRequest {
+    /** Who calls: set on every route that is not open. */
+    caller: Caller | null
+  }
+}
+
+/**
+ * Refuses in this order: no or bad token, missing scope, too many calls (contract, section 3).
+ * The client is read from the token and from nowhere else.
+ */
+export const authenticate =
+  (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { access } = request.routeOptions.config
+    if (request.is404 || access === 'open') return
+    const caller = await verifier.verify(request.headers.authorization)
+    request.caller = caller
+    // A route that forgot to say what it needs is closed to everybody.
+    if (access === undefined) throw new Problem('not_found')
+    requireScope(caller, access)
+    if (rate) reply.headers(rate.spend(caller.clientId))
+  }
+
+/** @throws `Problem` `insufficient_scope`, naming it. */
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (scopes.has(scope)) return
+  throw new Problem('insufficient_scope', {
+    detail: `The scope ${scope} is needed.`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  })
+}
+
+/** The caller of a route that needs a token. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (!request.caller) throw new Problem('unauthenticated')
+  return request.caller
+}

@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+
+/** What an operator can watch (the Prometheus text format). */
+export interface Metrics {
+  /** @returns the text of `/metrics`. */
+  read(): Promise<string>
+  readonly contentType: string
+  /** Notes a request that was answered. Routes are named by their pattern, so that no token is in a label. */
+  observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
+  const requests = new Histogram({
+    name: 'pinfold_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to the end of its answer.',
+    labelNames: ['listener', 'method', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [registry],
+  })
+  return {
+    read: () => registry.metrics(),
+    contentType: registry.contentType,
+    observe(listener, request, reply) {
+      const labels = {
+        listener,
+        method: request.method,
+        route: routeOf(request),
+        status: reply.statusCode,
+      }
+      requests.observe(labels, reply.elapsedTime / 1000)
+    },
+  }
+}
+
+/** The pattern that a request's path matched: `/cards/:publicToken`. */
+export const routeOf = (request: FastifyRequest): string =>
+  request.is404 ? 'none' : (request.routeOptions.url ?? 'none')

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Problem } from '../errors.ts'
+
+/** The version of the wire contract that is spoken here (contract, section 6). */
+export const apiVersion = '2026-11-20'
+
+/** The caller's own request id if it can be repeated safely, or one made for it. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
+}
+
+/** The trace that a request belongs to (W3C Trace Context, section 3.2), or null. */
+export function traceIdOf(headers: IncomingHttpHeaders): string | null {
+  const given = headers.traceparent
+  const [, traceId] =
+    /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(String(given ?? '')) ?? []
+  return traceId && !/^0+$/.test(traceId) ? traceId : null
+}
+
+/** @throws `Problem` `malformed_request` when another version of the contract is asked for. */
+export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
+  const asked = headers['api-version']
+  if (asked === undefined || asked === apiVersion) return
+  throw new Problem('malformed_request', { detail: `Api-Version must be ${apiVersion}.` })
+}
+
+/**
+ * The idempotency key, in either spelling, or null.
+ * @throws `Problem` `malformed_request` unless it is 1 to 255 visible ASCII characters, given once.
+ */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
+  const spelled = [headers['idempotency-key'], headers.idempotencykey]
+  const keys = [...new Set(spelled.filter((key) => key !== undefined))]
+  if (keys.length === 0) return null
+  const [key] = keys
+  if (keys.length === 1 && typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key
+  throw new Problem('malformed_request', {
+    detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+  })
+}

@@ -1,0 +1,161 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import type { Logger } from 'pino'
+import { Problem } from '../errors.ts'
+import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
+import { authenticate } from './authentication.ts'
+import { answerClientError } from './client-error.ts'
+import type { RateLimiter } from './client-rate.ts'
+import { parseJsonBody } from './json-body.ts'
+import { refuseOtherMethods } from './method-not-allowed.ts'
+import { type Metrics, routeOf } from './metrics.ts'
+import { bodyLimit, headerLimit, replyWithProblem, sendProblem, urlLimit } from './problem-reply.ts'
+import {
+  apiVersion,
+  idempotencyKeyOf,
+  refuseOtherVersion,
+  requestIdOf,
+  traceIdOf,
+} from './request-headers.ts'
+import type { FormatDetails } from './validation-errors.ts'
+
+/** A format of strings that schemas name, and the sentence for what does not have it. */
+export interface StringFormat {
+  readonly detail: string
+  validate(text: string): boolean
+}
+
+export interface ServerOptions {
+  /** Names the listener in logs and metrics. */
+  readonly listener: 'public' | 'private'
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly verifier: AccessTokenVerifier
+  /** Nothing where limits are turned off. */
+  readonly rate: RateLimiter | null
+  readonly formats: Readonly<Record<string, StringFormat>>
+  /** `Host` headers that are answered; null answers all. */
+  readonly hosts: ReadonlySet<string> | null
+}
+
+/** A server whose routes are typed by their schemas. */
+export type Server = ReturnType<typeof createServer>
+
+/**
+ * A server without routes: limits, headers, authentication, problem documents, logs and metrics, the
+ * same on both listeners. `finish` is called when every route is there.
+ */
+export function createServer(options: ServerOptions) {
+  const details = formatDetails(options.formats)
+  const app = Fastify({
+    loggerInstance: options.log,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+    bodyLimit,
+    requestTimeout: 10_000,
+    http: { maxHeaderSize: headerLimit, headersTimeout: 10_000 },
+    routerOptions: { maxParamLength: 128 },
+    genReqId: requestIdOf,
+    frameworkErrors: (error, request, reply) => {
+      setCommonHeaders(request, reply)
+      replyWithProblem(details)(error, request, reply)
+    },
+    clientErrorHandler: answerClientError,
+    ajv: { customOptions: ajvOptions(options.formats) },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
+  app.decorateRequest('caller', null)
+  app.setErrorHandler(replyWithProblem(details))
+  app.setNotFoundHandler({}, (_, reply) => sendProblem(reply, new Problem('not_found')))
+  acceptJsonOnly(app as unknown as FastifyInstance)
+  addHooks(app as unknown as FastifyInstance, options)
+  return { app, finish: refuseOthers }
+}
+
+const formatDetails = (formats: ServerOptions['formats']): FormatDetails =>
+  Object.fromEntries(Object.entries(formats).map(([name, { detail }]) => [name, detail]))
+
+/** Bad input is refused, never repaired. */
+const ajvOptions = (formats: ServerOptions['formats']) => ({
+  allErrors: true,
+  coerceTypes: false as const,
+  removeAdditional: false,
+  useDefaults: false,
+  keywords: ['x-secret'],
+  formats: Object.fromEntries(
+    Object.entries(formats).map(([name, { validate }]) => [name, { validate }]),
+  ),
+})
+
+function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      if (request.headers['content-encoding']) throw new Problem('unsupported_media_type')
+      return parseJsonBody(body)
+    },
+  )
+}
+
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({
+    'cache-control': 'no-store',
+    'x-request-id': request.id,
+    'api-version': apiVersion,
+    'x-content-type-options': 'nosniff',
+  })
+}
+
+function addHooks(app: FastifyInstance, options: ServerOptions): void {
+  app.addHook('onRequest', async (request, reply) => {
+    setCommonHeaders(request, reply)
+    refuseUnknownHost(options.hosts, request)
+    if (request.url.length > urlLimit) {
+      throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
+    }
+  })
+  app.addHook('onRequest', authenticate(options.verifier, options.rate))
+  app.addHook('preParsing', async (request) => {
+    refuseOtherVersion(request.headers)
+    if (request.routeOptions.config.repeatable) idempotencyKeyOf(request.headers)
+  })
+  app.addHook('preValidation', async (request) => {
+    if (request.routeOptions.config.bodyRequired && request.body === undefined) {
+      throw new Problem('malformed_request', { detail: 'A JSON body is needed.' })
+    }
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    options.metrics.observe(options.listener, request, reply)
+    logAnswer(options.listener, request, reply)
+  })
+}
+
+/** A page elsewhere whose name resolves to this machine must not get to speak to it. */
+function refuseUnknownHost(hosts: ReadonlySet<string> | null, { host }: FastifyRequest): void {
+  if (hosts && !hosts.has(host.toLowerCase())) throw new Problem('misdirected_request')
+}
+
+/** Names the route by its pattern: what a caller puts in a path or query stays out of the log. */
+function logAnswer(listener: string, request: FastifyRequest, reply: FastifyReply): void {
+  request.log.info(
+    {
+      listener,
+      method: request.method,
+      route: routeOf(request),
+      status: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+      clientId: request.caller?.clientId,
+      traceId: traceIdOf(request.headers) ?? undefined,
+    },
+    'answered',
+  )
+}

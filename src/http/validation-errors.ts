@@ -1,0 +1,59 @@
+import type { FastifySchemaValidationError } from 'fastify'
+import { type Problem, type ProblemError, validationFailed } from '../errors.ts'
+
+/** Sentences for the formats of our own schemas. */
+export type FormatDetails = Readonly<Record<string, string>>
+
+/**
+ * All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs.
+ * @param part of the request: a fault in a query or path is pointed at by its name.
+ */
+export function schemaProblem(
+  faults: readonly FastifySchemaValidationError[],
+  formats: FormatDetails,
+): Problem {
+  const errors = new Map<string, ProblemError>()
+  for (const fault of faults) {
+    if (fault.keyword === 'oneOf' || fault.keyword === 'anyOf' || fault.keyword === 'if') continue
+    const error = { pointer: pointerOf(fault), detail: detailOf(fault, formats) }
+    errors.set(`${error.pointer} ${error.detail}`, error)
+  }
+  return validationFailed(...errors.values())
+}
+
+function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationError): string {
+  const name = keyword === 'required' ? params.missingProperty : params.additionalProperty
+  return typeof name === 'string' && isNameLike(name)
+    ? `${instancePath}/${escapePointer(name)}`
+    : instancePath
+}
+
+/** A member's name is repeated only if it looks like one: people put PANs everywhere. */
+const isNameLike = (name: string): boolean =>
+  /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/[0-9]{4}/.test(name)
+
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+type Describe = (params: Record<string, unknown>, formats: FormatDetails) => string
+
+const describe: Readonly<Record<string, Describe>> = {
+  required: () => 'must be given',
+  additionalProperties: () => 'is not a member that can be given',
+  type: ({ type }) => `must be ${article(String(type))}`,
+  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  minLength: ({ limit }) => `must have ${limit} characters or more`,
+  maxLength: ({ limit }) => `must have ${limit} characters or fewer`,
+  minimum: ({ limit }) => `must be ${limit} or more`,
+  maximum: ({ limit }) => `must be ${limit} or less`,
+  pattern: ({ pattern }) => `must match ${String(pattern)}`,
+  format: ({ format }, formats) => formats[String(format)] ?? `must be of the form ${format}`,
+  minProperties: () => 'must be given',
+}
+
+const detailOf = (
+  { keyword, message, params }: FastifySchemaValidationError,
+  formats: FormatDetails,
+): string => describe[keyword]?.(params, formats) ?? message ?? 'is not valid'
+
+const article = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)

@@ -1,0 +1,35 @@
+import Type from 'typebox'
+import { Problem } from '../errors.ts'
+import { createServer, type Server, type ServerOptions } from '../http/server.ts'
+
+export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
+  /** Resolves when everything that a request needs answers. */
+  ready(): Promise<void>
+}
+
+/** What card networks, administration and the operator's monitoring call. */
+export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
+  const { app, finish } = createServer({ ...options, listener: 'private' })
+  healthRoutes(app, options)
+  app.after(finish)
+  await app.ready()
+  return app
+}
+
+const statusSchema = Type.Object({ status: Type.String() })
+
+function healthRoutes(app: Server['app'], { metrics, ready }: PrivateServerOptions): void {
+  const config = { access: 'open' } as const
+  app.get('/livez', { config, schema: { response: { 200: statusSchema } } }, async () => ({
+    status: 'alive',
+  }))
+  app.get('/readyz', { config, schema: { response: { 200: statusSchema } } }, async () => {
+    await ready().catch((cause: unknown) => {
+      throw new Problem('unavailable', { cause })
+    })
+    return { status: 'ready' }
+  })
+  app.get('/metrics', { config, schema: { response: { 200: Type.String() } } }, async (_, reply) =>
+    reply.type(metrics.contentType).send(await metrics.read()),
+  )
+}

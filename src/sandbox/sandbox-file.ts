@@ -1,0 +1,20 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SandboxCredentials } from './seed.ts'
+
+/** What an integrator needs to call the sandbox, for programs to read. */
+export interface SandboxFile extends SandboxCredentials {
+  readonly baseUrl: string
+  readonly privateUrl: string
+  readonly processorPath: string
+  readonly tokenEndpoint: string
+}
+
+/** Writes `sandbox.json`, whole or not at all, for its owner's eyes only. @returns its path. */
+export async function writeSandboxFile(folder: string, content: SandboxFile): Promise<string> {
+  const file = join(folder, 'sandbox.json')
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
+  await rename(draft, file)
+  return file
+}

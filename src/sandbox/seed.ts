@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import type { Hsm, ZoneKeyAlgorithm } from '../hsm/hsm.ts'
+import { upsertClient } from '../storage/clients.ts'
+import type { Database } from '../storage/database.ts'
+import { grantProduct, insertProduct } from '../storage/products.ts'
+import { findSandboxSecret, insertSandboxSecret } from '../storage/sandbox-secrets.ts'
+import { insertZoneKey } from '../storage/zone-keys.ts'
+import { type DemoClient, demoClients, demoZoneKeys } from './demo-clients.ts'
+import { demoProducts, otherClientProduct } from './demo-products.ts'
+
+export interface SandboxOptions {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** What is stored of a client secret. */
+  hashSecret(secret: string): Uint8Array
+}
+
+/** What a demo client shows to get a token. */
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  /** The space-separated scopes to ask for. */
+  readonly scope: string
+}
+
+/** What the sandbox tells of its demo clients. */
+export interface SandboxCredentials extends Credentials {
+  readonly otherClient: Credentials
+  readonly network: Credentials & { readonly zoneKeys: readonly TestZoneKey[] }
+  readonly admin: Credentials
+}
+
+export interface TestZoneKey {
+  readonly key: string
+  readonly algorithm: ZoneKeyAlgorithm
+  /** In hex. */
+  readonly value: string
+}
+
+/**
+ * Puts the demo products, clients and zone keys into the database, once; every process of a sandbox
+ * tells the same secrets, across restarts.
+ */
+export async function seedSandbox(options: SandboxOptions): Promise<SandboxCredentials> {
+  const client = await seedClient(options, demoClients.client)
+  const otherClient = await seedClient(options, demoClients.otherClient)
+  const network = await seedClient(options, demoClients.network)
+  const admin = await seedClient(options, demoClients.admin)
+  for (const product of demoProducts) {
+    await insertProduct(options.database, product)
+    await grantProduct(options.database, client.clientId, product.productId)
+  }
+  await insertProduct(options.database, otherClientProduct)
+  await grantProduct(options.database, otherClient.clientId, otherClientProduct.productId)
+  const zoneKeys = await seedZoneKeys(options, network.clientId)
+  return { ...client, otherClient, network: { ...network, zoneKeys }, admin }
+}
+
+async function seedClient(options: SandboxOptions, client: DemoClient): Promise<Credentials> {
+  const makeSecret = () => randomBytes(32).toString('base64url')
+  const clientSecret = await keptSecret(options, `client ${client.clientId}`, makeSecret)
+  const secretHash = options.hashSecret(clientSecret)
+  await upsertClient(options.database, { ...client, secretHash, jwks: null })
+  return { clientId: client.clientId, clientSecret, scope: client.scopes.join(' ') }
+}
+
+async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<TestZoneKey[]> {
+  const zoneKeys: TestZoneKey[] = []
+  for (const { algorithm, keyName, pinBlockFormats } of demoZoneKeys) {
+    const value = await keptSecret(options, `zone key ${keyName}`, async () =>
+      Buffer.from(await options.hsm.generateTestZoneKey(algorithm)).toString('hex'),
+    )
+    const imported = await options.hsm.importClearZoneKey(algorithm, Buffer.from(value, 'hex'))
+    const row = { clientId, keyName, algorithm, pinBlockFormats, ...imported }
+    await insertZoneKey(options.database, row)
+    zoneKeys.push({ key: keyName, algorithm, value })
+  }
+  return zoneKeys
+}
+
+/** A secret drawn at the first start, by whichever process came first. */
+async function keptSecret(
+  { database, hsm }: SandboxOptions,
+  secretName: string,
+  make: () => string | Promise<string>,
+): Promise<string> {
+  if ((await findSandboxSecret(database, secretName)) === null) {
+    const sealed = await hsm.sealRecord('sandbox', secretName, await make())
+    await insertSandboxSecret(database, secretName, sealed)
+  }
+  const kept = await findSandboxSecret(database, secretName)
+  if (kept === null) throw new Error('The database did not keep a sandbox secret.')
+  return hsm.revealRecord('sandbox', secretName, kept)
+}

@@ -1,0 +1,30 @@
+import pino, { type Logger } from 'pino'
+import { secretPaths } from '../api/secret-paths.ts'
+import type { LogLevel } from '../config.ts'
+
+/** One line of JSON an event, on standard output, with what schemas call secret masked. */
+export const createLog = (level: LogLevel): Logger =>
+  pino({
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths: [...secretPaths], censor: '***' },
+    serializers: { err: describeError },
+  })
+
+/**
+ * An error as the log tells it. The message of a database error may quote a row's values, and its
+ * stack begins with the message: of such an error the code alone is told.
+ */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  const cause = error.cause === undefined ? undefined : describeError(error.cause)
+  const isOfDatabase = 'severity' in error
+  return {
+    type: error.name,
+    ...(code !== undefined && { code }),
+    ...(!isOfDatabase && { message: error.message, stack: error.stack }),
+    ...(cause && { cause }),
+  }
+}

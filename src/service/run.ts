@@ -1,0 +1,46 @@
+import type { Config } from '../config.ts'
+import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import { createLog } from './log.ts'
+import { openDatabase } from './open-database.ts'
+import { createService, type Service } from './service.ts'
+import { startSweeping } from './sweeping.ts'
+import { welcome } from './welcome.ts'
+
+/** A service that listens. */
+export interface RunningService {
+  /** Finishes what runs, lets go of the database, and resolves. */
+  stop(): Promise<void>
+}
+
+/** Opens everything, listens on both listeners, and tells a person where. */
+export async function runService(config: Config): Promise<RunningService> {
+  const log = createLog(config.logLevel)
+  const database = await openDatabase(config, log)
+  try {
+    const service = await createService(config, database, log)
+    await listen(service, config)
+    const sweeping = startSweeping(service.issuing, log)
+    const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
+    console.log(welcome(config, file))
+    return {
+      async stop() {
+        await Promise.all([service.publicServer.close(), service.privateServer.close()])
+        await sweeping.stop()
+        await database.close()
+      },
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function listen({ privateServer, publicServer }: Service, config: Config): Promise<void> {
+  try {
+    await privateServer.listen(config.privateListener)
+    await publicServer.listen(config.publicListener)
+  } catch (error) {
+    await Promise.all([privateServer.close(), publicServer.close()])
+    throw error
+  }
+}

@@ -1,0 +1,97 @@
+import type { Logger } from 'pino'
+import { createPublicServer } from '../api/public-server.ts'
+import { stringFormats } from '../api/schemas/formats.ts'
+import type { Config } from '../config.ts'
+import { dateOf } from '../domain/calendar.ts'
+import type { Hsm } from '../hsm/hsm.ts'
+import { rateLimiter } from '../http/client-rate.ts'
+import { createMetrics } from '../http/metrics.ts'
+import type { Server } from '../http/server.ts'
+import type { Issuing } from '../issuing/issuing.ts'
+import { hashClientSecret } from '../oauth/client-secret.ts'
+import { createPrivateServer } from '../private-api/private-server.ts'
+import type { SandboxFile } from '../sandbox/sandbox-file.ts'
+import { seedSandbox } from '../sandbox/seed.ts'
+import type { Database } from '../storage/database.ts'
+import { pingDatabase } from '../storage/installation.ts'
+import {
+  type Authentication,
+  createAuthentication,
+  registerAdministrator,
+} from './authentication.ts'
+import { createIssuing } from './issuing.ts'
+import { openHsm } from './open-hsm.ts'
+
+/** Everything that runs, made and wired, not yet listening. */
+export interface Service {
+  readonly publicServer: Server['app']
+  readonly privateServer: Server['app']
+  readonly issuing: Issuing
+  /** What the sandbox tells of its demo clients; null in production. */
+  readonly sandbox: SandboxFile | null
+}
+
+/**
+ * Makes the service on a database that is at this program's schema.
+ * @throws Error when the database belongs to another installation.
+ */
+export async function createService(
+  config: Config,
+  database: Database,
+  log: Logger,
+): Promise<Service> {
+  const hsm = await openHsm(config, database)
+  const sandbox = config.sandbox ? await seed(config, database, hsm) : null
+  if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile)
+  const authentication = await createAuthentication(config, database, hsm, log)
+  const issuing = createIssuing(database, hsm, config.limits, () => new Date())
+  return { issuing, sandbox, ...(await createServers(config, issuing, authentication, log)) }
+}
+
+async function createServers(
+  config: Config,
+  issuing: Issuing,
+  { authorizationServer, verifiers }: Authentication,
+  log: Logger,
+): Promise<Pick<Service, 'publicServer' | 'privateServer'>> {
+  const { baseUrl, limits, processorPath } = config
+  const common = {
+    log,
+    metrics: createMetrics(),
+    rate: limits && rateLimiter(limits.calls),
+    formats: stringFormats(() => dateOf(issuing.now())),
+    hosts: config.sandbox ? sandboxHosts(config) : null,
+  }
+  const publicServer = await createPublicServer({
+    ...common,
+    verifier: verifiers.public,
+    issuing,
+    processorPath,
+    baseUrl,
+    authorizationServer,
+    tokenRate: limits && rateLimiter(limits.tokenCalls),
+  })
+  const ready = async () => {
+    await Promise.all([pingDatabase(issuing.database), issuing.hsm.ping()])
+  }
+  const privateServer = await createPrivateServer({ ...common, verifier: verifiers.private, ready })
+  return { publicServer, privateServer }
+}
+
+async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
+  const { baseUrl, privateUrl, processorPath } = config
+  const credentials = await seedSandbox({ database, hsm, hashSecret: hashClientSecret })
+  const tokenEndpoint = `${baseUrl}/oauth/token`
+  return { baseUrl, privateUrl, processorPath, tokenEndpoint, ...credentials }
+}
+
+/** The names that a sandbox answers to: its own addresses, at its own ports. */
+function sandboxHosts({ baseUrl, privateListener, privateUrl, publicListener }: Config) {
+  const names = ['localhost', '127.0.0.1', '[::1]']
+  const ports = [publicListener.port, privateListener.port]
+  return new Set([
+    ...names.flatMap((name) => ports.map((port) => `${name}:${port}`)),
+    new URL(baseUrl).host,
+    new URL(privateUrl).host,
+  ])
+}

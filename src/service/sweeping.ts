@@ -1,0 +1,27 @@
+import type { Logger } from 'pino'
+import type { Issuing } from '../issuing/issuing.ts'
+import { sweep } from '../issuing/sweep.ts'
+import { pruneAssertions } from '../storage/client-assertions.ts'
+
+const sweepIntervalMs = 30_000
+
+/** Sweeps now and then until it is stopped. A sweep that fails is tried again at the next turn. */
+export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<void> } {
+  let running = Promise.resolve()
+  const turn = () => {
+    running = running
+      .then(async () => {
+        await sweep(issuing)
+        await pruneAssertions(issuing.database, new Date(), 100)
+      })
+      .catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
+  }
+  const timer = setInterval(turn, sweepIntervalMs)
+  turn()
+  return {
+    stop() {
+      clearInterval(timer)
+      return running
+    },
+  }
+}

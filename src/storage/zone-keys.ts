@@ -1,0 +1,31 @@
+import { type Connection, statement } from './database.ts'
+
+/** A key that a card network enciphers PIN blocks under. Of use only to the HSM. */
+export interface ZoneKeyRow {
+  readonly clientId: string
+  readonly keyName: string
+  readonly algorithm: 'TDES' | 'AES'
+  /** Such as `ISO_FORMAT_0`: the only formats taken under this key. */
+  readonly pinBlockFormats: readonly string[]
+  readonly keyBlock: string
+  readonly keyCheckValue: string
+}
+
+const insertStatement = statement(
+  'insert_zone_key',
+  `insert into zone_key (client_id, key_name, algorithm, pin_block_formats, key_block, key_check_value)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (client_id, key_name) do nothing`,
+)
+
+/** Keeps a zone key, unless the network has one of this name. */
+export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<void> => {
+  await connection.query(insertStatement, [
+    key.clientId,
+    key.keyName,
+    key.algorithm,
+    key.pinBlockFormats,
+    key.keyBlock,
+    key.keyCheckValue,
+  ])
+}

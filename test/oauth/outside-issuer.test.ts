@@ -159,7 +159,10 @@ test('no redirect is followed, to the metadata or to the keys', async () => {
 
 test('an issuer that answers without end is not read to the end', async () => {
   const outside = await runOutsideIssuer()
-  outside.answers[authorizationServerMetadata] = { body: { padding: 'x'.repeat(300 * 1_024) } }
+  const metadata = { issuer: outside.issuer, jwks_uri: `${outside.issuer}/keys` }
+  outside.answers[authorizationServerMetadata] = {
+    body: { ...metadata, padding: 'x'.repeat(300 * 1_024) },
+  }
   const verifier = makeVerifier(outside.issuer)
   await assert.rejects(verifier.verify(`Bearer ${await sign(outside)}`), { code: 'unavailable' })
 })

@@ -4,8 +4,8 @@ import { Problem } from '../errors.ts'
 import { callerOf as authenticatedCaller } from '../http/authentication.ts'
 import { idempotencyKeyOf } from '../http/request-headers.ts'
 import type { Server } from '../http/server.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import type { Caller, Issuing } from '../issuing/issuing.ts'
-import type { Answer, RepeatableRequest } from '../issuing/once.ts'
 
 /** What the routes of the public listener work with. */
 export interface Api {

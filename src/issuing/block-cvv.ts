@@ -1,8 +1,9 @@
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { spendAllTries } from '../storage/card-changes.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, refuseClosed } from './held-card.ts'
 import type { Caller, ChangeNote, Issuing } from './issuing.ts'
-import { type Answer, once, type RepeatableRequest } from './once.ts'
 
 /**
  * Blocks a card's CVV at the client's word, at once and until it is unblocked.

@@ -1,10 +1,11 @@
 import { allowedMoves, type CardStatusCode, mayMove } from '../domain/card-status.ts'
 import { Problem } from '../errors.ts'
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { setCardStatus } from '../storage/card-changes.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, statusNow } from './held-card.ts'
 import type { Caller, ChangeNote, Issuing } from './issuing.ts'
-import { type Answer, once, type RepeatableRequest } from './once.ts'
 
 /**
  * Moves a card to another status. To set the one that it has changes and tells nothing.

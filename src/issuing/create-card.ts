@@ -5,13 +5,14 @@ import { type Expiry, expiryFault, expiryMonthsAfter } from '../domain/expiry.ts
 import type { CardType, Product } from '../domain/product.ts'
 import { Problem, type ProblemError, validationFailed } from '../errors.ts'
 import type { CardNumber } from '../hsm/hsm.ts'
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import type { Connection } from '../storage/database.ts'
 import { insertCard, type NewCardRow, releasePan, takePan } from '../storage/new-cards.ts'
 import { findGrantedProduct } from '../storage/products.ts'
 import type { CreatedCard } from './card-record.ts'
 import { changeEvent } from './change-event.ts'
 import type { Caller, Issuing } from './issuing.ts'
-import { type Answer, once, type RepeatableRequest } from './once.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
 /** What a client asks a card to be. */

@@ -1,10 +1,11 @@
 import type { TryKind } from '../domain/tries.ts'
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { restoreTries } from '../storage/card-changes.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, refuseClosed } from './held-card.ts'
 import type { Caller, ChangeNote, Issuing } from './issuing.ts'
 import { spendUse } from './limit.ts'
-import { type Answer, once, type RepeatableRequest } from './once.ts'
 
 /**
  * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. It is

@@ -34,12 +34,15 @@ export const claimIdempotencyKey = async (
 export interface RememberedRequest {
   readonly isSameRequest: boolean
   readonly retired: boolean
-  readonly answer: Uint8Array
+  /** Null while the request that claimed the key has not finished, or if it never did. */
+  readonly answer: Uint8Array | null
+  readonly ageSeconds: number
 }
 
 const findStatement = statement(
   'find_idempotency_record',
-  `select request_fingerprint = $3 as "isSameRequest", retired, answer
+  `select request_fingerprint = $3 as "isSameRequest", retired, answer,
+     extract(epoch from now() - created_at)::integer as "ageSeconds"
    from idempotency_record where client_id = $1 and idempotency_key = $2`,
 )
 

@@ -1,0 +1,38 @@
+import { Problem } from '../errors.ts'
+import type { Hsm } from '../hsm/hsm.ts'
+import type { Connection, Database } from '../storage/database.ts'
+import { storeAnswer } from '../storage/idempotency.ts'
+import {
+  type Answer,
+  claimKey,
+  findRemembered,
+  type RepeatableRequest,
+  replayAnswer,
+  sealAnswer,
+} from './remembered.ts'
+
+/**
+ * Does the work in one transaction, and once: with an idempotency key, the work, its events and the
+ * record of the key commit together, and a repeat gets the first answer (contract, section 4).
+ * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while the
+ * first one runs; whatever the work throws, and then the key is free again.
+ */
+export async function once<Result>(
+  { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
+  request: RepeatableRequest | null,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Answer<Result>> {
+  if (!request) return { result: await database.transaction(work), replayed: false }
+  const fingerprint = await hsm.fingerprintRequest(request.request)
+  const answer = await database.transaction(async (connection) => {
+    if (!(await claimKey(connection, request, fingerprint))) {
+      const remembered = await findRemembered(connection, request, fingerprint)
+      return remembered?.answer ? replayAnswer<Result>(hsm, request, remembered.answer) : null
+    }
+    const result = await work(connection)
+    await storeAnswer(connection, request, await sealAnswer(hsm, request, result))
+    return { result, replayed: false }
+  })
+  if (!answer) throw new Problem('idempotency_key_reused')
+  return answer
+}

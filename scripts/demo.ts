@@ -1,0 +1,31 @@
+/**
+ * `npm run demo`: the whole journey over HTTP, against the sandbox that runs on `DATA_DIR`, or one that
+ * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
+ */
+
+import { tellStart } from './demo/narrator.ts'
+import { runDemo } from './demo/run-demo.ts'
+import { scenarios } from './demo/scenarios.ts'
+import { reachServer } from './demo/server.ts'
+
+// Whoever reads only the beginning (`| head`) closes the pipe: the journey goes on to its end.
+process.stdout.on('error', () => {})
+
+try {
+  const { isOwn, sandbox, stop } = await reachServer()
+  try {
+    tellStart(sandbox.baseUrl, isOwn)
+    if (!(await runDemo(sandbox, scenarios))) process.exitCode = 1
+  } finally {
+    await stop()
+  }
+} catch (error) {
+  console.error(reasonOf(error))
+  process.exitCode = 1
+}
+
+/** `fetch failed` alone tells nobody anything: its cause does. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

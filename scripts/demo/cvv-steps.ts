@@ -1,0 +1,25 @@
+import { readTryStatus } from './pin-steps.ts'
+import { recall, type Scenario, type Step } from './step.ts'
+
+/** Sets the CVV status of the card. */
+const changeCvv = (title: string, status: 'Blocked' | 'Unblocked'): Step => ({
+  title,
+  call: (journey) => ({
+    as: 'client',
+    method: 'PUT',
+    path: `${journey.base}/card-cvv/${recall(journey, 'card')}/cvv/status`,
+    body: { status, updatedBy: 'demo' },
+  }),
+  status: 204,
+})
+
+export const cvvScenario: Scenario = {
+  title: 'Look after the CVV',
+  steps: [
+    readTryStatus('cvv', 'card', 'Unblocked', 3),
+    changeCvv('Block the CVV', 'Blocked'),
+    readTryStatus('cvv', 'card', 'Blocked', 0),
+    changeCvv('Unblock the CVV', 'Unblocked'),
+    readTryStatus('cvv', 'card', 'Unblocked', 3),
+  ],
+}

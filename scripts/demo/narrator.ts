@@ -1,0 +1,64 @@
+import { styleText } from 'node:util'
+import type { Credentials } from '../../src/sandbox/seed.ts'
+import type { TokenAnswer } from './caller.ts'
+import { formatJson } from './format-json.ts'
+import type { Answer, Call, Step } from './step.ts'
+
+const width = 88
+const margin = '      '
+const mask = '********'
+
+// `styleText` colours on a terminal only, and honours NO_COLOR.
+const bold = (text: string): string => styleText('bold', text)
+const dim = (text: string): string => styleText('dim', text)
+const green = (text: string): string => styleText('green', text)
+const red = (text: string): string => styleText('red', text)
+
+const print = (text: string): void => console.log(text)
+const indented = (text: string): string => text.replaceAll(/^/gm, margin)
+
+/** Headers of an answer that are worth a line. */
+const toldHeaders = ['location', 'idempotency-replayed', 'retry-after']
+
+export const tellStart = (baseUrl: string, isOwn: boolean): void =>
+  print(`${bold('Pinfold demo')} on ${baseUrl}${isOwn ? ', a server started for it' : ''}`)
+
+export const tellScenario = (title: string): void => print(`\n${bold(title)}`)
+
+/** A client gets a token: its secret and the token are masked. */
+export function tellToken({ clientId, scope }: Credentials, answered: TokenAnswer): void {
+  print(`\n   -  Get an access token as ${clientId}`)
+  print(indented(`${bold('POST')} /oauth/token`))
+  print(dim(indented(`Authorization: Basic ${clientId}:${mask}`)))
+  print(indented(`grant_type=client_credentials\nscope=${scope}`))
+  print(indented(green('→ 200')))
+  print(indented(formatJson({ ...answered, access_token: mask }, width)))
+}
+
+export function tellStep(number: number, { note, title }: Step): void {
+  print(`\n${String(number).padStart(3)}.  ${title}`)
+  if (note) print(dim(indented(note)))
+}
+
+export function tellCall({ as, body, headers = {}, method, path }: Call): void {
+  const caller = as === 'client' ? '' : dim(`   as ${as}`)
+  print(indented(`${bold(method)} ${path}${caller}`))
+  for (const [name, value] of Object.entries(headers)) print(dim(indented(`${name}: ${value}`)))
+  if (body) print(indented(formatJson(body, width)))
+}
+
+export function tellAnswer({ body, headers, status }: Answer): void {
+  const colour = status < 300 ? green : bold
+  print(indented(colour(`→ ${status}`)))
+  for (const name of toldHeaders) {
+    const value = headers.get(name)
+    if (value !== null) print(dim(indented(`${name}: ${value}`)))
+  }
+  if (body !== null) print(indented(formatJson(body, width)))
+}
+
+export const tellFault = (fault: string): void =>
+  print(red(indented(`✗ Not what the specification says: ${fault}`)))
+
+export const tellEnd = (steps: number): void =>
+  print(green(`\nAll ${steps} answers are what the specification says.`))

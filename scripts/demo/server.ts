@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Config, readConfig } from '../../src/config.ts'
+import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+
+/** The server that the demo speaks to. */
+export interface DemoServer {
+  readonly sandbox: SandboxFile
+  /** Whether it runs for the demo alone. */
+  readonly isOwn: boolean
+  /** Stops it if it is the demo's own. */
+  stop(): Promise<void>
+}
+
+const startTimeoutMs = 60_000
+const pollMs = 100
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** The sandbox that runs on `DATA_DIR`, or one that is started there. @throws Error with the reason. */
+export async function reachServer(): Promise<DemoServer> {
+  const config = readConfig()
+  if (!config.sandbox) throw new Error('The demo needs a sandbox: SANDBOX must not be false.')
+  const running = await readSandboxFile(config)
+  if (running && (await isReady(running.privateUrl))) {
+    return { sandbox: running, isOwn: false, stop: async () => {} }
+  }
+  return startServer(config)
+}
+
+async function startServer(config: Config): Promise<DemoServer> {
+  const server = spawn(process.execPath, [program], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, LOG_LEVEL: 'warn' },
+  })
+  stopWithThisProcess(server)
+  const stop = () => stopServer(server)
+  try {
+    await untilReady(server, config.privateUrl)
+    const sandbox = await readSandboxFile(config)
+    if (!sandbox) throw new Error(`The server wrote no sandbox.json to ${config.dataDir}.`)
+    return { sandbox, isOwn: true, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** However this process is told to end, no server is left behind that nobody asked for. */
+function stopWithThisProcess(server: ChildProcess): void {
+  process.once('exit', () => server.kill('SIGTERM'))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => process.exit(1))
+  }
+}
+
+async function untilReady(server: ChildProcess, privateUrl: string): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await isReady(privateUrl))) {
+    if (server.exitCode !== null) throw new Error('The server did not start.')
+    if (Date.now() > deadline) throw new Error(`The server is not ready on ${privateUrl}.`)
+    await wait(pollMs)
+  }
+}
+
+async function stopServer(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return
+  const exited = once(server, 'exit')
+  server.kill('SIGTERM')
+  await exited
+}
+
+const isReady = (privateUrl: string): Promise<boolean> =>
+  fetch(`${privateUrl}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+async function readSandboxFile({ dataDir }: Config): Promise<SandboxFile | null> {
+  const text = await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => null)
+  return text === null ? null : JSON.parse(text)
+}

@@ -1,0 +1,219 @@
+/**
+ * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
+ * loopback, with a folder of its own. Whatever a test leaves running is killed and removed.
+ *
+ * ```ts
+ * const program = await startProgram()
+ * const answer = await program.call('GET', '/products', { token: await program.token() })
+ * await program.kill('SIGKILL')
+ * const again = await startProgram({ dataDir: program.dataDir })
+ * ```
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { openTestPglite } from './pglite.ts'
+
+export type ProgramOptions = {
+  /** One that another program has left; without it, a new one that is removed after the tests. */
+  dataDir?: string
+  env?: Readonly<Record<string, string>>
+}
+
+export type ProgramAnswer = {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
+  json: any
+}
+
+export type ProgramCall = {
+  token?: string
+  body?: unknown
+  headers?: Readonly<Record<string, string>>
+}
+
+export type StartedProgram = {
+  dataDir: string
+  pid: number
+  baseUrl: string
+  privateUrl: string
+  /** Everything that it printed so far. */
+  stdout: () => string
+  stderr: () => string
+  /** Resolves when it has ended. */
+  ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  /** Sends a signal and waits for the end. */
+  kill: (signal: NodeJS.Signals) => Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+}
+
+export type Program = StartedProgram & {
+  sandbox: SandboxFile
+  token: (scope?: string) => Promise<string>
+  call: (method: string, path: string, call?: ProgramCall) => Promise<ProgramAnswer>
+}
+
+const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const running = new Set<ChildProcess>()
+const folders = new Set<string>()
+
+after(async () => {
+  const children = [...running]
+  for (const child of children) child.kill('SIGKILL')
+  await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+  for (const folder of folders) await rm(folder, { recursive: true, force: true })
+})
+
+/** A folder that is removed after the tests of the file. */
+export const makeFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-program-'))
+  folders.add(folder)
+  return folder
+}
+
+/** A data directory with an empty embedded database in it, which spares the program making one. */
+export const makePreparedFolder = async (): Promise<string> => {
+  const folder = await makeFolder()
+  const database = await openTestPglite({ folder: join(folder, 'pgdata') })
+  await database.close()
+  return folder
+}
+
+/** Starts the program and waits until it is ready. */
+export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
+  const program = await spawnProgram(options)
+  const isReady = await Promise.race([
+    printed(program, 'Pinfold is ready'),
+    program.ended.then(() => false),
+  ])
+  if (!isReady) {
+    // Between the choice of a port and its use another process may have taken it.
+    if (program.stderr().includes('EADDRINUSE')) {
+      return startProgram({ ...options, dataDir: program.dataDir })
+    }
+    throw new Error(`The program did not start: ${program.stdout()}${program.stderr()}`)
+  }
+  const text = await readFile(join(program.dataDir, 'sandbox.json'), 'utf8').catch(() => '{}')
+  const sandbox = JSON.parse(text) as SandboxFile
+  return {
+    ...program,
+    sandbox,
+    token: (scope) => askToken(sandbox, scope),
+    call: (method, path, call) => request(program.baseUrl, method, path, call),
+  }
+}
+
+const starts = new WeakMap<StartedProgram, ChildProcess>()
+
+/** Starts the program and does not wait: for those that are to end by themselves. */
+export const spawnProgram = async ({
+  dataDir,
+  env = {},
+}: ProgramOptions): Promise<StartedProgram> => {
+  const folder = dataDir ?? (await makePreparedFolder())
+  const [port, privatePort] = await freePorts()
+  const child = spawn(process.execPath, [mainFile], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder,
+      PORT: String(port),
+      PRIVATE_PORT: String(privatePort),
+      ...env,
+    },
+  })
+  running.add(child)
+  const printedOut = collect(child, 'stdout')
+  const printedErr = collect(child, 'stderr')
+  const ended = once(child, 'close').then(([code, signal]) => {
+    running.delete(child)
+    return { code, signal }
+  })
+  const program: StartedProgram = {
+    dataDir: folder,
+    pid: child.pid ?? 0,
+    baseUrl: `http://127.0.0.1:${port}`,
+    privateUrl: `http://127.0.0.1:${privatePort}`,
+    stdout: printedOut,
+    stderr: printedErr,
+    ended,
+    kill: async (signal) => {
+      child.kill(signal)
+      return ended
+    },
+  }
+  starts.set(program, child)
+  return program
+}
+
+const collect = (child: ChildProcess, name: 'stdout' | 'stderr'): (() => string) => {
+  const chunks: Buffer[] = []
+  child[name]?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks).toString()
+}
+
+/** Resolves when the program has printed a text on its standard output. */
+export const printed = async (program: StartedProgram, text: string): Promise<true> => {
+  const stdout = starts.get(program)?.stdout
+  while (!program.stdout().includes(text)) {
+    if (!stdout) throw new Error('This program was not started here.')
+    await once(stdout, 'data')
+  }
+  return true
+}
+
+const freePorts = async (): Promise<readonly [number, number]> => {
+  const servers = [createServer(), createServer()] as const
+  const [first, second] = await Promise.all(
+    servers.map(async (server) => {
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const address = server.address()
+      return typeof address === 'object' ? (address?.port ?? 0) : 0
+    }),
+  )
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return [first ?? 0, second ?? 0]
+}
+
+const askToken = async (sandbox: SandboxFile, scope = sandbox.scope): Promise<string> => {
+  const { clientId, clientSecret, tokenEndpoint } = sandbox
+  const response = await fetch(tokenEndpoint, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
+  })
+  const { access_token: token } = (await response.json()) as { access_token: string }
+  return token
+}
+
+/** Paths of the specification are written without `/thr/processor`; others begin with `//`. */
+const request = async (
+  baseUrl: string,
+  method: string,
+  path: string,
+  { body, headers = {}, token }: ProgramCall = {},
+): Promise<ProgramAnswer> => {
+  const url = path.startsWith('//') ? path.slice(1) : `/thr/processor${path}`
+  const response = await fetch(`${baseUrl}${url}`, {
+    method,
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '') && text !== ''
+  const { status } = response
+  return { status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+}

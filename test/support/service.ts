@@ -1,0 +1,232 @@
+/**
+ * The whole service in this process, called by inject: real routes, real tokens, a real database.
+ *
+ * ```ts
+ * const service = await openTestService()
+ * const card = await service.createCard()
+ * const answer = await service.call('GET', `/card-pin/${card.publicToken}/pin/status`)
+ * ```
+ */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/service/log.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import { type Connection, type Database, statement } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPostgres as openPool } from '../../src/storage/postgres.ts'
+import { openTestPglite } from './pglite.ts'
+import type { TestPostgres } from './postgres.ts'
+
+export type TestServiceOptions = {
+  /** One that is at this program's schema; without it an embedded one. */
+  database?: Database
+  /** What the service reads as its environment, beside what keeps tests apart. */
+  env?: Readonly<Record<string, string>>
+  /** A folder to share with another service: its master key lies there. */
+  dataDir?: string
+}
+
+/** Who asks for a token: names of `sandbox.json`. */
+export type CallerName = 'client' | 'otherClient' | 'network' | 'admin'
+
+export type CallOptions = {
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent as it is, with the content type of `headers`. */
+  payload?: string | Buffer
+  headers?: Readonly<Record<string, string>>
+  /** Null: no Authorization header. Without it, a token of `as` with all its scopes. */
+  token?: string | null
+  as?: CallerName
+  listener?: 'public' | 'private'
+}
+
+export type Answer = {
+  status: number
+  headers: OutgoingHttpHeaders
+  text: string
+  /** The body as JSON; undefined where there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
+  json: any
+}
+
+export type TestService = Service & {
+  database: Database
+  dataDir: string
+  call: (method: string, path: string, options?: CallOptions) => Promise<Answer>
+  token: (scope?: string, as?: CallerName) => Promise<string>
+  createCard: (members?: object, options?: CallOptions) => Promise<CreatedCard>
+  close: () => Promise<void>
+}
+
+export type CreatedCard = { publicToken: string; maskedPan: string; expiryDate: string } & Record<
+  string,
+  unknown
+>
+
+const migrations = new URL('../../migrations/', import.meta.url)
+const host = '127.0.0.1:8080'
+const closers = new Set<() => Promise<void>>()
+
+after(async () => {
+  for (const close of [...closers]) await close()
+})
+
+/** An embedded database at this program's schema. */
+export const openEmbedded = (): Promise<Database> =>
+  openTestPglite({ prepare: (fresh) => migrate(fresh, migrations) })
+
+/** A pool on a database of a PostgreSQL server, at this program's schema. */
+export const openServerDatabase = async (
+  postgres: TestPostgres,
+  poolSize = 10,
+): Promise<{ database: Database; url: string }> => {
+  const template = await postgres.template('schema', async (url) => {
+    const fresh = pool(url, 1)
+    await migrate(fresh, migrations)
+    await fresh.close()
+  })
+  const { close, url } = await postgres.createDatabase({ template })
+  const database = pool(url, poolSize)
+  onClose(async () => {
+    await database.close()
+    await close()
+  })
+  return { database, url }
+}
+
+export const pool = (connectionString: string, poolSize: number): Database =>
+  openPool({ connectionString, poolSize, onIdleError: () => undefined })
+
+/** Closed after the last test of the file, in the reverse order of opening. */
+const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
+  const once = async () => {
+    if (closers.delete(once)) await close()
+  }
+  const others = [...closers]
+  closers.clear()
+  for (const each of [once, ...others]) closers.add(each)
+  return once
+}
+
+export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
+  const database = options.database ?? (await openEmbedded())
+  const config = readConfig({
+    SANDBOX: 'true',
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+    TOKEN_RATE_PER_SECOND: '100000',
+    TOKEN_RATE_BURST: '100000',
+    ...options.env,
+  })
+  const service = await createService(config, database, createLog(config.logLevel))
+  const close = onClose(async () => {
+    await Promise.all([service.publicServer.close(), service.privateServer.close()])
+    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })
+  })
+  const tokens = new Map<string, Promise<string>>()
+  const token: TestService['token'] = (scope, as = 'client') => {
+    const key = `${as} ${scope ?? ''}`
+    const asked = tokens.get(key) ?? askToken(service, as, scope)
+    tokens.set(key, asked)
+    return asked
+  }
+  const call: TestService['call'] = async (method, path, given = {}) => {
+    const bearer = given.token === undefined ? await token(undefined, given.as) : given.token
+    return inject(service, config.processorPath, method, path, given, bearer)
+  }
+  const createCard: TestService['createCard'] = async (members = {}, given = {}) => {
+    const answer = await call('POST', '/cards', { body: newCard(members), ...given })
+    if (answer.status !== 201) throw new Error(`No card was made: ${answer.text}`)
+    return answer.json
+  }
+  return { ...service, database, dataDir, call, token, createCard, close }
+}
+
+/** The body of a card that can be made, with what a test wants otherwise; undefined leaves out. */
+export const newCard = (members: object = {}): Record<string, unknown> => ({
+  cardType: 'Virtual',
+  cardProduct: 1001,
+  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
+  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
+  ...members,
+})
+
+/** PINs that no rule finds weak for this card: none of them is what its masked PAN shows. */
+export const strongPins = ({ maskedPan }: { maskedPan: string }): [string, string, string] => {
+  const [first = '', second = '', third = ''] = ['7193', '0739', '6284', '8406'].filter(
+    (pin) => !maskedPan.endsWith(pin),
+  )
+  return [first, second, third]
+}
+
+/** Paths of the specification are written without `/thr/processor`; others begin with `//`. */
+const urlOf = (processorPath: string, path: string): string =>
+  path.startsWith('//') ? path.slice(1) : `/thr/${processorPath}${path}`
+
+const inject = async (
+  { privateServer, publicServer }: Service,
+  processorPath: string,
+  method: string,
+  path: string,
+  { body, headers = {}, listener = 'public', payload }: CallOptions,
+  bearer: string | null,
+): Promise<Answer> => {
+  const app = listener === 'public' ? publicServer : privateServer
+  const sent = payload ?? (body === undefined ? undefined : JSON.stringify(body))
+  const answer = await app.inject({
+    method: method as 'GET',
+    url: urlOf(processorPath, path),
+    headers: {
+      host,
+      ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(sent !== undefined && { payload: sent }),
+  })
+  const isJson = /json/.test(String(answer.headers['content-type'])) && answer.payload !== ''
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text: answer.payload,
+    json: isJson ? JSON.parse(answer.payload) : undefined,
+  }
+}
+
+const askToken = async (service: Service, as: CallerName, scope?: string): Promise<string> => {
+  const { sandbox, publicServer } = service
+  if (!sandbox) throw new Error('Only a sandbox tells its secrets.')
+  const { clientId, clientSecret } = as === 'client' ? sandbox : sandbox[as]
+  const answer = await publicServer.inject({
+    method: 'POST',
+    url: '/oauth/token',
+    headers: {
+      host,
+      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    payload: new URLSearchParams({
+      grant_type: 'client_credentials',
+      ...(scope !== undefined && { scope }),
+    }).toString(),
+  })
+  if (answer.statusCode !== 200) throw new Error(`No token was given: ${answer.payload}`)
+  return answer.json().access_token
+}
+
+/** What a test asks a database beside the service: the name follows from the text. */
+export const sql = <Row = Record<string, unknown>>(
+  database: Connection,
+  text: string,
+  values: Parameters<Connection['query']>[1] = [],
+): Promise<Row[]> => {
+  const name = `test_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+  return database.query<Row>(statement(name, text), values)
+}

@@ -61,7 +61,8 @@ export function createServer(options: ServerOptions) {
     bodyLimit,
     requestTimeout: 10_000,
     http: { maxHeaderSize: headerLimit, headersTimeout: 10_000 },
-    routerOptions: { maxParamLength: 128 },
+    // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
+    routerOptions: { maxParamLength: urlLimit },
     genReqId: requestIdOf,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)

@@ -39,4 +39,6 @@ export function productRoutes({ app, base, issuing }: Api): void {
 }
 
 const parsePosition = ([productId]: readonly unknown[]): number | null =>
-  Number.isInteger(productId) ? Math.min(Number(productId), 2_147_483_647) : null
+  Number.isInteger(productId) && Number(productId) > 0 && Number(productId) <= 2_147_483_647
+    ? Number(productId)
+    : null

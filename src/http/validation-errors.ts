@@ -28,9 +28,9 @@ function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationErr
     : instancePath
 }
 
-/** A member's name is repeated only if it looks like one: people put PANs everywhere. */
+/** A member's name is repeated only if it looks like one: people put PANs and PINs everywhere. */
 const isNameLike = (name: string): boolean =>
-  /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/[0-9]{4}/.test(name)
+  /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
 
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 

@@ -25,7 +25,8 @@ const spend = (table: string, subject: string): Statement =>
 const remaining = (table: string, subject: string): Statement =>
   statement(
     `wait_${table}`,
-    `select extract(epoch from window_start + make_interval(secs => $3) - now())::integer as seconds
+    `select ceil(extract(epoch from window_start + make_interval(secs => $3) - now()))::integer
+       as seconds
      from ${table} where ${subject} = $1 and limit_name = $2`,
   )
 

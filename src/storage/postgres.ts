@@ -58,6 +58,8 @@ async function inTransaction<Result>(
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   const client = await answering(() => pool.connect())
+  // A break shows in the statement it meets. Unheard, it would end the process.
+  client.on('error', unheard)
   const connection: Connection = {
     query: (statement, values) => answering(() => run(client, statement, values)),
     script: (text) => answering(() => client.query(text).then(() => undefined)),
@@ -71,8 +73,13 @@ async function inTransaction<Result>(
   } catch (error) {
     await rollBack(client)
     throw error
+  } finally {
+    // The pool listens again.
+    client.off('error', unheard)
   }
 }
+
+const unheard = (): void => undefined
 
 /** A connection that cannot roll back is thrown away: the server then rolls back by itself. */
 async function rollBack(client: PoolClient): Promise<void> {
@@ -101,5 +108,7 @@ const lockNotAvailable = '55P03'
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
  * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A).
+ * What is FATAL ended the session, or refused to begin one.
  */
-const isServerAway = (error: DatabaseError): boolean => /^(08|53|57|40)/.test(error.code ?? '')
+const isServerAway = (error: DatabaseError): boolean =>
+  error.severity === 'FATAL' || /^(08|53|57|40)/.test(error.code ?? '')

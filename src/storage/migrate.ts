@@ -6,6 +6,8 @@ const createTable = `create table if not exists migration (
   file_name text not null,
   applied_at timestamptz not null default now()
 )`
+// A migration may take its time, and so may the one of another process that is waited for.
+const waitLong = 'set local lock_timeout = 0; set local statement_timeout = 0'
 const lockTable: Statement = statement(
   'lock_migrations',
   'lock table migration in access exclusive mode',
@@ -34,6 +36,7 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
   const migrations = await readMigrations(folder)
   await createMigrationTable(database)
   return database.transaction(async (connection) => {
+    await connection.script(waitLong)
     await connection.query(lockTable)
     const applied = await connection.query<{ migrationNumber: number }>(listApplied)
     const newest = applied.at(-1)?.migrationNumber ?? 0

@@ -8,7 +8,7 @@
  * ```
  */
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,7 +86,9 @@ export const openServerDatabase = async (
   postgres: TestPostgres,
   poolSize = 10,
 ): Promise<{ database: Database; url: string }> => {
-  const template = await postgres.template('schema', async (url) => {
+  const files = (await readdir(migrations)).sort().map((name) => new URL(name, migrations))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  const template = await postgres.template(`schema ${texts.join('')}`, async (url) => {
     const fresh = pool(url, 1)
     await migrate(fresh, migrations)
     await fresh.close()

@@ -23,6 +23,10 @@ export interface Config {
   /** Null: limits are off. */
   readonly limits: Limits | null
   readonly logLevel: LogLevel
+  /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
+  readonly sandboxSeed: string | null
+  /** Where the sandbox's clock begins. */
+  readonly sandboxClock: Date | null
 }
 
 export interface Listener {
@@ -87,6 +91,8 @@ export function readConfig(environment: Environment = process.env): Config {
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
     limits: read.limits(),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
+    sandboxSeed: read.text('SANDBOX_SEED'),
+    sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
   read.refuseUnsafe(config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
@@ -142,6 +148,15 @@ class Reader {
     const isPlain = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
     if (isPlain) return text.replace(/\/+$/, '')
     return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
+  }
+
+  instant(name: string): Date | null {
+    const text = this.text(name)
+    const isInstant = text !== null && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)
+    if (text === null || (isInstant && !Number.isNaN(Date.parse(text)))) {
+      return text === null ? null : new Date(text)
+    }
+    return this.#fault(`${name} must be an instant such as 2026-11-20T08:00:00Z.`, null)
   }
 
   segment(name: string, otherwise: string): string {
@@ -206,6 +221,8 @@ class Reader {
       [config.adminJwkFile === null, "ADMIN_JWK_FILE must name the first administrator's key."],
       [!config.baseUrl.startsWith('https:'), 'BASE_URL must be https.'],
       [config.limits === null, 'RATE_LIMIT must not be off.'],
+      [config.sandboxSeed !== null, 'SANDBOX_SEED is for the sandbox.'],
+      [config.sandboxClock !== null, 'SANDBOX_CLOCK is for the sandbox.'],
       [
         this.text('ACCEPT_SOFTWARE_HSM') !== 'yes',
         'ACCEPT_SOFTWARE_HSM must be yes: the software HSM is no secure cryptographic device.',

@@ -28,9 +28,9 @@ export const arrows: Record<string, readonly string[]> = {
     'errors',
     'type storage/database.ts',
   ],
-  http: ['oauth', 'domain', 'errors'],
+  http: ['oauth', 'idempotency', 'domain', 'errors'],
   oauth: ['storage', 'domain', 'errors'],
-  sandbox: ['issuing', 'authorizing', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
+  sandbox: ['issuing', 'authorizing', 'idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
 
   issuing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   authorizing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],

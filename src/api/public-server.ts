@@ -1,11 +1,10 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { RateLimiter } from '../http/client-rate.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import type { AuthorizationServer } from '../oauth/authorization-server.ts'
 import type { Api } from './api.ts'
-import { describeRoute, openapiDocument } from './openapi.ts'
+import { registerReference } from './reference.ts'
+import { cardAttemptRoutes } from './routes/card-attempts.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardPinRoutes } from './routes/card-pin.ts'
 import { cardStatusRoutes } from './routes/card-status.ts'
@@ -14,6 +13,7 @@ import { documentRoutes } from './routes/documents.ts'
 import { oauthRoutes } from './routes/oauth.ts'
 import { problemRoutes } from './routes/problems.ts'
 import { productRoutes } from './routes/products.ts'
+import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
 
 export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly issuing: Issuing
@@ -23,24 +23,23 @@ export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly authorizationServer: AuthorizationServer
   /** For the token endpoint; nothing where limits are turned off. */
   readonly tokenRate: RateLimiter | null
+  /** Null in production. */
+  readonly simulate: Simulate | null
 }
 
 /** What a client system calls. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server['app']> {
   const { authorizationServer, baseUrl, issuing, processorPath, tokenRate } = options
   const { app, finish } = createServer({ ...options, listener: 'public' })
-  await app.register(swagger, { openapi: openapiDocument(baseUrl), transform: describeRoute })
-  // The pages of the reference are open: there is nothing in them that needs a token.
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'open' }
-  })
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  await registerReference(app, baseUrl)
   const api: Api = { app, issuing, base: `/thr/${processorPath}` }
   productRoutes(api)
   cardRoutes(api)
   cardStatusRoutes(api)
   cardPinRoutes(api)
   cardCvvRoutes(api)
+  cardAttemptRoutes(api)
+  if (options.simulate) simulatorRoutes(api, options.simulate)
   problemRoutes(api)
   documentRoutes(api)
   oauthRoutes(api, authorizationServer, tokenRate)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { accountLength, buildPan, Pan } from '../domain/pan.ts'
 import type { CardReference, Hsm } from './hsm.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { KeyRing, RingKey } from './key-ring.ts'
 import { isKeyName } from './key-table.ts'
 import type { DigitSource } from './random-digits.ts'
 import { open, seal } from './sealing.ts'
@@ -10,17 +10,20 @@ import { open, seal } from './sealing.ts'
 export const cardNumberVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,
-): Pick<Hsm, 'generateCardNumber'> => ({
+): Pick<Hsm, 'generateCardNumber' | 'fingerprintPan'> => ({
   async generateCardNumber(bin, cvk) {
     const publicToken = drawPublicToken(drawDigits)
     const pan = buildPan(bin, drawDigits(accountLength(bin)))
     return {
       publicToken,
       encryptedPan: seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
-      panFingerprint: fingerprint(ring, pan),
+      panFingerprint: fingerprint(ring.active('pan-fingerprint'), pan),
       maskedPan: pan.masked,
       cvk: activeReference(ring, cvk),
     }
+  },
+  async fingerprintPan(pan) {
+    return ring.versions('pan-fingerprint').map((key) => fingerprint(key, pan))
   },
 })
 
@@ -34,8 +37,8 @@ export function activeReference(ring: KeyRing, keyName: string): string {
   return ring.active(keyName).reference
 }
 
-const fingerprint = (ring: KeyRing, pan: Pan): Buffer =>
-  createHmac('sha256', ring.active('pan-fingerprint').key.reveal()).update(pan.reveal()).digest()
+const fingerprint = ({ key }: RingKey, pan: Pan): Buffer =>
+  createHmac('sha256', key.reveal()).update(pan.reveal()).digest()
 
 function drawPublicToken(drawDigits: DigitSource): string {
   const token = drawDigits(10)

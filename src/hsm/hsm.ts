@@ -1,4 +1,5 @@
 import type { Expiry } from '../domain/expiry.ts'
+import type { Pan } from '../domain/pan.ts'
 import type { Pin } from '../domain/pin.ts'
 
 /** Names one version of one key: `pin-storage/1`. */
@@ -46,6 +47,23 @@ export type ImportedPin =
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
 export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox'
 
+/** The formats of PIN blocks that travel (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
+export const pinBlockFormats = [
+  'ISO_FORMAT_0',
+  'ISO_FORMAT_1',
+  'ISO_FORMAT_3',
+  'ISO_FORMAT_4',
+] as const
+export type PinBlockFormat = (typeof pinBlockFormats)[number]
+
+/** A PIN block as a card network sends it. */
+export interface EncryptedPinBlock {
+  readonly format: PinBlockFormat
+  readonly bytes: Uint8Array
+  /** The key block of the zone key that it is enciphered under. */
+  readonly zoneKeyBlock: string
+}
+
 /** What a zone key enciphers with: TDES of double length, or AES-256. */
 export type ZoneKeyAlgorithm = 'TDES' | 'AES'
 
@@ -84,6 +102,27 @@ export interface Hsm {
   importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
   /** The PIN in clear. The caller has put the disclosure on record already. */
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
+
+  /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
+  fingerprintPan(pan: Pan): Promise<readonly Uint8Array[]>
+  /** Whether a PIN block deciphers to 4 to 12 digits for this card. No PIN is compared. */
+  isPinBlockReadable(card: CardReference, pinBlock: EncryptedPinBlock): Promise<boolean>
+  /** Compares the PIN in a block with the card's, in constant time. An unreadable block is no match. */
+  verifyPin(
+    card: CardReference,
+    pin: StoredPin,
+    pinLength: number,
+    pinBlock: EncryptedPinBlock,
+  ): Promise<boolean>
+  /** Computes the card's CVV2 and compares it, in constant time. */
+  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: string): Promise<boolean>
+  /** Makes the PIN block that a terminal would send. For the sandbox's simulator. */
+  generatePinBlock(
+    card: CardReference,
+    pin: Pin,
+    format: PinBlockFormat,
+    zoneKeyBlock: string,
+  ): Promise<EncryptedPinBlock>
 
   /** Enciphers text that belongs to a subject, with its purpose and subject as associated data. */
   sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>

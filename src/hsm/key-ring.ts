@@ -23,6 +23,8 @@ export interface KeyRing {
   active(name: KeyName): RingKey
   /** The version that something was made under. @throws Error when it is not one of these keys. */
   version(name: KeyName, version: number): RingKey
+  /** The same, by its reference. */
+  referenced(reference: KeyReference): RingKey
   /** Every version, the active one first. */
   versions(name: KeyName): readonly RingKey[]
 }
@@ -49,6 +51,7 @@ function ringOf(keys: readonly RingKey[]): KeyRing {
   return {
     active: (name) => present(named.get(name)?.[0]),
     version: (name, version) => present(referenced.get(`${name}/${version}`)),
+    referenced: (reference) => present(referenced.get(reference)),
     versions: (name) => named.get(name) ?? [],
   }
 }

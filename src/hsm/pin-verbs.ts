@@ -6,11 +6,10 @@ import { weakPinReason } from '../domain/weak-pin.ts'
 import { activeReference, openPan } from './card-number-verbs.ts'
 import type { Hsm, PinRules, StoredPin } from './hsm.ts'
 import type { KeyRing } from './key-ring.ts'
-import { isKeyName } from './key-table.ts'
 import type { DigitSource } from './random-digits.ts'
 
 /** The only PIN verification key indicator in use: the version is part of the key's reference. */
-const pvki = '1'
+export const pvki = '1'
 
 /** Draws, takes in and reveals PINs. */
 export const pinVerbs = (
@@ -27,7 +26,7 @@ export const pinVerbs = (
   },
   async revealPin(card, pin) {
     if (pin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
-    const key = pinKey(ring, pin.pinKey)
+    const key = ring.referenced(pin.pinKey).key.reveal()
     return new Pin(decipherPinBlockFormat4(pin.pinBlock, openPan(ring, card).reveal(), key))
   },
 })
@@ -41,18 +40,11 @@ function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): StoredPin 
   const pinKeyReference = rules.pinRevealable
     ? ring.active('pin-storage').reference
     : activeReference(ring, rules.pvk)
-  const key = pinKey(ring, pinKeyReference)
+  const key = ring.referenced(pinKeyReference).key.reveal()
   if (rules.pinRevealable) {
     const pinBlock = encipherPinBlockFormat4(pin.reveal(), pan.reveal(), key)
     return { pinBlock, pvv: null, pinKey: pinKeyReference }
   }
   const pvv = generatePvv(key, { pan: pan.reveal(), pvki, pin: pin.reveal() })
   return { pinBlock: null, pvv, pinKey: pinKeyReference }
-}
-
-/** The key that a stored PIN names. */
-function pinKey(ring: KeyRing, reference: string): Uint8Array {
-  const [name = '', version] = reference.split('/')
-  if (!isKeyName(name)) throw new Error('A stored PIN names an unknown key.')
-  return ring.version(name, Number(version)).key.reveal()
 }

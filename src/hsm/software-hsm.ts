@@ -8,7 +8,8 @@ import { type DigitSource, randomDigits } from './random-digits.ts'
 import { recordVerbs } from './record-verbs.ts'
 import type { SecretKey } from './secret-key.ts'
 import { tokenSigningVerbs } from './token-signing-verbs.ts'
-import { zoneKeyVerbs } from './zone-key-verbs.ts'
+import { verificationVerbs } from './verification-verbs.ts'
+import { openZoneKeys, zoneKeyVerbs } from './zone-key-verbs.ts'
 
 export interface SoftwareHsmOptions {
   /** AES-256: every other key is kept as a key block under it. */
@@ -31,6 +32,7 @@ export async function openSoftwareHsm(options: SoftwareHsmOptions): Promise<Hsm>
     ...recordVerbs(ring),
     ...tokenSigningVerbs(ring),
     ...zoneKeyVerbs(masterKey),
+    ...verificationVerbs(ring, openZoneKeys(masterKey)),
     ping: async () => {},
   }
 }

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { hasOddParity, setOddParity } from '../crypto/des-parity.ts'
-import { wrapKeyBlock } from '../crypto/key-block.ts'
+import { unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../crypto/key-check-value.ts'
 import { isWeakTdesKey } from '../crypto/weak-key.ts'
 import type { Hsm, ZoneKeyAlgorithm } from './hsm.ts'
-import type { SecretKey } from './secret-key.ts'
+import { SecretKey } from './secret-key.ts'
 
 /** What a zone key must be, and how its key block tells it (X9.143, table 6). */
 const kinds: Record<
@@ -43,6 +44,30 @@ export const zoneKeyVerbs = (
     }
   },
 })
+
+/** Zone keys in use at once, unwrapped: a network has a handful. */
+const unwrappedMax = 1_000
+
+/** Finds the zone key in a key block. */
+export type ZoneKeys = (keyBlock: string) => SecretKey
+
+/** Unwraps each key block once. @throws Error when a block is not ours, or is for another use. */
+export function openZoneKeys(masterKey: SecretKey): ZoneKeys {
+  const unwrapped = new LRUCache<string, SecretKey>({ max: unwrappedMax })
+  return (keyBlock) => {
+    const known = unwrapped.get(keyBlock)
+    if (known) return known
+    const zoneKey = unwrapZoneKey(masterKey, keyBlock)
+    unwrapped.set(keyBlock, zoneKey)
+    return zoneKey
+  }
+}
+
+function unwrapZoneKey(masterKey: SecretKey, keyBlock: string): SecretKey {
+  const { header, key } = unwrapKeyBlock(masterKey.reveal(), keyBlock)
+  if (header.keyUsage !== 'P0') throw new Error('This key block holds no zone key.')
+  return new SecretKey(key)
+}
 
 function refuseBadTdesKey(key: Uint8Array): void {
   if (!hasOddParity(key)) throw new Error('This zone key has even parity.')

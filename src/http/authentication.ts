@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Problem } from '../errors.ts'
+import { Problem, type ProblemCode } from '../errors.ts'
 import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
 import type { Scope } from '../oauth/scopes.ts'
 import type { RateLimiter } from './client-rate.ts'
@@ -12,6 +12,8 @@ declare module 'fastify' {
     readonly repeatable?: boolean
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
+    /** What this operation refuses, beside what any call may meet: for its description. */
+    readonly problems?: readonly ProblemCode[]
   }
   interface FastifyRequest {
     /** Who calls: set on every route that is not open. */

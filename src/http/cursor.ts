@@ -1,3 +1,4 @@
+import { isCalendarDate } from '../domain/calendar.ts'
 import { validationFailed } from '../errors.ts'
 
 /** Entries on a page, unless fewer are asked for. */
@@ -35,6 +36,15 @@ function decode(cursor: string): readonly unknown[] {
   } catch {
     return []
   }
+}
+
+// The database has no year 0.
+const instant = /^((?!0000)\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
+
+/** An instant in a cursor, to the microsecond, or null if it is none. */
+export function parseInstant(text: unknown): string | null {
+  const date = typeof text === 'string' ? instant.exec(text)?.[1] : undefined
+  return date !== undefined && isCalendarDate(date) ? String(text) : null
 }
 
 /** The `Link` header that leads to the next page (RFC 8288), the other parameters kept. */

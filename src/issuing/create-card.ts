@@ -29,8 +29,8 @@ export interface NewCard {
   readonly activateNow?: boolean
 }
 
-/** Nine digits are free in a BIN of six: this many collisions in a row mean that it is full. */
-const drawsMax = 20
+/** So many collisions in a row mean that the BIN is full, or that a seed repeats on old data. */
+const drawsMax = 1_000
 
 /**
  * Creates a card of a product granted to the caller, with a random PIN.

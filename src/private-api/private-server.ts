@@ -1,16 +1,25 @@
 import Type from 'typebox'
+import type { Authorizing } from '../authorizing/authorizing.ts'
 import { Problem } from '../errors.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 
 export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
+  readonly authorizing: Authorizing
+  /** Null in production. */
+  readonly sandboxClock: SandboxClock | null
 }
+
+import { authorizationRoutes } from './routes/authorizations.ts'
+import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 
 /** What card networks, administration and the operator's monitoring call. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
   const { app, finish } = createServer({ ...options, listener: 'private' })
   healthRoutes(app, options)
+  authorizationRoutes(app, options.authorizing)
+  if (options.sandboxClock) sandboxClockRoutes(app, options.sandboxClock)
   app.after(finish)
   await app.ready()
   return app

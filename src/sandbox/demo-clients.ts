@@ -46,6 +46,21 @@ export const demoClients = {
   admin: { clientId: 'demo-admin', clientName: 'Demo operator', kind: 'admin', scopes: ['admin'] },
 } as const satisfies Record<string, DemoClient>
 
+/** The network that the simulator plays. Nobody can get a token as it: it has no secret and no key. */
+export const simulatorNetwork = {
+  clientId: 'sandbox-simulator',
+  clientName: 'Sandbox simulator',
+  kind: 'network',
+  scopes: [],
+} as const satisfies DemoClient
+
+/** The simulator's own zone key. */
+export const simulatorZoneKey = {
+  keyName: 'simulator',
+  algorithm: 'AES',
+  pinBlockFormat: 'ISO_FORMAT_4',
+} as const
+
 /** The demo network's keys: test keys, told in clear so that anyone can play the network. */
 export const demoZoneKeys: readonly {
   readonly keyName: string

@@ -5,7 +5,13 @@ import type { Database } from '../storage/database.ts'
 import { grantProduct, insertProduct } from '../storage/products.ts'
 import { findSandboxSecret, insertSandboxSecret } from '../storage/sandbox-secrets.ts'
 import { insertZoneKey } from '../storage/zone-keys.ts'
-import { type DemoClient, demoClients, demoZoneKeys } from './demo-clients.ts'
+import {
+  type DemoClient,
+  demoClients,
+  demoZoneKeys,
+  simulatorNetwork,
+  simulatorZoneKey,
+} from './demo-clients.ts'
 import { demoProducts, otherClientProduct } from './demo-products.ts'
 
 export interface SandboxOptions {
@@ -53,6 +59,7 @@ export async function seedSandbox(options: SandboxOptions): Promise<SandboxCrede
   await insertProduct(options.database, otherClientProduct)
   await grantProduct(options.database, otherClient.clientId, otherClientProduct.productId)
   const zoneKeys = await seedZoneKeys(options, network.clientId)
+  await seedSimulator(options)
   return { ...client, otherClient, network: { ...network, zoneKeys }, admin }
 }
 
@@ -76,6 +83,15 @@ async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<
     zoneKeys.push({ key: keyName, algorithm, value })
   }
   return zoneKeys
+}
+
+async function seedSimulator({ database, hsm }: SandboxOptions): Promise<void> {
+  const { algorithm, keyName, pinBlockFormat } = simulatorZoneKey
+  const { clientId } = simulatorNetwork
+  await upsertClient(database, { ...simulatorNetwork, secretHash: null, jwks: null })
+  const imported = await hsm.importClearZoneKey(algorithm, await hsm.generateTestZoneKey(algorithm))
+  const pinBlockFormats = [pinBlockFormat]
+  await insertZoneKey(database, { clientId, keyName, algorithm, pinBlockFormats, ...imported })
 }
 
 /** A secret drawn at the first start, by whichever process came first. */

@@ -10,6 +10,7 @@ import {
   type AuthorizationServer,
   createAuthorizationServer,
 } from '../oauth/authorization-server.ts'
+import { parseClientJwks } from '../oauth/client-jwks.ts'
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient, upsertClient } from '../storage/clients.ts'
 import type { Database } from '../storage/database.ts'
@@ -57,16 +58,21 @@ export async function createAuthentication(
 
 /** Registers the first administrator, who proves itself by its private key alone (RFC 7523). */
 export async function registerAdministrator(database: Database, jwkFile: string): Promise<void> {
-  const jwk: unknown = JSON.parse(await readFile(jwkFile, 'utf8'))
-  if (typeof jwk !== 'object' || jwk === null || 'd' in jwk || 'k' in jwk) {
-    throw new Error(`${jwkFile} must hold the public JWK of the first administrator.`)
-  }
   await upsertClient(database, {
     clientId: 'admin',
     clientName: 'First administrator',
     kind: 'admin',
     scopes: ['admin'],
     secretHash: null,
-    jwks: JSON.stringify({ keys: [jwk] }),
+    jwks: await readPublicJwk(jwkFile),
   })
+}
+
+/** @throws Error that names the file, never its content. */
+async function readPublicJwk(jwkFile: string): Promise<string> {
+  try {
+    return parseClientJwks({ keys: [JSON.parse(await readFile(jwkFile, 'utf8'))] })
+  } catch (cause) {
+    throw new Error(`${jwkFile} must hold the public JWK of the first administrator.`, { cause })
+  }
 }

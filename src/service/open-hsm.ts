@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import { readMasterKey, readOrMakeMasterKey } from '../hsm/master-key-file.ts'
 import { masterKeyCheckValue, openSoftwareHsm } from '../hsm/software-hsm.ts'
+import { seededDigits } from '../sandbox/seeded-digits.ts'
 import type { Database } from '../storage/database.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import { type Installation, rememberInstallation } from '../storage/installation.ts'
@@ -22,6 +23,7 @@ export async function openHsm(config: Config, database: Database): Promise<Hsm> 
   refuseOtherInstallation(installation, await rememberInstallation(database, installation))
   return openSoftwareHsm({
     masterKey,
+    ...(config.sandboxSeed !== null && { drawDigits: seededDigits(config.sandboxSeed) }),
     keyStore: {
       list: () => listHsmKeys(database),
       add: (key) => insertHsmKey(database, key),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { createPublicServer } from '../api/public-server.ts'
 import { stringFormats } from '../api/schemas/formats.ts'
+import type { Authorizing } from '../authorizing/authorizing.ts'
 import type { Config } from '../config.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { Hsm } from '../hsm/hsm.ts'
@@ -8,10 +9,14 @@ import { rateLimiter } from '../http/client-rate.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import type { Issuing } from '../issuing/issuing.ts'
+import { sweep } from '../issuing/sweep.ts'
 import { hashClientSecret } from '../oauth/client-secret.ts'
 import { createPrivateServer } from '../private-api/private-server.ts'
+import type { SandboxClock } from '../private-api/routes/sandbox-clock.ts'
+import { type MovableClock, movableClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
+import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database } from '../storage/database.ts'
 import { pingDatabase } from '../storage/installation.ts'
 import {
@@ -44,17 +49,21 @@ export async function createService(
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile)
   const authentication = await createAuthentication(config, database, hsm, log)
-  const issuing = createIssuing(database, hsm, config.limits, () => new Date())
-  return { issuing, sandbox, ...(await createServers(config, issuing, authentication, log)) }
+  const clock = movableClock(config.sandboxClock)
+  const issuing = createIssuing(database, hsm, config.limits, clock.now)
+  const servers = await createServers(config, issuing, clock, authentication, log)
+  return { issuing, sandbox, ...servers }
 }
 
 async function createServers(
   config: Config,
   issuing: Issuing,
+  clock: MovableClock,
   { authorizationServer, verifiers }: Authentication,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer'>> {
-  const { baseUrl, limits, processorPath } = config
+  const { baseUrl, limits, processorPath, sandbox } = config
+  const authorizing = createAuthorizing(issuing, log)
   const common = {
     log,
     metrics: createMetrics(),
@@ -70,13 +79,38 @@ async function createServers(
     baseUrl,
     authorizationServer,
     tokenRate: limits && rateLimiter(limits.tokenCalls),
+    simulate: sandbox ? createSimulator(authorizing) : null,
   })
   const ready = async () => {
     await Promise.all([pingDatabase(issuing.database), issuing.hsm.ping()])
   }
-  const privateServer = await createPrivateServer({ ...common, verifier: verifiers.private, ready })
+  const privateServer = await createPrivateServer({
+    ...common,
+    verifier: verifiers.private,
+    ready,
+    authorizing,
+    sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
+  })
   return { publicServer, privateServer }
 }
+
+/** What an authorization works with: the same database, HSM and clock. */
+const createAuthorizing = ({ database, hsm, now }: Issuing, log: Logger): Authorizing => ({
+  database,
+  hsm,
+  now,
+  onHsmFault: (err) => log.error({ err }, 'the HSM gave no answer'),
+})
+
+/** When the clock moves, cards that expire by it tell so at once. */
+const sweepingClock = (clock: MovableClock, issuing: Issuing): SandboxClock => ({
+  now: clock.now,
+  async moveTo(instant) {
+    const isMoved = clock.moveTo(instant)
+    if (isMoved) await sweep(issuing)
+    return isMoved
+  },
+})
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config

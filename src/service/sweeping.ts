@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { tellLostBlocks } from '../authorizing/tell-lost-blocks.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
 import { pruneAssertions } from '../storage/client-assertions.ts'
@@ -12,6 +13,7 @@ export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<
     running = running
       .then(async () => {
         await sweep(issuing)
+        await tellLostBlocks(issuing)
         await pruneAssertions(issuing.database, new Date(), 100)
       })
       .catch((err: unknown) => log.warn({ err }, 'a sweep failed'))

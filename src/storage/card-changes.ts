@@ -36,7 +36,7 @@ export const setPin = async (
 
 const restoreTriesStatement = changeWithEvent('restore_tries', {
   alongside: `update try_counter
-    set restored = spent, epoch = epoch + 1, blocked_by_client = false
+    set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_told = false
     where public_token = $1 and kind = $6`,
 })
 
@@ -51,7 +51,8 @@ export const restoreTries = async (
 
 const spendAllTriesStatement = changeWithEvent('spend_all_tries', {
   alongside: `update try_counter
-    set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true
+    set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
+      block_told = true
     where public_token = $1 and kind = $6`,
 })
 

@@ -132,7 +132,7 @@ const lockStatement = statement(
      product.refuse_weak_pins as "refuseWeakPins", product.pvk
    from card join product using (product_id)
    where card.public_token = $1 and card.client_id = $2
-   for update of card`,
+   for no key update of card`,
 )
 
 /** A client's card, held until the transaction ends, or null. */

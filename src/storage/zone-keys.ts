@@ -1,4 +1,4 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, firstRow, statement } from './database.ts'
 
 /** A key that a card network enciphers PIN blocks under. Of use only to the HSM. */
 export interface ZoneKeyRow {
@@ -29,3 +29,19 @@ export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Pr
     key.keyCheckValue,
   ])
 }
+
+const findStatement = statement(
+  'find_zone_key',
+  `select client_id as "clientId", key_name as "keyName", algorithm,
+     pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
+     key_check_value as "keyCheckValue"
+   from zone_key where client_id = $1 and key_name = $2`,
+)
+
+/** A network's zone key, or null. */
+export const findZoneKey = async (
+  connection: Connection,
+  clientId: string,
+  keyName: string,
+): Promise<ZoneKeyRow | null> =>
+  firstRow(await connection.query(findStatement, [clientId, keyName]))

@@ -1,7 +1,8 @@
+import { noContent, repeatable } from '../../http/repeatable.ts'
 import { blockCvv } from '../../issuing/block-cvv.ts'
 import { readTryStatus } from '../../issuing/read-try-status.ts'
 import { unblock } from '../../issuing/unblock.ts'
-import { type Api, callerOf, noContent, publicTokenOf, repeatable } from '../api.ts'
+import { type Api, callerOf, publicTokenOf } from '../api.ts'
 import { CardParamsSchema, UpdateCvvStatusSchema } from '../schemas/requests.ts'
 import { NoContentSchema, TryStatusSchema } from '../schemas/responses.ts'
 
@@ -26,7 +27,12 @@ export function cardCvvRoutes({ app, base, issuing }: Api): void {
   app.put(
     path,
     {
-      config: { access: 'cvv.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'cvv.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_closed'],
+      },
       schema: {
         operationId: 'updateCvvStatus',
         summary: 'Unblock CVV',

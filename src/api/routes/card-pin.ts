@@ -1,10 +1,11 @@
 import { Pin } from '../../domain/pin.ts'
 import { validationFailed } from '../../errors.ts'
+import { noContent, repeatable } from '../../http/repeatable.ts'
 import { readTryStatus } from '../../issuing/read-try-status.ts'
 import { revealPin } from '../../issuing/reveal-pin.ts'
 import { type ChosenPin, setPin } from '../../issuing/set-pin.ts'
 import { unblock } from '../../issuing/unblock.ts'
-import { type Api, callerOf, noContent, publicTokenOf, repeatable } from '../api.ts'
+import { type Api, callerOf, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   type SetPinBody,
@@ -24,7 +25,12 @@ function setPinRoute({ app, base, issuing }: Api): void {
   app.post(
     `${base}/card-pin/:publicToken/pin`,
     {
-      config: { access: 'pin.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'pin.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_closed', 'weak_pin'],
+      },
       schema: {
         operationId: 'setPin',
         summary: 'Set PIN',
@@ -64,7 +70,7 @@ function revealPinRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/card-pin/:publicToken/pin`,
     {
-      config: { access: 'pin.reveal' },
+      config: { access: 'pin.reveal', problems: ['card_closed', 'pin_not_revealable'] },
       // A HEAD would be a disclosure on record that told nobody anything.
       exposeHeadRoute: false,
       schema: {
@@ -104,7 +110,7 @@ function unblockPinRoute({ app, base, issuing }: Api): void {
   app.post(
     `${base}/card-pin/:publicToken/pin/unblock`,
     {
-      config: { access: 'pin.write', repeatable: true },
+      config: { access: 'pin.write', repeatable: true, problems: ['card_closed'] },
       schema: {
         operationId: 'unblockPin',
         summary: 'Unblock PIN',

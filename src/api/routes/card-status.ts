@@ -1,6 +1,7 @@
+import { noContent, repeatable } from '../../http/repeatable.ts'
 import { changeCardStatus } from '../../issuing/change-card-status.ts'
 import { readCardStatus } from '../../issuing/read-card-status.ts'
-import { type Api, callerOf, noContent, publicTokenOf, repeatable } from '../api.ts'
+import { type Api, callerOf, publicTokenOf } from '../api.ts'
 import { CardParamsSchema, ChangeCardStatusSchema } from '../schemas/requests.ts'
 import { CardStatusSchema, NoContentSchema } from '../schemas/responses.ts'
 
@@ -23,7 +24,12 @@ export function cardStatusRoutes({ app, base, issuing }: Api): void {
   app.put(
     `${base}/cards/:publicToken/status`,
     {
-      config: { access: 'cards.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'cards.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_status_conflict'],
+      },
       schema: {
         operationId: 'changeCardStatus',
         summary: "Change a card's status",

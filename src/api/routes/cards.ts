@@ -1,13 +1,13 @@
 import Type from 'typebox'
-import { isCalendarDate } from '../../domain/calendar.ts'
 import { parseExpiry } from '../../domain/expiry.ts'
 import { parseCardType } from '../../domain/product.ts'
 import { validationFailed } from '../../errors.ts'
-import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
+import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { createCard, type NewCard } from '../../issuing/create-card.ts'
 import { findCard } from '../../issuing/find-card.ts'
 import { type CardPosition, listCards } from '../../issuing/list-cards.ts'
-import { type Api, answerOf, callerOf, publicTokenOf, repeatable } from '../api.ts'
+import { type Api, callerOf, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   type CreateCardBody,
@@ -26,7 +26,12 @@ function createCardRoute({ app, base, issuing }: Api): void {
   app.post(
     `${base}/cards`,
     {
-      config: { access: 'cards.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'cards.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['product_not_available'],
+      },
       schema: {
         operationId: 'createCard',
         summary: 'Create Card',
@@ -108,11 +113,8 @@ function listCardsRoute({ app, base, issuing }: Api): void {
   )
 }
 
-const instant = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
-
-function parsePosition([createdAt, publicToken]: readonly unknown[]): CardPosition | null {
-  if (typeof createdAt !== 'string' || typeof publicToken !== 'string') return null
-  const isPosition =
-    isCalendarDate(instant.exec(createdAt)?.[1] ?? '') && /^[0-9]{10}$/.test(publicToken)
-  return isPosition ? { createdAt, publicToken } : null
+function parsePosition([at, publicToken]: readonly unknown[]): CardPosition | null {
+  const createdAt = parseInstant(at)
+  const isToken = typeof publicToken === 'string' && /^[0-9]{10}$/.test(publicToken)
+  return createdAt !== null && isToken ? { createdAt, publicToken } : null
 }

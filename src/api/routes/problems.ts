@@ -52,8 +52,12 @@ export function problemRoutes({ app }: Pick<Api, 'app'>): void {
 function pageOf(code: string, { explanation, status, title }: ProblemKind): string {
   return page(
     title,
-    `<p><code>${code}</code>, status ${status}</p><p>${explanation}</p><p><a href="/problems">All problems</a></p>`,
+    `<p><code>${code}</code>, status ${status}</p><p>${escapeText(explanation)}</p><p><a href="/problems">All problems</a></p>`,
   )
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
 /** Everything in it comes from the table of failures: nothing of a request. */

@@ -3,8 +3,19 @@ import { isCountryCode } from '../../domain/country.ts'
 import { nameOnCardFault } from '../../domain/emboss-name.ts'
 import { parseExpiry } from '../../domain/expiry.ts'
 import { freeTextFault, nameFault, textFault } from '../../domain/free-text.ts'
+import { holdsPan } from '../../domain/pan.ts'
 import { parseCardType } from '../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
+
+/** RFC 3339 in UTC, the year within four digits. */
+const isInstant = (text: string): boolean =>
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$/.test(
+    text,
+  ) && isCalendarDate(text.slice(0, 10))
+
+/** A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are let pass. */
+const isNetworkReference = (text: string): boolean =>
+  /^[A-Za-z0-9-]{1,35}$/.test(text) && (/^[0-9]{12}$/.test(text) || !holdsPan(text))
 
 /** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
 export const stringFormats = (today: () => string): Readonly<Record<string, StringFormat>> => ({
@@ -20,6 +31,14 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'year-month': {
     detail: 'must be a month YYYY-MM',
     validate: (text) => parseExpiry(text) !== null,
+  },
+  instant: {
+    detail: 'must be an instant such as 2030-12-01T00:00:00Z',
+    validate: isInstant,
+  },
+  'network-reference': {
+    detail: 'must be 1 to 35 letters, digits and dashes, and no card number',
+    validate: isNetworkReference,
   },
   'person-name': {
     detail: 'must be a name: letters, and no emoji or control characters',

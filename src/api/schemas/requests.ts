@@ -146,6 +146,8 @@ export const ListCardsQuerySchema = Type.Object(
   closed,
 )
 
+export const PageQuerySchema = Type.Object(page, closed)
+
 /** Every card is reached by its token; one that is not of this form is simply not there. */
 export const CardParamsSchema = Type.Object({
   publicToken: Type.String({ description: 'From the answer of Create Card.' }),

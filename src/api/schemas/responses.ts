@@ -58,6 +58,15 @@ export const PinSchema = Type.Object({
   pin: Type.String({ examples: ['4821'], 'x-secret': true }),
 })
 
+export const AttemptSchema = Type.Object({
+  at: Type.String({ format: 'date-time' }),
+  kind: Type.Enum(['pin', 'cvv']),
+  result: Type.Enum(['match', 'mismatch', 'unresolved']),
+  remainingTries: Type.Integer(),
+  entryMode: Type.String({ examples: ['chip'] }),
+  reference: Type.String({ examples: ['512345678901'] }),
+})
+
 /** An answer without a body. */
 export const NoContentSchema = Type.Null({ description: 'No content.' })
 

@@ -1,0 +1,34 @@
+import type { Static } from 'typebox'
+import type {
+  ChangeCardStatusSchema,
+  CreateCardBody,
+  SetPinBody,
+  UnblockPinSchema,
+  UpdateCvvStatusSchema,
+} from '../schemas/requests.ts'
+
+const createCard: CreateCardBody = {
+  cardType: 'Virtual',
+  cardProduct: 1001,
+  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
+  address: {
+    addressLine1: 'Calle Mayor 1',
+    city: 'Madrid',
+    postCode: '28013',
+    country: 'ESP',
+  },
+  customerReference: 'C-1',
+}
+const setPin: SetPinBody = { pin: '4821' }
+const updateCvvStatus: Static<typeof UpdateCvvStatusSchema> = { status: 'Unblocked' }
+const unblockPin: Static<typeof UnblockPinSchema> = {}
+const changeCardStatus: Static<typeof ChangeCardStatusSchema> = { cardStatusCode: '62' }
+
+/** A body for each operation that takes one, by `operationId`: what a reader tries first must work. */
+export const bodyExamples: Readonly<Record<string, object>> = {
+  createCard,
+  setPin,
+  updateCvvStatus,
+  unblockPin,
+  changeCardStatus,
+}

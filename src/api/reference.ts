@@ -1,0 +1,39 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { Server } from '../http/server.ts'
+import { openapiOptions } from './openapi/document.ts'
+
+/** Nothing from anywhere else, and nothing to anywhere else: the pages work without a network. */
+const policy = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+}
+
+/** The OpenAPI document of all routes that are added after it, and pages to read and try it at `/docs`. */
+export async function registerReference(app: Server['app'], baseUrl: string): Promise<void> {
+  await app.register(swagger, openapiOptions(baseUrl))
+  // The pages are open: there is nothing in them that needs a token.
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'open' }
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: policy,
+    theme: { title: 'Pinfold' },
+    // Its validator is a service elsewhere, which would be told of this one.
+    uiConfig: { validatorUrl: null, deepLinking: true, displayRequestDuration: true },
+    transformSpecification: calledFromHere,
+  })
+}
+
+/** Pages reached by another name than `baseUrl` (localhost) call the name they were reached by. */
+function calledFromHere(document: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const text = JSON.stringify(document)
+  return { ...JSON.parse(text), servers: [{ url: '/' }] }
+}

@@ -1,0 +1,159 @@
+import { expiryOfDate } from '../domain/expiry.ts'
+import type { TryKind } from '../domain/tries.ts'
+import type { EncryptedPinBlock, StoredPin } from '../hsm/hsm.ts'
+import {
+  type Answer,
+  type RepeatableRequest,
+  replayAnswer,
+  sealAnswer,
+} from '../idempotency/remembered.ts'
+import { type SpentTry, spendTry } from '../storage/attempts.ts'
+import type { AuthorizedCard } from '../storage/authorizations.ts'
+import { storeAnswer } from '../storage/idempotency.ts'
+import type { Authorization, CheckOutcome, ResponseCode } from './authorization-schema.ts'
+import { type Authorizing, askHsm, type Question } from './authorizing.ts'
+import { begin } from './begin.ts'
+import { type Presented, presentCard } from './presented-card.ts'
+import { type Comparison, settle } from './settle.ts'
+
+/**
+ * Answers a card network: the first objection, or approval when nothing decided here objects. A try
+ * is spent, and committed, before its value is compared (contract, section 10).
+ * @throws `Problem` `unavailable` when the database is away; what `begin` throws.
+ */
+export async function authorize(
+  authorizing: Authorizing,
+  question: Question,
+  request: RepeatableRequest | null,
+): Promise<Answer<Authorization>> {
+  const presented = await presentCard(authorizing, question)
+  const kinds = presented.objection === null ? kindsOf(presented, question) : []
+  const beginning = await begin(authorizing, request, async (connection) => {
+    const [first] = kinds
+    return first && presented.card
+      ? spendTry(connection, presented.card.publicToken, first, question)
+      : null
+  })
+  if (beginning.remembered && request) {
+    const { answer } = beginning.remembered
+    if (answer) return replayAnswer(authorizing.hsm, request, answer)
+    return { result: lostAnswer(presented, question), replayed: true }
+  }
+  const result = await check(authorizing, presented, question, kinds, beginning.spent)
+  if (request) {
+    const sealed = await sealAnswer(authorizing.hsm, request, result)
+    await storeAnswer(authorizing.database, request, sealed)
+  }
+  return { result, replayed: false }
+}
+
+/** What is to be compared, the PIN first. */
+const kindsOf = (presented: Presented, { cvv2 }: Question): TryKind[] => [
+  ...('pinBlock' in presented && presented.pinBlock ? (['pin'] as const) : []),
+  ...(cvv2 === undefined ? [] : (['cvv'] as const)),
+]
+
+type Outcomes = Record<TryKind, CheckOutcome>
+
+/** Compares one kind after the other until one objects. */
+async function check(
+  authorizing: Authorizing,
+  presented: Presented,
+  question: Question,
+  kinds: readonly TryKind[],
+  firstSpent: SpentTry | null,
+): Promise<Authorization> {
+  if (presented.objection !== null) return answerOf(presented.objection, presented, question)
+  const outcomes = unchecked(presented.card)
+  for (const [index, kind] of kinds.entries()) {
+    const spent =
+      index === 0 ? firstSpent : await spend(authorizing, presented.card, kind, question)
+    const outcome = spent
+      ? await compareAndSettle(authorizing, presented, question, spent)
+      : ({ result: 'blocked', remainingTries: 0 } as const)
+    outcomes[kind] = outcome
+    const objection = objections[kind][outcome.result]
+    if (objection) return answerOf(objection, presented, question, outcomes)
+  }
+  return answerOf('00', presented, question, outcomes)
+}
+
+const objections: Record<TryKind, Partial<Record<CheckOutcome['result'], ResponseCode>>> = {
+  pin: { blocked: '75', mismatch: '55', unresolved: '96' },
+  cvv: { blocked: 'N7', mismatch: 'N7', unresolved: '96' },
+}
+
+const spend = (
+  { database }: Authorizing,
+  { publicToken }: AuthorizedCard,
+  kind: TryKind,
+  question: Question,
+): Promise<SpentTry | null> => spendTry(database, publicToken, kind, question)
+
+type Triable = Extract<Presented, { objection: null }>
+
+async function compareAndSettle(
+  authorizing: Authorizing,
+  presented: Triable,
+  question: Question,
+  spent: SpentTry,
+): Promise<CheckOutcome> {
+  const matches = await askHsm(authorizing, () =>
+    spent.kind === 'pin'
+      ? comparePin(authorizing, presented.card, presented.pinBlock)
+      : compareCvv2(authorizing, presented.card, question.cvv2),
+  )
+  return settle(authorizing, spent, comparisonOf(matches), question)
+}
+
+function comparisonOf(matches: boolean | null): Comparison {
+  if (matches === null) return 'unresolved'
+  return matches ? 'match' : 'mismatch'
+}
+
+async function comparePin(
+  { hsm }: Authorizing,
+  card: AuthorizedCard,
+  pinBlock: EncryptedPinBlock | null,
+): Promise<boolean> {
+  return pinBlock !== null && hsm.verifyPin(card, storedPinOf(card), card.pinLength, pinBlock)
+}
+
+async function compareCvv2(
+  { hsm }: Authorizing,
+  card: AuthorizedCard,
+  cvv2: string | undefined,
+): Promise<boolean> {
+  const expiry = expiryOfDate(card.expiryDate)
+  return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
+}
+
+function storedPinOf({ pinBlock, pinKey, pvv }: AuthorizedCard): StoredPin {
+  if (pinBlock) return { pinBlock, pvv: null, pinKey }
+  if (pvv !== null) return { pinBlock: null, pvv, pinKey }
+  throw new Error('A card has no PIN.')
+}
+
+const unchecked = ({ cvvRemaining, pinRemaining }: AuthorizedCard): Outcomes => ({
+  pin: { result: 'not_checked', remainingTries: pinRemaining },
+  cvv: { result: 'not_checked', remainingTries: cvvRemaining },
+})
+
+function answerOf(
+  responseCode: ResponseCode,
+  { card }: Presented,
+  { reference }: Question,
+  outcomes: Outcomes | null = card && unchecked(card),
+): Authorization {
+  return {
+    approved: responseCode === '00',
+    responseCode,
+    ...(card && { publicToken: card.publicToken }),
+    reference,
+    ...outcomes,
+  }
+}
+
+/** A repeat whose first result was lost with its process: nothing is spent, and nothing is approved. */
+const lostAnswer = (presented: Presented, question: Question): Authorization =>
+  answerOf('96', presented, question)

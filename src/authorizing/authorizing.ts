@@ -1,0 +1,54 @@
+import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../hsm/hsm.ts'
+import type { Database } from '../storage/database.ts'
+
+/** What an authorization works with. */
+export interface Authorizing {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** The instant that expiry dates are held against. */
+  now(): Date
+  /** Told when the HSM gave no answer, for the log. */
+  onHsmFault(error: unknown): void
+}
+
+export { pinBlockFormats }
+
+/** How the card was presented. */
+export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
+export type EntryMode = (typeof entryModes)[number]
+
+/** What a card network asks. */
+export interface Question {
+  /** The network client that asks, whose zone keys count. */
+  readonly networkId: string
+  readonly requestId: string
+  readonly card: { readonly pan: string } | { readonly publicToken: string }
+  /** `YYYY-MM`. */
+  readonly expiryDate?: string
+  readonly entryMode: EntryMode
+  readonly reference: string
+  readonly pinBlock?: NamedPinBlock
+  readonly cvv2?: string
+}
+
+/** A PIN block as it stands in a question. */
+export interface NamedPinBlock {
+  readonly format: PinBlockFormat
+  /** Names a zone key of the network. */
+  readonly key: string
+  /** Hexadecimal; of any length, because a wrong length is answered, not refused. */
+  readonly data: string
+}
+
+/** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
+export async function askHsm<Answer>(
+  { onHsmFault }: Authorizing,
+  ask: () => Promise<Answer>,
+): Promise<Answer | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    onHsmFault(error)
+    return null
+  }
+}

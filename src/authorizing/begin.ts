@@ -1,0 +1,72 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Problem } from '../errors.ts'
+import { claimKey, findRemembered, type RepeatableRequest } from '../idempotency/remembered.ts'
+import type { SpentTry } from '../storage/attempts.ts'
+import type { Connection } from '../storage/database.ts'
+import type { RememberedRequest } from '../storage/idempotency.ts'
+import type { Authorizing } from './authorizing.ts'
+
+/** A first try that was spent, if one was due; or what is remembered of the same request. */
+export interface Beginning {
+  readonly spent: SpentTry | null
+  readonly remembered: RememberedRequest | null
+}
+
+/** How long a repeat waits for the first one to finish. */
+const waitMs = 2_000
+const lookEveryMs = 100
+/** A request that has not answered by then was lost with its process. */
+const lostAfterSeconds = 30
+
+/**
+ * Spends the first try. With an idempotency key the key commits with the spend, so that no repeat
+ * ever spends again (contract, section 4).
+ * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
+ */
+export async function begin(
+  authorizing: Authorizing,
+  request: RepeatableRequest | null,
+  spend: (connection: Connection) => Promise<SpentTry | null>,
+): Promise<Beginning> {
+  const { database, hsm } = authorizing
+  if (!request) return { spent: await spend(database), remembered: null }
+  const fingerprint = await hsm.fingerprintRequest(request.request)
+  const beginning = await claimOrRecall(authorizing, request, fingerprint, spend)
+  if (!beginning.remembered) return beginning
+  return awaitAnswer(authorizing, request, fingerprint, beginning.remembered)
+}
+
+async function claimOrRecall(
+  { database }: Authorizing,
+  request: RepeatableRequest,
+  fingerprint: Uint8Array,
+  spend: (connection: Connection) => Promise<SpentTry | null>,
+): Promise<Beginning> {
+  const beginning = await database.transaction(async (connection) => {
+    if (await claimKey(connection, request, fingerprint)) {
+      return { spent: await spend(connection), remembered: null }
+    }
+    const remembered = await findRemembered(connection, request, fingerprint)
+    return remembered && { spent: null, remembered }
+  })
+  if (!beginning) throw new Problem('idempotency_key_reused')
+  return beginning
+}
+
+async function awaitAnswer(
+  { database }: Authorizing,
+  request: RepeatableRequest,
+  fingerprint: Uint8Array,
+  first: RememberedRequest,
+): Promise<Beginning> {
+  let remembered: RememberedRequest | null = first
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {
+    if (!remembered) throw new Problem('idempotency_key_reused')
+    if (remembered.answer || remembered.ageSeconds >= lostAfterSeconds) {
+      return { spent: null, remembered }
+    }
+    await wait(lookEveryMs)
+    remembered = await findRemembered(database, request, fingerprint)
+  }
+  throw new Problem('idempotency_key_in_use')
+}

@@ -1,0 +1,80 @@
+import Type, { type Static } from 'typebox'
+import { AuthorizationSchema } from '../../authorizing/authorization-schema.ts'
+import { authorize } from '../../authorizing/authorize.ts'
+import { type Authorizing, entryModes, pinBlockFormats } from '../../authorizing/authorizing.ts'
+import { validationFailed } from '../../errors.ts'
+import { callerOf } from '../../http/authentication.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import type { Server } from '../../http/server.ts'
+
+const closed = { additionalProperties: false } as const
+const secret = { 'x-secret': true } as const
+
+const PinBlockSchema = Type.Object(
+  {
+    format: Type.Enum([...pinBlockFormats]),
+    key: Type.String({
+      minLength: 1,
+      maxLength: 32,
+      pattern: '^[a-z0-9-]+$',
+      description: 'Names a zone key of the network.',
+    }),
+    data: Type.String({ maxLength: 64, pattern: '^[0-9A-Fa-f]*$', ...secret }),
+  },
+  closed,
+)
+
+export const AuthorizationRequestSchema = Type.Object(
+  {
+    pan: Type.Optional(Type.String({ pattern: '^[0-9]{12,19}$', ...secret })),
+    publicToken: Type.Optional(Type.String({ maxLength: 32 })),
+    expiryDate: Type.Optional(Type.String({ format: 'year-month' })),
+    entryMode: Type.Enum([...entryModes]),
+    reference: Type.String({ format: 'network-reference' }),
+    pinBlock: Type.Optional(PinBlockSchema),
+    cvv2: Type.Optional(Type.String({ pattern: '^[0-9]{3,4}$', ...secret })),
+  },
+  closed,
+)
+type AuthorizationRequest = Static<typeof AuthorizationRequestSchema>
+
+/** What the card network's gateway asks. */
+export function authorizationRoutes(app: Server['app'], authorizing: Authorizing): void {
+  app.post(
+    '/network/authorizations',
+    {
+      config: { access: 'authorizations.write', repeatable: true, bodyRequired: true },
+      schema: {
+        operationId: 'authorize',
+        summary: 'Authorize',
+        description: 'Exactly one of `pan` and `publicToken`. 200 for every well-formed question.',
+        tags: ['Network'],
+        body: AuthorizationRequestSchema,
+        response: { 200: AuthorizationSchema },
+      },
+    },
+    async (request, reply) => {
+      const { pan, publicToken, ...question } = request.body
+      const answer = await authorize(
+        authorizing,
+        {
+          ...question,
+          card: cardOf({ pan, publicToken }),
+          networkId: callerOf(request).clientId,
+          requestId: request.id,
+        },
+        repeatable(request, { bearsSecret: true }),
+      )
+      return answerOf(reply, answer)
+    },
+  )
+}
+
+type CardMembers = { [Member in 'pan' | 'publicToken']: AuthorizationRequest[Member] | undefined }
+
+/** @throws `Problem` `validation_failed` unless exactly one is given. */
+function cardOf({ pan, publicToken }: CardMembers): { pan: string } | { publicToken: string } {
+  if (pan !== undefined && publicToken === undefined) return { pan }
+  if (publicToken !== undefined && pan === undefined) return { publicToken }
+  throw validationFailed({ pointer: '', detail: 'must have exactly one of pan and publicToken' })
+}

@@ -1,0 +1,190 @@
+import type { TryKind } from '../domain/tries.ts'
+import { type Connection, firstRow, statement } from './database.ts'
+
+/** How a value came to be tried. */
+export interface AttemptOrigin {
+  readonly entryMode: string
+  readonly reference: string
+}
+
+/** A try that was spent, and what was left then. */
+export interface SpentTry {
+  readonly publicToken: string
+  readonly kind: TryKind
+  readonly tryNumber: number
+  readonly epoch: number
+}
+
+// The row's lock makes racing spends take turns, and each sees what the one before it left.
+const spendStatement = statement(
+  'spend_try',
+  `with spent as (
+     update try_counter set spent = spent + 1
+     where public_token = $1 and kind = $2 and spent - restored < try_limit
+     returning public_token, kind, spent, epoch, try_limit - (spent - restored) as remaining
+   )
+   insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode, reference)
+   select public_token, kind, spent, epoch, remaining, $3, $4 from spent
+   returning public_token as "publicToken", kind, try_number as "tryNumber", epoch`,
+)
+
+/** Spends one try and puts it on record, in one statement, or does nothing when none is left. */
+export const spendTry = async (
+  connection: Connection,
+  publicToken: string,
+  kind: TryKind,
+  { entryMode, reference }: AttemptOrigin,
+): Promise<SpentTry | null> =>
+  firstRow(await connection.query(spendStatement, [publicToken, kind, entryMode, reference]))
+
+/** The counters of one kind, held until the transaction ends. */
+export interface HeldCounter {
+  readonly epoch: number
+  readonly remaining: number
+  readonly blockTold: boolean
+}
+
+// The card first, then its counter: the order in which every change of a card takes its locks.
+const holdCardStatement = statement(
+  'hold_card_row',
+  'select public_token as "publicToken" from card where public_token = $1 for no key update',
+)
+const holdCounterStatement = statement(
+  'hold_counter',
+  `select epoch, try_limit - (spent - restored) as remaining, block_told as "blockTold"
+   from try_counter where public_token = $1 and kind = $2 for update`,
+)
+
+/** Holds a card and one of its counters, so that a result is settled by one request at a time. */
+export async function holdCounter(
+  connection: Connection,
+  { kind, publicToken }: Pick<SpentTry, 'kind' | 'publicToken'>,
+): Promise<HeldCounter> {
+  await connection.query(holdCardStatement, [publicToken])
+  const counter = firstRow<HeldCounter>(
+    await connection.query(holdCounterStatement, [publicToken, kind]),
+  )
+  if (!counter) throw new Error('A card has no counter of its tries.')
+  return counter
+}
+
+const restoreStatement = statement(
+  'restore_spent_tries',
+  `with given_back as (
+     update attempt set restored = true
+     where public_token = $1 and kind = $2 and epoch = $3 and try_number between $4 and $5
+       and not restored
+     returning try_number
+   )
+   update try_counter set restored = restored + (select count(*) from given_back)
+   where public_token = $1 and kind = $2 and epoch = $3
+   returning try_limit - (spent - restored) as remaining`,
+)
+
+/**
+ * Gives back the tries of an epoch from one number to another, each at most once. The counter is held.
+ * @returns the tries that remain.
+ */
+async function restoreTries(
+  connection: Connection,
+  { epoch, kind, publicToken }: SpentTry,
+  fromNumber: number,
+  toNumber: number,
+): Promise<number> {
+  const row = firstRow<{ remaining: number }>(
+    await connection.query(restoreStatement, [publicToken, kind, epoch, fromNumber, toNumber]),
+  )
+  if (!row) throw new Error('A counter that was held has moved.')
+  return row.remaining
+}
+
+/** Gives back every try up to and including this one. */
+export const restoreUpTo = (connection: Connection, spent: SpentTry): Promise<number> =>
+  restoreTries(connection, spent, 1, spent.tryNumber)
+
+/** Gives back this try alone. */
+export const restoreOne = (connection: Connection, spent: SpentTry): Promise<number> =>
+  restoreTries(connection, spent, spent.tryNumber, spent.tryNumber)
+
+const resolveStatement = statement(
+  'resolve_attempt',
+  `update attempt set result = $4, remaining_tries = $5
+   where public_token = $1 and kind = $2 and try_number = $3`,
+)
+
+/** Puts the result of an attempt on record, and what remained after it. */
+export const resolveAttempt = async (
+  connection: Connection,
+  { kind, publicToken, tryNumber }: SpentTry,
+  result: 'match' | 'mismatch' | 'unresolved',
+  remaining: number,
+): Promise<void> => {
+  await connection.query(resolveStatement, [publicToken, kind, tryNumber, result, remaining])
+}
+
+// An attempt older than 30 seconds was lost with its process: its try is spent, and it matches no more.
+const pendingStatement = statement(
+  'find_pending_attempt',
+  `select try_number as "tryNumber" from attempt
+   where public_token = $1 and kind = $2 and epoch = $3 and result = 'unresolved'
+     and not restored and attempted_at > now() - interval '30 seconds'
+   limit 1`,
+)
+
+/** Whether a try of this epoch may still turn out to match. */
+export const isAttemptPending = async (
+  connection: Connection,
+  publicToken: string,
+  kind: TryKind,
+  epoch: number,
+): Promise<boolean> =>
+  (await connection.query(pendingStatement, [publicToken, kind, epoch])).length > 0
+
+/** An attempt as it is told: never the value tried. */
+export interface AttemptRow {
+  readonly at: Date
+  readonly kind: TryKind
+  readonly result: 'match' | 'mismatch' | 'unresolved'
+  readonly remainingTries: number
+  readonly entryMode: string
+  readonly reference: string
+  /** `at` with the microseconds that a JavaScript date would lose. */
+  readonly position: string
+  readonly tryNumber: number
+}
+
+/** Where a page of attempts ends: newest first. */
+export interface AttemptPosition {
+  readonly at: string
+  readonly kind: TryKind
+  readonly tryNumber: number
+}
+
+const listStatement = statement(
+  'list_attempts',
+  `select attempted_at as "at", kind, result, remaining_tries as "remainingTries",
+     entry_mode as "entryMode", reference, try_number as "tryNumber",
+     to_char(attempted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+   from attempt join card using (public_token)
+   where public_token = $1 and client_id = $2
+     and ($3::timestamptz is null
+       or (attempted_at, kind, try_number) < ($3::timestamptz, $4::text, $5::integer))
+   order by attempted_at desc, kind desc, try_number desc limit $6`,
+)
+
+/** Attempts on a client's card, newest first. */
+export const listAttempts = (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+  after: AttemptPosition | null,
+  limit: number,
+): Promise<AttemptRow[]> =>
+  connection.query(listStatement, [
+    publicToken,
+    clientId,
+    after?.at ?? null,
+    after?.kind ?? null,
+    after?.tryNumber ?? null,
+    limit,
+  ])

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { Simulation } from '../routes/simulator.ts'
 import type {
   ChangeCardStatusSchema,
   CreateCardBody,
@@ -22,6 +23,7 @@ const createCard: CreateCardBody = {
 const setPin: SetPinBody = { pin: '4821' }
 const updateCvvStatus: Static<typeof UpdateCvvStatusSchema> = { status: 'Unblocked' }
 const unblockPin: Static<typeof UnblockPinSchema> = {}
+const simulateAuthorization: Simulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof ChangeCardStatusSchema> = { cardStatusCode: '62' }
 
 /** A body for each operation that takes one, by `operationId`: what a reader tries first must work. */
@@ -31,4 +33,5 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   updateCvvStatus,
   unblockPin,
   changeCardStatus,
+  simulateAuthorization,
 }

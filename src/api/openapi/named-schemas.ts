@@ -1,4 +1,6 @@
 import { stringify } from 'safe-stable-stringify'
+import * as authorizations from '../../authorizing/authorization-schema.ts'
+import * as simulator from '../routes/simulator.ts'
 import * as requests from '../schemas/requests.ts'
 import * as responses from '../schemas/responses.ts'
 import { publishedFormat } from './published-formats.ts'
@@ -6,12 +8,18 @@ import { publishedFormat } from './published-formats.ts'
 /** Parameters are told one by one, and an answer without a body has no schema. */
 const unnamed = /^(?:.*(?:Params|Query)|NoContent)$/
 
-/** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
-const bodySchemas: readonly (readonly [string, object])[] = Object.entries({
+/** Where the schemas of bodies are exported from. */
+const sources: Readonly<Record<string, unknown>> = {
   ...requests,
   ...responses,
-})
-  .map(([name, schema]) => [name.replace(/Schema$/, ''), schema] as const)
+  ...authorizations,
+  ...simulator,
+}
+
+/** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
+const bodySchemas = Object.entries(sources)
+  .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
+  .map(([name, schema]) => [name.slice(0, -'Schema'.length), schema] as const)
   .filter(([name]) => !unnamed.test(name))
   .sort(([one], [other]) => (one < other ? -1 : 1))
 

@@ -1,0 +1,94 @@
+/**
+ * `npm run generate` writes what is told twice from where it is told first: openapi.json from the
+ * routes, docs/errors.md from the table of failures. With `--check` it writes nothing, and fails where
+ * a file differs.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { readConfig } from '../src/config.ts'
+import { type ProblemKind, problemKinds } from '../src/errors.ts'
+import { createLog } from '../src/service/log.ts'
+import { createService } from '../src/service/service.ts'
+import { migrate } from '../src/storage/migrate.ts'
+import { openPglite } from '../src/storage/pglite.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const migrations = new URL('../migrations/', import.meta.url)
+
+/** The text of each generated file, by its path from the project's root. */
+export const generateDocuments = async (): Promise<Readonly<Record<string, string>>> => ({
+  'openapi.json': `${JSON.stringify(await generateOpenapi(), null, 2)}\n`,
+  'docs/errors.md': generateErrors(),
+})
+
+/** The document of the real server, with nothing configured. */
+async function generateOpenapi(): Promise<unknown> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-generate-'))
+  const database = await openPglite()
+  try {
+    await migrate(database, migrations)
+    const config = readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
+    const { privateServer, publicServer } = await createService(
+      config,
+      database,
+      createLog('silent'),
+    )
+    const { payload } = await publicServer.inject({
+      url: '/openapi.json',
+      headers: { host: new URL(config.baseUrl).host },
+    })
+    await Promise.all([publicServer.close(), privateServer.close()])
+    return JSON.parse(payload)
+  } finally {
+    await database.close()
+    await rm(dataDir, { recursive: true })
+  }
+}
+
+const errorsIntroduction = `# Errors
+
+Every failure is a problem document (RFC 9457, \`application/problem+json\`). Switch on \`code\`: it is
+stable. \`title\` and \`detail\` are for people. \`errors\` points at each member that is wrong, all at
+once. \`requestId\` is what to tell the operator. The same texts are served under \`/problems\`.
+
+This file is generated from \`src/errors.ts\` by \`npm run generate\`.
+`
+
+function generateErrors(): string {
+  const kinds = Object.entries<ProblemKind>(problemKinds)
+  const rows = kinds.map(
+    ([code, { status, title }]) => `| ${status} | [\`${code}\`](#${code}) | ${title} |`,
+  )
+  const table = ['| status | code | title |', '|---|---|---|', ...rows].join('\n')
+  return [errorsIntroduction, table, ...kinds.map(([code, kind]) => section(code, kind))].join('\n')
+}
+
+const section = (code: string, { explanation, status, title }: ProblemKind): string =>
+  `\n## ${code}\n\n${status}: ${title}\n\n${wrap(explanation.replaceAll('<', '\\<'), 100)}\n`
+
+/** Breaks a text between words. */
+function wrap(text: string, width: number): string {
+  const lines: string[] = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? ''
+    const longer = line === '' ? word : `${line} ${word}`
+    if (longer.length <= width) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines.join('\n')
+}
+
+async function main(): Promise<void> {
+  const isCheck = process.argv.includes('--check')
+  for (const [path, text] of Object.entries(await generateDocuments())) {
+    const file = join(root, path)
+    if (!isCheck) await writeFile(file, text)
+    else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+      console.error(`${path} is not what the code says: npm run generate`)
+      process.exitCode = 1
+    }
+  }
+}
+
+if (import.meta.main) await main()

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { before, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { generateDocuments } from '../../scripts/generate-documents.ts'
+import { problemKinds } from '../../src/errors.ts'
+
+const root = new URL('../../', import.meta.url)
+
+interface Operation {
+  readonly operationId: string
+  readonly security: readonly Record<string, readonly string[]>[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Record<string, { schema: { $ref?: string }; example?: object }>
+  }
+  readonly responses: Record<string, { $ref?: string; headers?: Record<string, object> }>
+}
+
+interface Document {
+  readonly openapi: string
+  readonly servers: readonly { url: string }[]
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: Record<string, Record<string, unknown>>
+}
+
+let documents: Readonly<Record<string, string>>
+let document: Document
+let operations: readonly (readonly [string, Operation])[]
+before(async () => {
+  documents = await generateDocuments()
+  document = JSON.parse(documents['openapi.json'] ?? '')
+  operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(
+      ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const,
+    ),
+  )
+})
+
+test('the generated files are what the code says', async () => {
+  for (const [path, text] of Object.entries(documents)) {
+    const written = await readFile(new URL(path, root), 'utf8')
+    assert.ok(written === text, `${path} differs: npm run generate`)
+  }
+})
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const { errors, valid } = await validator.validate({ ...document })
+  assert.ok(valid, JSON.stringify(errors))
+  assert.equal(validator.version, '3.1')
+})
+
+test('every reference in the document leads somewhere', () => {
+  const text = documents['openapi.json'] ?? ''
+  for (const [, pointer = ''] of text.matchAll(/"\$ref": "#([^"]+)"/g)) {
+    const found = pointer
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((node, name) => (node as Record<string, unknown>)?.[name], document)
+    assert.ok(found, pointer)
+  }
+})
+
+test('the eight operations of the specification stand under its paths', () => {
+  const specified: Record<string, string> = {
+    'GET /thr/processor/products': '200',
+    'POST /thr/processor/cards': '201',
+    'POST /thr/processor/card-pin/{publicToken}/pin': '204',
+    'GET /thr/processor/card-cvv/{publicToken}/cvv/status': '200',
+    'PUT /thr/processor/card-cvv/{publicToken}/cvv/status': '204',
+    'GET /thr/processor/card-pin/{publicToken}/pin': '200',
+    'GET /thr/processor/card-pin/{publicToken}/pin/status': '200',
+    'POST /thr/processor/card-pin/{publicToken}/pin/unblock': '204',
+  }
+  const found = new Map(operations)
+  for (const [operation, status] of Object.entries(specified)) {
+    const successes = Object.keys(found.get(operation)?.responses ?? {}).filter((each) =>
+      each.startsWith('2'),
+    )
+    assert.deepEqual(successes, [status], operation)
+  }
+})
+
+test('an integrator finds the scope of every operation, and what it refuses', () => {
+  for (const [name, { responses, security }] of operations) {
+    assert.equal(security[0]?.oauth2?.length, 1, name)
+    for (const status of ['400', '401', '403', '429', '500', '503']) {
+      assert.ok(responses[status], `${name} does not tell of ${status}`)
+    }
+  }
+})
+
+test('a created card is found by its Location', () => {
+  const responses = document.paths['/thr/processor/cards']?.post?.responses
+  assert.ok(responses?.['201']?.headers?.Location)
+})
+
+test('bodies have names and examples', () => {
+  for (const [name, { requestBody }] of operations) {
+    if (!requestBody) continue
+    const media = requestBody.content['application/json']
+    assert.ok(media?.schema.$ref, `the body of ${name} is not in openapi/named-schemas.ts`)
+    assert.ok(media?.example, `the body of ${name} is not in openapi/examples.ts`)
+  }
+})
+
+test('the body of Unblock PIN may be left out, others may not', () => {
+  const needed = operations.filter(([, { requestBody }]) => requestBody?.required === false)
+  assert.deepEqual(
+    needed.map(([, { operationId }]) => operationId),
+    ['unblockPin'],
+  )
+})
+
+test('errors.md tells of every problem', () => {
+  for (const code of Object.keys(problemKinds)) {
+    assert.match(documents['docs/errors.md'] ?? '', new RegExp(`^## ${code}$`, 'm'))
+  }
+})

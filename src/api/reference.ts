@@ -27,13 +27,13 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
     staticCSP: policy,
     theme: { title: 'Pinfold' },
     // Its validator is a service elsewhere, which would be told of this one.
-    uiConfig: { validatorUrl: null, deepLinking: true, displayRequestDuration: true },
-    transformSpecification: calledFromHere,
+    uiConfig: { validatorUrl: null, layout: 'BaseLayout', deepLinking: true },
+    transformSpecification: (document) => calledFromHere(document, baseUrl),
   })
 }
 
-/** Pages reached by another name than `baseUrl` (localhost) call the name they were reached by. */
-function calledFromHere(document: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const text = JSON.stringify(document)
+/** Pages that are reached by another name than `baseUrl` (localhost) call the name they were reached by. */
+function calledFromHere(document: object, baseUrl: string): Record<string, unknown> {
+  const text = JSON.stringify(document).replaceAll(`"${baseUrl}/`, '"/')
   return { ...JSON.parse(text), servers: [{ url: '/' }] }
 }

@@ -33,13 +33,30 @@ export type CvvInputs = {
  * @throws CryptoRefusal `cvv_refused`, whatever is wrong.
  */
 export function generateCvv(cvkPair: Uint8Array, inputs: CvvInputs): string {
+  const [first, second] = cvvBlocks(inputs)
+  if (cvkPair.length !== 16) refuse('cvv_refused')
+  const enciphered = encipherTdesEcb(cvkPair.subarray(0, 8), first)
+  // Encipher with A, decipher with B, encipher with A: the double-length TDES of the pair.
+  return cvvOf(encipherTdesEcb(cvkPair, xor(enciphered, second)), inputs.length)
+}
+
+/**
+ * What is enciphered to make a CVV, for a key pair that this process does not hold: the first block
+ * under A, its ciphertext combined with the second under the pair.
+ *
+ * @returns twice 8 bytes.
+ * @throws CryptoRefusal `cvv_refused`, whatever is wrong.
+ */
+export function cvvBlocks(inputs: CvvInputs): readonly [Buffer, Buffer] {
   const { pan, expiry, serviceCode, length = 3 } = inputs
   const isLength = Number.isInteger(length) && length >= 1 && length <= 16
   const isCard = isDigits(pan, 12, 19) && isDigits(expiry, 4, 4) && isDigits(serviceCode, 3, 3)
-  if (cvkPair.length !== 16 || !isLength || !isCard) refuse('cvv_refused')
+  if (!isLength || !isCard) refuse('cvv_refused')
   const field = Buffer.from(`${pan}${expiry}${serviceCode}`.padEnd(32, '0'), 'hex')
-  const first = encipherTdesEcb(cvkPair.subarray(0, 8), field.subarray(0, 8))
-  // Encipher with A, decipher with B, encipher with A: the double-length TDES of the pair.
-  const ciphertext = encipherTdesEcb(cvkPair, xor(first, field.subarray(8)))
+  return [field.subarray(0, 8), field.subarray(8)]
+}
+
+/** The CVV in the ciphertext of its second block: so many digits, 3 unless said. */
+export function cvvOf(ciphertext: Uint8Array, length = 3): string {
   return decimaliseInTwoPasses(ciphertext).slice(0, length)
 }

@@ -22,9 +22,23 @@ export type PvvInputs = {
  * @returns 4 digits.
  * @throws CryptoRefusal `pvv_refused`, whatever is wrong.
  */
-export function generatePvv(pvk: Uint8Array, { pan, pvki, pin }: PvvInputs): string {
+export function generatePvv(pvk: Uint8Array, inputs: PvvInputs): string {
+  const parameter = transformedSecurityParameter(inputs)
+  return pvvOf(orRefuse('pvv_refused', () => encipherTdesEcb(pvk, parameter)))
+}
+
+/**
+ * What is enciphered to make a PVV, for a key that this process does not hold.
+ *
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `pvv_refused`, whatever is wrong.
+ */
+export function transformedSecurityParameter({ pan, pvki, pin }: PvvInputs): Buffer {
   if (!isDigits(pan, 12, 19) || !isDigits(pvki, 1, 1) || !isPin(pin)) refuse('pvv_refused')
-  const parameter = Buffer.from(`${pan.slice(-12, -1)}${pvki}${pin.slice(0, 4)}`, 'hex')
-  const ciphertext = orRefuse('pvv_refused', () => encipherTdesEcb(pvk, parameter))
+  return Buffer.from(`${pan.slice(-12, -1)}${pvki}${pin.slice(0, 4)}`, 'hex')
+}
+
+/** The PVV in a transformed security parameter that was enciphered: 4 digits. */
+export function pvvOf(ciphertext: Uint8Array): string {
   return decimaliseInTwoPasses(ciphertext).slice(0, 4)
 }

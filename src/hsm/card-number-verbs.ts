@@ -1,8 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { accountLength, buildPan, Pan } from '../domain/pan.ts'
 import type { CardReference, Hsm } from './hsm.ts'
-import type { KeyRing, RingKey } from './key-ring.ts'
-import { isKeyName } from './key-table.ts'
+import type { KeyRing } from './key-ring.ts'
 import type { DigitSource } from './random-digits.ts'
 import { open, seal } from './sealing.ts'
 
@@ -16,29 +14,28 @@ export const cardNumberVerbs = (
     const pan = buildPan(bin, drawDigits(accountLength(bin)))
     return {
       publicToken,
-      encryptedPan: seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
-      panFingerprint: fingerprint(ring.active('pan-fingerprint'), pan),
+      encryptedPan: await seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
+      panFingerprint: await ring.active('pan-fingerprint').key.mac(Buffer.from(pan.reveal())),
       maskedPan: pan.masked,
-      cvk: activeReference(ring, cvk),
+      cvk: activeCvk(ring, cvk),
     }
   },
-  async fingerprintPan(pan) {
-    return ring.versions('pan-fingerprint').map((key) => fingerprint(key, pan))
-  },
+  fingerprintPan: (pan) =>
+    Promise.all(
+      ring.versions('pan-fingerprint').map(({ key }) => key.mac(Buffer.from(pan.reveal()))),
+    ),
 })
 
 /** The PAN of a card, bound to its token: a PAN moved to another card's row does not open. */
-export const openPan = (ring: KeyRing, { encryptedPan, publicToken }: CardReference): Pan =>
-  new Pan(open(ring, 'pan', publicToken, encryptedPan).toString())
+export const openPan = async (
+  ring: KeyRing,
+  { encryptedPan, publicToken }: CardReference,
+): Promise<Pan> => new Pan((await open(ring, 'pan', publicToken, encryptedPan)).toString())
 
-/** The active version of a key that a product names. */
-export function activeReference(ring: KeyRing, keyName: string): string {
-  if (!isKeyName(keyName)) throw new Error(`A product names an unknown key: ${keyName}.`)
-  return ring.active(keyName).reference
+function activeCvk(ring: KeyRing, cvk: string): string {
+  if (cvk !== 'cvk') throw new Error(`A product names an unknown key: ${cvk}.`)
+  return ring.active(cvk).reference
 }
-
-const fingerprint = ({ key }: RingKey, pan: Pan): Buffer =>
-  createHmac('sha256', key.reveal()).update(pan.reveal()).digest()
 
 function drawPublicToken(drawDigits: DigitSource): string {
   const token = drawDigits(10)

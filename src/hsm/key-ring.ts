@@ -1,118 +1,93 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { setOddParity } from '../crypto/des-parity.ts'
-import { unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
-import type { KeyBlockHeader } from '../crypto/key-block-header.ts'
-import { aesKeyCheckValue, tdesKeyCheckValue } from '../crypto/key-check-value.ts'
 import type { KeyReference } from './hsm.ts'
+import type { KeyEngine } from './key-engine.ts'
 import type { KeyStore, StoredKey } from './key-store.ts'
-import { isKeyName, type KeyKind, type KeyName, keyKinds, keyNames } from './key-table.ts'
-import { SecretKey } from './secret-key.ts'
+import {
+  isKeyName,
+  type KeyKind,
+  type KeyName,
+  keyKinds,
+  keyNames,
+  type WorkingKey,
+} from './key-table.ts'
+import type { KeyAction, WorkingKeys } from './working-key.ts'
 
 /** One version of a key, ready for use. */
-export interface RingKey {
-  readonly name: KeyName
+export interface RingKey<Name extends KeyName> {
+  readonly name: Name
   readonly version: number
   readonly reference: KeyReference
   readonly active: boolean
-  readonly key: SecretKey
+  readonly key: WorkingKey<Name>
 }
 
-/** The keys of an installation, unwrapped: this side of the boundary only. */
+/** The keys of an installation, ready for use: this side of the boundary only. */
 export interface KeyRing {
   /** The version that new things are made under. */
-  active(name: KeyName): RingKey
+  active<Name extends KeyName>(name: Name): RingKey<Name>
   /** The version that something was made under. @throws Error when it is not one of these keys. */
-  version(name: KeyName, version: number): RingKey
-  /** The same, by its reference. */
-  referenced(reference: KeyReference): RingKey
+  version<Name extends KeyName>(name: Name, version: number): RingKey<Name>
   /** Every version, the active one first. */
-  versions(name: KeyName): readonly RingKey[]
+  versions<Name extends KeyName>(name: Name): readonly RingKey<Name>[]
 }
+
+type AnyRingKey = RingKey<KeyName>
 
 /**
  * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
  * agree on one key each: the store keeps the first.
  */
-export async function openKeyRing(masterKey: SecretKey, store: KeyStore): Promise<KeyRing> {
+export async function openKeyRing(engine: KeyEngine, store: KeyStore): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
   for (const name of keyNames) {
-    if (!present.has(name)) await store.add(generateKey(masterKey, name))
+    if (!present.has(name)) await store.add(await firstVersion(engine, name))
   }
-  const keys = (await store.list()).map((stored) => unwrap(masterKey, stored))
+  const stored = await store.list()
+  const keys = await Promise.all(stored.map((each) => openKey(engine, each)))
   return ringOf(
     keys.toSorted((a, b) => Number(b.active) - Number(a.active) || b.version - a.version),
   )
 }
 
-function ringOf(keys: readonly RingKey[]): KeyRing {
-  const versions = (name: KeyName) => keys.filter((key) => key.name === name)
-  const named = new Map(keyNames.map((name) => [name, versions(name)]))
-  const referenced = new Map(keys.map((key) => [key.reference, key]))
+function ringOf(keys: readonly AnyRingKey[]): KeyRing {
+  // The engine opened each key for the action of its name, which the types cannot follow.
+  const versions = <Name extends KeyName>(name: Name) =>
+    keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
   return {
-    active: (name) => present(named.get(name)?.[0]),
-    version: (name, version) => present(referenced.get(`${name}/${version}`)),
-    referenced: (reference) => present(referenced.get(reference)),
-    versions: (name) => named.get(name) ?? [],
+    active: (name) => present(versions(name)[0]),
+    version: (name, version) => present(versions(name).find((key) => key.version === version)),
+    versions,
   }
 }
 
-function present(key: RingKey | undefined): RingKey {
+function present<Key>(key: Key | undefined): Key {
   if (!key) throw new Error('This key is not in the HSM.')
   return key
 }
 
-function generateKey(masterKey: SecretKey, name: KeyName): StoredKey {
-  const kind: KeyKind = keyKinds[name]
-  const bytes = drawKey(kind)
-  return {
-    keyName: name,
-    keyVersion: 1,
-    state: 'active',
-    keyBlock: wrapKeyBlock(masterKey.reveal(), headerOf(kind), bytes),
-    keyCheckValue: keyCheckValue(kind, bytes),
-  }
+async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
+  return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
 }
 
-function drawKey({ algorithm, lengthBytes }: KeyKind): Uint8Array {
-  if (lengthBytes === null) {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    return privateKey.export({ format: 'der', type: 'pkcs8' })
-  }
-  const bytes = randomBytes(lengthBytes)
-  return algorithm === 'T' ? setOddParity(bytes) : bytes
-}
-
-const headerOf = ({ algorithm, keyUsage, modeOfUse }: KeyKind): KeyBlockHeader => ({
-  version: 'D',
-  keyUsage,
-  algorithm,
-  modeOfUse,
-  keyVersion: '00',
-  exportability: 'N',
-  reserved: '00',
-  optionalBlocks: [],
-})
-
-function unwrap(masterKey: SecretKey, stored: StoredKey): RingKey {
-  const { keyName: name, keyVersion: version } = stored
+async function openKey(engine: KeyEngine, stored: StoredKey): Promise<AnyRingKey> {
+  const { keyBlock, keyName: name, keyVersion: version } = stored
   if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
   const kind: KeyKind = keyKinds[name]
-  const { header, key } = unwrapKeyBlock(masterKey.reveal(), stored.keyBlock)
-  // A block moved to another row must not turn a key into one with another use.
-  if (header.keyUsage !== kind.keyUsage || header.algorithm !== kind.algorithm) {
-    throw new Error(`The key block of ${name}/${version} is for another use.`)
-  }
+  const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
   const reference = `${name}/${version}`
-  return { name, version, reference, active: stored.state === 'active', key: new SecretKey(key) }
+  return { name, version, reference, active: stored.state === 'active', key } as AnyRingKey
 }
 
-const checks: Record<KeyKind['algorithm'], (bytes: Uint8Array) => string> = {
-  A: (bytes) => aesKeyCheckValue(bytes).toString('hex').toUpperCase(),
-  T: (bytes) => tdesKeyCheckValue(bytes).toString('hex').toUpperCase(),
-  // X9.143 defines none for these: the name of the key and its version must do.
-  H: () => '',
-  E: () => '',
+/**
+ * The version of a key that a reference names.
+ * @throws Error when it names another key, or none.
+ */
+export function referencedKey<Name extends KeyName>(
+  ring: KeyRing,
+  name: Name,
+  reference: KeyReference,
+): RingKey<Name> {
+  const [keyName, version] = reference.split('/')
+  if (keyName !== name)
+    throw new Error(`The reference ${reference} is to another key than ${name}.`)
+  return ring.version(name, Number(version))
 }
-
-const keyCheckValue = ({ algorithm }: KeyKind, bytes: Uint8Array): string =>
-  checks[algorithm](bytes)

@@ -1,37 +1,55 @@
-/** What a key is for, as its key block says it (X9.143, tables 5 to 8). */
+import type { KeyAction, WorkingKeys } from './working-key.ts'
+
+/** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {
   readonly keyUsage: string
   readonly algorithm: 'A' | 'T' | 'H' | 'E'
   readonly modeOfUse: string
+  readonly action: KeyAction
   /** Bytes to draw; nothing for a key pair. */
   readonly lengthBytes: 16 | 32 | null
 }
 
 const aes256 = { algorithm: 'A', modeOfUse: 'B', lengthBytes: 32 } as const
-const hmac = { keyUsage: 'M7', algorithm: 'H', modeOfUse: 'G', lengthBytes: 32 } as const
+const hmac = {
+  keyUsage: 'M7',
+  algorithm: 'H',
+  modeOfUse: 'G',
+  lengthBytes: 32,
+  action: 'mac',
+} as const
 const doubleLengthTdes = { algorithm: 'T', modeOfUse: 'C', lengthBytes: 16 } as const
 
 /** The keys of an installation: each is used for one thing and no other. */
 export const keyKinds = {
   /** Enciphers PANs. */
-  pan: { keyUsage: 'D0', ...aes256 },
+  pan: { keyUsage: 'D0', action: 'seal', ...aes256 },
   /** Finds a card by its PAN. */
   'pan-fingerprint': hmac,
   /** Enciphers PIN blocks at rest; no PIN ever travels under it. */
-  'pin-storage': { keyUsage: 'P0', ...aes256 },
+  'pin-storage': { keyUsage: 'P0', action: 'blocks', ...aes256 },
   /** Enciphers personal data, notes and remembered answers. */
-  'personal-data': { keyUsage: 'D0', ...aes256 },
+  'personal-data': { keyUsage: 'D0', action: 'seal', ...aes256 },
   /** Tells repeated requests from others. */
   'request-fingerprint': hmac,
   /** Makes CVV, CVV2 and iCVV. */
-  cvk: { keyUsage: 'C0', ...doubleLengthTdes },
+  cvk: { keyUsage: 'C0', action: 'cvv', ...doubleLengthTdes },
   /** Makes PVVs. */
-  pvk: { keyUsage: 'V2', ...doubleLengthTdes },
+  pvk: { keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
   /** Signs access tokens. */
-  'token-signing': { keyUsage: 'S0', algorithm: 'E', modeOfUse: 'S', lengthBytes: null },
+  'token-signing': {
+    keyUsage: 'S0',
+    algorithm: 'E',
+    modeOfUse: 'S',
+    lengthBytes: null,
+    action: 'sign',
+  },
 } as const satisfies Record<string, KeyKind>
 
 export type KeyName = keyof typeof keyKinds
+
+/** What the key of a name does. */
+export type WorkingKey<Name extends KeyName> = WorkingKeys[(typeof keyKinds)[Name]['action']]
 
 export const keyNames = Object.keys(keyKinds).filter(isKeyName)
 

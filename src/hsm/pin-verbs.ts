@@ -1,15 +1,18 @@
-import { decipherPinBlockFormat4, encipherPinBlockFormat4 } from '../crypto/pin-block-format-4.ts'
-import { generatePvv } from '../crypto/pvv.ts'
+import { pvvOf, transformedSecurityParameter } from '../crypto/pvv.ts'
 import type { Pan } from '../domain/pan.ts'
 import { Pin } from '../domain/pin.ts'
 import { weakPinReason } from '../domain/weak-pin.ts'
-import { activeReference, openPan } from './card-number-verbs.ts'
+import { openPan } from './card-number-verbs.ts'
 import type { Hsm, PinRules, StoredPin } from './hsm.ts'
-import type { KeyRing } from './key-ring.ts'
+import { type KeyRing, referencedKey } from './key-ring.ts'
+import { decipherPinBlock, encipherPinBlock } from './pin-blocks.ts'
 import type { DigitSource } from './random-digits.ts'
+import type { BlockKey } from './working-key.ts'
 
+/** The format that PINs are kept in. */
+const storageFormat = 'ISO_FORMAT_4'
 /** The only PIN verification key indicator in use: the version is part of the key's reference. */
-export const pvki = '1'
+const pvki = '1'
 
 /** Draws, takes in and reveals PINs. */
 export const pinVerbs = (
@@ -17,17 +20,16 @@ export const pinVerbs = (
   drawDigits: DigitSource,
 ): Pick<Hsm, 'generatePin' | 'importPin' | 'revealPin'> => ({
   async generatePin(card, rules) {
-    return keepPin(ring, openPan(ring, card), drawPin(drawDigits, rules), rules)
+    return keepPin(ring, await openPan(ring, card), drawPin(drawDigits, rules), rules)
   },
   async importPin(card, rules, pin) {
     const weakness = rules.refuseWeakPins ? weakPinReason(pin, rules) : null
     if (weakness !== null) return { pin: null, weakness }
-    return { pin: keepPin(ring, openPan(ring, card), pin, rules), weakness: null }
+    return { pin: await keepPin(ring, await openPan(ring, card), pin, rules), weakness: null }
   },
   async revealPin(card, pin) {
     if (pin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
-    const key = ring.referenced(pin.pinKey).key.reveal()
-    return new Pin(decipherPinBlockFormat4(pin.pinBlock, openPan(ring, card).reveal(), key))
+    return new Pin(await openPin(ring, await openPan(ring, card), pin.pinBlock, pin.pinKey))
   },
 })
 
@@ -36,15 +38,30 @@ function drawPin(drawDigits: DigitSource, rules: PinRules): Pin {
   return weakPinReason(pin, rules) === null ? pin : drawPin(drawDigits, rules)
 }
 
-function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): StoredPin {
-  const pinKeyReference = rules.pinRevealable
-    ? ring.active('pin-storage').reference
-    : activeReference(ring, rules.pvk)
-  const key = ring.referenced(pinKeyReference).key.reveal()
-  if (rules.pinRevealable) {
-    const pinBlock = encipherPinBlockFormat4(pin.reveal(), pan.reveal(), key)
-    return { pinBlock, pvv: null, pinKey: pinKeyReference }
+async function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): Promise<StoredPin> {
+  if (!rules.pinRevealable) {
+    if (rules.pvk !== 'pvk') throw new Error(`A product names an unknown key: ${rules.pvk}.`)
+    const { key, reference } = ring.active(rules.pvk)
+    return { pinBlock: null, pvv: await makePvv(key, pan, pin.reveal()), pinKey: reference }
   }
-  const pvv = generatePvv(key, { pan: pan.reveal(), pvki, pin: pin.reveal() })
-  return { pinBlock: null, pvv, pinKey: pinKeyReference }
+  const { key, reference } = ring.active('pin-storage')
+  const pinBlock = await encipherPinBlock(storageFormat, key, pin.reveal(), pan.reveal())
+  return { pinBlock, pvv: null, pinKey: reference }
 }
+
+/** The PIN in the block that is kept of it. */
+export async function openPin(
+  ring: KeyRing,
+  pan: Pan,
+  pinBlock: Uint8Array,
+  pinKey: string,
+): Promise<string> {
+  const { key } = referencedKey(ring, 'pin-storage', pinKey)
+  const pin = await decipherPinBlock(storageFormat, key, pinBlock, pan.reveal())
+  if (pin === null) throw new Error('This PIN block is not the one of this card.')
+  return pin
+}
+
+/** The PVV of a PIN, 4 digits. */
+export const makePvv = async (pvk: BlockKey, pan: Pan, pin: string): Promise<string> =>
+  pvvOf(await pvk.encipher(transformedSecurityParameter({ pan: pan.reveal(), pvki, pin })))

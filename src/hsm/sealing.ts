@@ -1,34 +1,44 @@
 import { randomBytes } from 'node:crypto'
-import { openAesGcm, sealAesGcm } from '../crypto/aes-gcm.ts'
 import type { KeyRing } from './key-ring.ts'
-import type { KeyName } from './key-table.ts'
 
 const versionLength = 2
 const ivLength = 12
 const tagLength = 16
 
+/** The keys that seal. */
+type SealingKeyName = 'pan' | 'personal-data'
+
 /**
  * Seals bytes under the active version of a key (AES-256-GCM, SP 800-38D).
  * @returns key version (2 bytes), iv (12), ciphertext, tag (16).
  */
-export function seal(ring: KeyRing, name: KeyName, associated: string, clear: Uint8Array): Buffer {
+export async function seal(
+  ring: KeyRing,
+  name: SealingKeyName,
+  associated: string,
+  clear: Uint8Array,
+): Promise<Buffer> {
   const { key, version } = ring.active(name)
   const prefix = Buffer.alloc(versionLength)
   prefix.writeUInt16BE(version)
   const iv = randomBytes(ivLength)
-  const { ciphertext, tag } = sealAesGcm(key.reveal(), iv, Buffer.from(associated), clear)
+  const { ciphertext, tag } = await key.seal(iv, Buffer.from(associated), clear)
   return Buffer.concat([prefix, iv, ciphertext, tag])
 }
 
 /** Opens what {@link seal} made, under the version that it names. @throws Error when it did not. */
-export function open(ring: KeyRing, name: KeyName, associated: string, sealed: Uint8Array): Buffer {
+export async function open(
+  ring: KeyRing,
+  name: SealingKeyName,
+  associated: string,
+  sealed: Uint8Array,
+): Promise<Buffer> {
   const bytes = Buffer.from(sealed)
   const bodyStart = versionLength + ivLength
   if (bytes.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
-  return openAesGcm(
-    ring.version(name, bytes.readUInt16BE(0)).key.reveal(),
-    bytes.subarray(versionLength, bodyStart),
-    Buffer.from(associated),
-    { ciphertext: bytes.subarray(bodyStart, -tagLength), tag: bytes.subarray(-tagLength) },
-  )
+  const { key } = ring.version(name, bytes.readUInt16BE(0))
+  return key.open(bytes.subarray(versionLength, bodyStart), Buffer.from(associated), {
+    ciphertext: bytes.subarray(bodyStart, -tagLength),
+    tag: bytes.subarray(-tagLength),
+  })
 }

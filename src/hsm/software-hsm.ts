@@ -7,6 +7,7 @@ import { pinVerbs } from './pin-verbs.ts'
 import { type DigitSource, randomDigits } from './random-digits.ts'
 import { recordVerbs } from './record-verbs.ts'
 import type { SecretKey } from './secret-key.ts'
+import { openSoftwareKeyEngine } from './software-key-engine.ts'
 import { tokenSigningVerbs } from './token-signing-verbs.ts'
 import { verificationVerbs } from './verification-verbs.ts'
 import { openZoneKeys, zoneKeyVerbs } from './zone-key-verbs.ts'
@@ -25,7 +26,7 @@ export interface SoftwareHsmOptions {
  */
 export async function openSoftwareHsm(options: SoftwareHsmOptions): Promise<Hsm> {
   const { drawDigits = randomDigits, keyStore, masterKey } = options
-  const ring = await openKeyRing(masterKey, keyStore)
+  const ring = await openKeyRing(openSoftwareKeyEngine(masterKey), keyStore)
   return {
     ...cardNumberVerbs(ring, drawDigits),
     ...pinVerbs(ring, drawDigits),

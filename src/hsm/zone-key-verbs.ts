@@ -5,7 +5,9 @@ import { unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../crypto/key-check-value.ts'
 import { isWeakTdesKey } from '../crypto/weak-key.ts'
 import type { Hsm, ZoneKeyAlgorithm } from './hsm.ts'
-import { SecretKey } from './secret-key.ts'
+import type { SecretKey } from './secret-key.ts'
+import { softwareBlockKey } from './software-keys.ts'
+import type { BlockKey } from './working-key.ts'
 
 /** What a zone key must be, and how its key block tells it (X9.143, table 6). */
 const kinds: Record<
@@ -49,12 +51,12 @@ export const zoneKeyVerbs = (
 const unwrappedMax = 1_000
 
 /** Finds the zone key in a key block. */
-export type ZoneKeys = (keyBlock: string) => SecretKey
+export type ZoneKeys = (keyBlock: string) => Promise<BlockKey>
 
 /** Unwraps each key block once. @throws Error when a block is not ours, or is for another use. */
 export function openZoneKeys(masterKey: SecretKey): ZoneKeys {
-  const unwrapped = new LRUCache<string, SecretKey>({ max: unwrappedMax })
-  return (keyBlock) => {
+  const unwrapped = new LRUCache<string, BlockKey>({ max: unwrappedMax })
+  return async (keyBlock) => {
     const known = unwrapped.get(keyBlock)
     if (known) return known
     const zoneKey = unwrapZoneKey(masterKey, keyBlock)
@@ -63,10 +65,10 @@ export function openZoneKeys(masterKey: SecretKey): ZoneKeys {
   }
 }
 
-function unwrapZoneKey(masterKey: SecretKey, keyBlock: string): SecretKey {
+function unwrapZoneKey(masterKey: SecretKey, keyBlock: string): BlockKey {
   const { header, key } = unwrapKeyBlock(masterKey.reveal(), keyBlock)
   if (header.keyUsage !== 'P0') throw new Error('This key block holds no zone key.')
-  return new SecretKey(key)
+  return softwareBlockKey(header.algorithm === 'A' ? 'AES' : 'TDES', key)
 }
 
 function refuseBadTdesKey(key: Uint8Array): void {

@@ -1,0 +1,57 @@
+import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import { decipherAesEcb, encipherAesEcb } from '../crypto/aes.ts'
+import { openAesGcm, sealAesGcm } from '../crypto/aes-gcm.ts'
+import { decipherTdesEcb, encipherTdesEcb } from '../crypto/tdes.ts'
+import type { KeyKind } from './key-table.ts'
+import type { BlockKey, KeyAction, SigningKey, WorkingKeys } from './working-key.ts'
+
+const signInBackground = promisify(sign)
+
+/** What each action is with the bytes of a key at hand. */
+export const softwareKeys: {
+  readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
+} = {
+  blocks: ({ algorithm }, key) => softwareBlockKey(algorithm === 'A' ? 'AES' : 'TDES', key),
+  cvv: (_, key) => ({
+    encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
+    encipherWithBoth: async (block) => encipherTdesEcb(key, block),
+  }),
+  seal: (_, key) => ({
+    seal: async (iv, associated, clear) => sealAesGcm(key, iv, associated, clear),
+    open: async (iv, associated, sealed) => openAesGcm(key, iv, associated, sealed),
+  }),
+  mac: (_, key) => ({
+    mac: async (message) => createHmac('sha256', key).update(message).digest(),
+  }),
+  sign: (_, key) => softwareSigningKey(key),
+}
+
+const ciphers = {
+  AES: { encipher: encipherAesEcb, decipher: decipherAesEcb },
+  TDES: { encipher: encipherTdesEcb, decipher: decipherTdesEcb },
+} as const
+
+/** A key over whole blocks, with its bytes at hand. */
+export function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockKey {
+  const { decipher, encipher } = ciphers[cipher]
+  return {
+    encipher: async (blocks) => encipher(key, blocks),
+    decipher: async (blocks) => decipher(key, blocks),
+  }
+}
+
+/** ES256 (RFC 7518, section 3.4). */
+function softwareSigningKey(pkcs8: Uint8Array): SigningKey {
+  const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+  return {
+    publicJwk: publicJwkOf(key),
+    sign: (message) => signInBackground('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
+  }
+}
+
+function publicJwkOf(privateKey: KeyObject): SigningKey['publicJwk'] {
+  const { x, y } = createPublicKey(privateKey).export({ format: 'jwk' })
+  if (x === undefined || y === undefined) throw new Error('This is no key on a curve.')
+  return { kty: 'EC', crv: 'P-256', x, y }
+}

@@ -1,0 +1,44 @@
+import type { Sealed } from '../crypto/aes-gcm.ts'
+import type { TokenSigningKey } from './hsm.ts'
+
+/** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
+export interface BlockKey {
+  encipher(blocks: Uint8Array): Promise<Buffer>
+  decipher(blocks: Uint8Array): Promise<Buffer>
+}
+
+/** A CVK pair: single DES under A, and encipher A, decipher B, encipher A under both. */
+export interface CvvKey {
+  encipherWithA(block: Uint8Array): Promise<Buffer>
+  encipherWithBoth(block: Uint8Array): Promise<Buffer>
+}
+
+/** Seals and opens with AES-256-GCM, 96-bit IV, 128-bit tag (SP 800-38D). */
+export interface SealingKey {
+  seal(iv: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
+  /** @throws Error when anything of it is not what was sealed. */
+  open(
+    iv: Uint8Array,
+    associated: Uint8Array,
+    sealed: { readonly ciphertext: Uint8Array; readonly tag: Uint8Array },
+  ): Promise<Buffer>
+}
+
+/** Authenticates a message with HMAC-SHA-256 (FIPS 198-1). */
+export interface MacKey {
+  mac(message: Uint8Array): Promise<Buffer>
+}
+
+/** Signs with ECDSA on P-256 and SHA-256. */
+export type SigningKey = Pick<TokenSigningKey, 'publicJwk' | 'sign'>
+
+/** What a key does, never what it is: the same whether its bytes lie in this process or in a token. */
+export interface WorkingKeys {
+  readonly blocks: BlockKey
+  readonly cvv: CvvKey
+  readonly seal: SealingKey
+  readonly mac: MacKey
+  readonly sign: SigningKey
+}
+
+export type KeyAction = keyof WorkingKeys

@@ -18,9 +18,10 @@ export async function runService(config: Config): Promise<RunningService> {
   const database = await openDatabase(config, log)
   try {
     const service = await createService(config, database, log)
+    // Before anybody can find the service ready: whoever does will look into the file.
+    const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
     const sweeping = startSweeping(service.issuing, log)
-    const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     console.log(welcome(config, file))
     return {
       async stop() {

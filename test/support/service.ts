@@ -160,10 +160,17 @@ export const newCard = (members: object = {}): Record<string, unknown> => ({
   ...members,
 })
 
-/** PINs that no rule finds weak for this card: none of them is what its masked PAN shows. */
-export const strongPins = ({ maskedPan }: { maskedPan: string }): [string, string, string] => {
-  const [first = '', second = '', third = ''] = ['7193', '0739', '6284', '8406'].filter(
-    (pin) => !maskedPan.endsWith(pin),
+/** PINs that no rule finds weak for this card: none of them holds what its masked PAN shows. */
+export const strongPins = (
+  { maskedPan }: { maskedPan: string },
+  length: 4 | 6 = 4,
+): [string, string, string] => {
+  const candidates = {
+    4: ['7193', '0739', '6284', '8406'],
+    6: ['719340', '628416', '805372', '340957'],
+  }
+  const [first = '', second = '', third = ''] = candidates[length].filter(
+    (pin) => !pin.includes(maskedPan.slice(-4)),
   )
   return [first, second, third]
 }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { ConfigError, readConfig } from '../../src/config.ts'
+import { Problem } from '../../src/errors.ts'
+import { rateLimiter } from '../../src/http/client-rate.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+
+before(async () => {
+  service = await openTestService({
+    env: {
+      // Refilled so slowly that no machine is slow enough to see it.
+      RATE_PER_SECOND: '1',
+      RATE_BURST: '5000',
+      TOKEN_RATE_PER_SECOND: '1',
+      TOKEN_RATE_BURST: '10',
+    },
+  })
+})
+
+const secondsOf = (error: unknown): number =>
+  error instanceof Problem && error.code === 'rate_limited'
+    ? Number(error.headers['retry-after'])
+    : assert.fail('It was not refused for its number.')
+
+test('a caller has a burst, then so many calls a second, and is told when to come back', () => {
+  let nowMs = 0
+  const rate = rateLimiter({ perSecond: 2, burst: 4 }, () => nowMs)
+  for (const left of [3, 2, 1, 0]) {
+    const headers = rate.spend('a')
+    assert.equal(headers['ratelimit-policy'], '"calls";q=4;w=2')
+    assert.match(headers.ratelimit, new RegExp(`^"calls";r=${left};t=`))
+  }
+  assert.throws(
+    () => rate.spend('a'),
+    (error) => secondsOf(error) === 1,
+  )
+  assert.match(rate.spend('b').ratelimit, /r=3;/)
+  nowMs += 499
+  assert.throws(() => rate.spend('a'))
+  nowMs += 1
+  rate.spend('a')
+  nowMs += 3_600_000
+  for (const _ of [1, 2, 3, 4]) rate.spend('a')
+  assert.throws(() => rate.spend('a'))
+})
+
+test('every answer to a client says how many calls are left, also those that refuse it', async () => {
+  const left = async (path: string): Promise<number> => {
+    const { headers } = await service.call('GET', path)
+    assert.equal(headers['ratelimit-policy'], '"calls";q=5000;w=5000')
+    return Number(/r=(\d+)/.exec(String(headers.ratelimit))?.[1])
+  }
+  for (const path of ['/products', '/cards/9999999999', '/cards?limit=x']) {
+    const calls = await left(path)
+    assert.ok(calls >= 0 && calls < 5000, path)
+  }
+})
+
+/** Asks until the answer is 429; a slow machine gets more answers of the other status before it. */
+const untilRefused = async <Given extends { status: number }>(
+  ask: (time: number) => Promise<Given>,
+  otherwise: number,
+): Promise<Given & { time: number }> => {
+  for (let time = 1; time <= 250; time += 1) {
+    const answer = await ask(time)
+    if (answer.status === 429) return { ...answer, time }
+    assert.equal(answer.status, otherwise)
+  }
+  return assert.fail('It was never refused.')
+}
+
+test('calls over the rate are 429 with the wait, for this client alone, before the body is read', async () => {
+  const narrow = await openTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
+  const refused = await untilRefused(() => narrow.call('POST', '/cards', { payload: '{' }), 415)
+  assert.equal(refused.json.code, 'rate_limited')
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  assert.match(String(refused.headers.ratelimit), /^"calls";r=0;t=\d+$/)
+  assert.equal((await narrow.call('GET', '/products', { as: 'otherClient' })).status, 200)
+  await narrow.close()
+})
+
+const askToken = async (clientId: string, remoteAddress: string) => {
+  const { headers, statusCode: status } = await service.publicServer.inject({
+    method: 'POST',
+    url: '/oauth/token',
+    remoteAddress,
+    headers: { host: '127.0.0.1:8080', 'content-type': 'application/x-www-form-urlencoded' },
+    payload: `grant_type=client_credentials&client_id=${clientId}&client_secret=wrong`,
+  })
+  return { status, headers }
+}
+
+test('the token endpoint limits each client id, from wherever it is tried', async () => {
+  const ask = (time: number) => askToken('guessed', `192.0.2.${time}`)
+  const { headers, time } = await untilRefused(ask, 401)
+  assert.ok(time > 10)
+  assert.ok(Number(headers['retry-after']) >= 1)
+  assert.equal((await askToken('another', '192.0.2.251')).status, 401)
+})
+
+test('the token endpoint limits each address, whatever client id it tries', async () => {
+  const ask = (time: number) => askToken(`client-${time}`, '198.51.100.1')
+  const { time } = await untilRefused(ask, 401)
+  assert.ok(time > 10)
+})
+
+test('production refuses to start without limits', () => {
+  const production = { SANDBOX: 'false', RATE_LIMIT: 'off' }
+  assert.throws(
+    () => readConfig(production),
+    (error) => error instanceof ConfigError && error.faults.includes('RATE_LIMIT must not be off.'),
+  )
+})

@@ -6,6 +6,9 @@ import { createService, type Service } from './service.ts'
 import { startSweeping } from './sweeping.ts'
 import { welcome } from './welcome.ts'
 
+/** How long a request that runs may take to finish once the service is told to stop. */
+const finishTimeoutMs = 3_000
+
 /** A service that listens. */
 export interface RunningService {
   /** Finishes what runs, lets go of the database, and resolves. */
@@ -25,7 +28,7 @@ export async function runService(config: Config): Promise<RunningService> {
     console.log(welcome(config, file))
     return {
       async stop() {
-        await Promise.all([service.publicServer.close(), service.privateServer.close()])
+        await Promise.all([finish(service.publicServer), finish(service.privateServer)])
         await sweeping.stop()
         await database.close()
       },
@@ -44,4 +47,11 @@ async function listen({ privateServer, publicServer }: Service, config: Config):
     await Promise.all([privateServer.close(), publicServer.close()])
     throw error
   }
+}
+
+/** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
+async function finish(server: Service['publicServer']): Promise<void> {
+  const timer = setTimeout(() => server.server.closeAllConnections(), finishTimeoutMs)
+  await server.close()
+  clearTimeout(timer)
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { type Program, startProgram } from '../support/process.ts'
+
+const openSocket = async ({ baseUrl }: Program): Promise<Socket> => {
+  const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+const json = JSON.stringify({ status: 'Blocked' })
+
+test('SIGTERM lets a running request finish, whoever else is connected, and exits with 0', async () => {
+  const program = await startProgram()
+  const token = await program.token()
+  const card = await program.call('POST', '/cards', {
+    token,
+    body: {
+      cardType: 'Virtual',
+      cardProduct: 1001,
+      cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
+      address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
+    },
+  })
+  assert.equal(card.status, 201)
+  const silent = await openSocket(program)
+  const halfWay = await openSocket(program)
+  halfWay.write('POST /oauth/token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le')
+
+  const running = await openSocket(program)
+  const { host } = new URL(program.baseUrl)
+  running.write(
+    `PUT /thr/processor/card-cvv/${card.json.publicToken}/cvv/status HTTP/1.1\r\nHost: ${host}\r\n` +
+      `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n` +
+      `Content-Length: ${json.length}\r\n\r\n`,
+  )
+  const answer: Buffer[] = []
+  running.on('data', (chunk: Buffer) => answer.push(chunk))
+  // The server has the request, and waits for its body.
+  await once(running, 'data')
+  const ended = program.kill('SIGTERM')
+  // The signal has arrived when nobody can connect any more.
+  await untilRefused(program.baseUrl)
+  running.write(json)
+  assert.deepEqual(await ended, { code: 0, signal: null })
+  assert.match(Buffer.concat(answer).toString(), /HTTP\/1\.1 204/)
+  for (const socket of [silent, halfWay, running]) socket.destroy()
+})
+
+const untilRefused = async (url: string): Promise<void> => {
+  while (
+    await fetch(`${url}/problems`).then(
+      async (response) => response.text().then(() => true),
+      () => false,
+    )
+  );
+}
+
+test('SIGINT stops the program as SIGTERM does', async () => {
+  const program = await startProgram()
+  assert.deepEqual(await program.kill('SIGINT'), { code: 0, signal: null })
+})

@@ -1,12 +1,12 @@
 import type { FastifySchemaValidationError } from 'fastify'
 import { type Problem, type ProblemError, validationFailed } from '../errors.ts'
+import { patternSentence } from './string-patterns.ts'
 
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>
 
 /**
  * All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs.
- * @param part of the request: a fault in a query or path is pointed at by its name.
  */
 export function schemaProblem(
   faults: readonly FastifySchemaValidationError[],
@@ -46,7 +46,7 @@ const describe: Readonly<Record<string, Describe>> = {
   maxLength: ({ limit }) => `must have ${limit} characters or fewer`,
   minimum: ({ limit }) => `must be ${limit} or more`,
   maximum: ({ limit }) => `must be ${limit} or less`,
-  pattern: ({ pattern }) => `must match ${String(pattern)}`,
+  pattern: ({ pattern }) => patternSentence(String(pattern)),
   format: ({ format }, formats) => formats[String(format)] ?? `must be of the form ${format}`,
   minProperties: () => 'must be given',
 }

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { type Authorization, AuthorizationSchema } from '../../authorizing/authorization-schema.ts'
 import { entryModes } from '../../authorizing/authorizing.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { stringPatterns } from '../../http/string-patterns.ts'
 import type { Answer, RepeatableRequest } from '../../idempotency/remembered.ts'
 import type { Caller } from '../../issuing/issuing.ts'
 import { type Api, callerOf } from '../api.ts'
@@ -11,8 +12,8 @@ const secret = { 'x-secret': true } as const
 export const SimulateSchema = Type.Object(
   {
     publicToken: Type.String({ maxLength: 32, examples: ['4820117360'] }),
-    pin: Type.Optional(Type.String({ pattern: '^[0-9]{4,12}$', examples: ['1357'], ...secret })),
-    cvv: Type.Optional(Type.String({ pattern: '^[0-9]{3,4}$', examples: ['123'], ...secret })),
+    pin: Type.Optional(Type.String({ pattern: stringPatterns.pin, examples: ['1357'], ...secret })),
+    cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, examples: ['123'], ...secret })),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2030-11'] })),
     entryMode: Type.Optional(
       Type.Enum([...entryModes], { description: 'Default: `chip` with a PIN, else `ecommerce`.' }),

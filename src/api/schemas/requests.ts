@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes } from '../../domain/card-status.ts'
+import { stringPatterns } from '../../http/string-patterns.ts'
 
 const closed = { additionalProperties: false } as const
 
@@ -14,7 +15,7 @@ const personName = (maxLength: number) =>
 const secret = { 'x-secret': true } as const
 
 const pinDigits = (description: string) =>
-  Type.String({ pattern: '^[0-9]{4,12}$', description, examples: ['4821'], ...secret })
+  Type.String({ pattern: stringPatterns.pin, description, examples: ['4821'], ...secret })
 
 export const CardHolderSchema = Type.Object(
   {
@@ -24,10 +25,10 @@ export const CardHolderSchema = Type.Object(
     lastName: personName(30),
     dateOfBirth: Type.String({ format: 'birth-date', examples: ['1990-04-17'] }),
     mobile: Type.Optional(
-      Type.String({ maxLength: 16, pattern: '^\\+?[0-9 ().-]+$', examples: ['+34600123456'] }),
+      Type.String({ maxLength: 16, pattern: stringPatterns.mobile, examples: ['+34600123456'] }),
     ),
     email: Type.Optional(
-      Type.String({ maxLength: 100, format: 'plain-text', pattern: '^[^\\s@]+@[^\\s@]+$' }),
+      Type.String({ maxLength: 100, format: 'plain-text', pattern: stringPatterns.email }),
     ),
   },
   closed,
@@ -117,12 +118,12 @@ export const ChangeCardStatusSchema = Type.Object(
 
 const page = {
   limit: Type.Optional(
-    Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; default 100.' }),
+    Type.String({ pattern: stringPatterns.pageLimit, description: '1 to 100; default 100.' }),
   ),
   cursor: Type.Optional(
     Type.String({
       maxLength: 200,
-      pattern: '^[A-Za-z0-9_-]+$',
+      pattern: stringPatterns.cursor,
       description: 'From the `Link` header of the page before.',
     }),
   ),
@@ -131,7 +132,9 @@ const page = {
 export const ListProductsQuerySchema = Type.Object(
   {
     cardType: Type.Optional(Type.String({ format: 'card-type' })),
-    currencyCode: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', examples: ['EUR'] })),
+    currencyCode: Type.Optional(
+      Type.String({ pattern: stringPatterns.currencyCode, examples: ['EUR'] }),
+    ),
     ...page,
   },
   closed,

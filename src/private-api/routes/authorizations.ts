@@ -6,6 +6,7 @@ import { validationFailed } from '../../errors.ts'
 import { callerOf } from '../../http/authentication.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
+import { stringPatterns } from '../../http/string-patterns.ts'
 
 const closed = { additionalProperties: false } as const
 const secret = { 'x-secret': true } as const
@@ -16,23 +17,23 @@ const PinBlockSchema = Type.Object(
     key: Type.String({
       minLength: 1,
       maxLength: 32,
-      pattern: '^[a-z0-9-]+$',
+      pattern: stringPatterns.keyName,
       description: 'Names a zone key of the network.',
     }),
-    data: Type.String({ maxLength: 64, pattern: '^[0-9A-Fa-f]*$', ...secret }),
+    data: Type.String({ maxLength: 64, pattern: stringPatterns.hexadecimal, ...secret }),
   },
   closed,
 )
 
 export const AuthorizationRequestSchema = Type.Object(
   {
-    pan: Type.Optional(Type.String({ pattern: '^[0-9]{12,19}$', ...secret })),
+    pan: Type.Optional(Type.String({ pattern: stringPatterns.pan, ...secret })),
     publicToken: Type.Optional(Type.String({ maxLength: 32 })),
     expiryDate: Type.Optional(Type.String({ format: 'year-month' })),
     entryMode: Type.Enum([...entryModes]),
     reference: Type.String({ format: 'network-reference' }),
     pinBlock: Type.Optional(PinBlockSchema),
-    cvv2: Type.Optional(Type.String({ pattern: '^[0-9]{3,4}$', ...secret })),
+    cvv2: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
   },
   closed,
 )

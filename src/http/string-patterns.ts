@@ -1,0 +1,38 @@
+/** What strings of digits and the like look like on the wire, as JSON Schema says it. */
+export const stringPatterns = {
+  pin: '^[0-9]{4,12}$',
+  pan: '^[0-9]{12,19}$',
+  cvv: '^[0-9]{3,4}$',
+  hexadecimal: '^[0-9A-Fa-f]*$',
+  keyName: '^[a-z0-9-]+$',
+  mobile: '^\\+?[0-9 ().-]+$',
+  email: '^[^\\s@]+@[^\\s@]+$',
+  currencyCode: '^[A-Z]{3}$',
+  pageLimit: '^([1-9][0-9]?|100)$',
+  cursor: '^[A-Za-z0-9_-]+$',
+} as const
+
+/** The same for people: a regular expression is no explanation. */
+const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
+  pin: 'must be 4 to 12 digits',
+  pan: 'must be 12 to 19 digits',
+  cvv: 'must be 3 or 4 digits',
+  hexadecimal: 'must be hexadecimal digits',
+  keyName: 'must be small letters, digits and dashes',
+  mobile: 'must be a telephone number',
+  email: 'must be an e-mail address',
+  currencyCode: 'must be three capital letters',
+  pageLimit: 'must be a whole number from 1 to 100',
+  cursor: 'must come from a Link header',
+}
+
+const sentenceByPattern = new Map<string, string>(
+  Object.entries(stringPatterns).map(([name, pattern]) => [
+    pattern,
+    sentences[name as keyof typeof stringPatterns],
+  ]),
+)
+
+/** What a string that does not match a pattern should have been. */
+export const patternSentence = (pattern: string): string =>
+  sentenceByPattern.get(pattern) ?? `must match ${pattern}`

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { link, open, readFile, unlink } from 'node:fs/promises'
 import { SecretKey } from './secret-key.ts'
 
 /** Reads a master key: 64 hexadecimal digits. @throws Error that names the file, never its content. */
@@ -16,22 +16,30 @@ export async function readOrMakeMasterKey(file: string): Promise<SecretKey> {
   try {
     return await readMasterKey(file)
   } catch (error) {
-    if (!isMissing(error)) throw error
+    if (!hasCode(error, 'ENOENT')) throw error
     await writeNewFile(file, `${randomBytes(32).toString('hex')}\n`)
     return readMasterKey(file)
   }
 }
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
 
-/** Durable before anything is enciphered under it. */
+/**
+ * Durable before anything is enciphered under it, and whole or not there at all, however this process
+ * ends. Of several that write at once the first is kept.
+ */
 async function writeNewFile(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx', 0o600)
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = await open(draft, 'wx', 0o600)
   try {
     await handle.writeFile(text)
     await handle.sync()
+    await link(draft, file)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
   } finally {
     await handle.close()
+    await unlink(draft)
   }
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { access, rename, rm } from 'node:fs/promises'
+import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
@@ -52,11 +53,21 @@ async function run<Row>(
  */
 export async function makePgliteFolder(folder: string): Promise<void> {
   if (await exists(folder)) return
-  const draft = `${folder}.new`
-  await rm(draft, { recursive: true, force: true })
+  // Never the folder of an earlier start: its program may still be writing there.
+  const draft = await mkdtemp(`${folder}.new-`)
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
   await promisify(execFile)(process.execPath, [program, draft])
   await rename(draft, folder)
+  await removeDrafts(folder)
+}
+
+/** What an earlier start left. One that is still being written to stays: it does no harm. */
+async function removeDrafts(folder: string): Promise<void> {
+  const names = await readdir(dirname(folder))
+  const drafts = names.filter((name) => name.startsWith(`${basename(folder)}.new-`))
+  for (const draft of drafts) {
+    await rm(join(dirname(folder), draft), { recursive: true }).catch(() => undefined)
+  }
 }
 
 const exists = (path: string): Promise<boolean> =>

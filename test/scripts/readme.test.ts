@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { projectRoot, type SandboxPlace, sandboxPlace, startSandbox } from './sandbox-server.ts'
+
+const readText = (path: string): Promise<string> => readFile(resolve(projectRoot, path), 'utf8')
+
+let place: SandboxPlace
+let stop: () => Promise<void>
+before(async () => {
+  place = await sandboxPlace()
+  stop = await startSandbox(place)
+})
+after(async () => {
+  await stop()
+  await place.remove()
+})
+
+test('the journey in the README can be pasted', async () => {
+  const blocks = [...(await readText('README.md')).matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
+  const script = blocks
+    .map(([, commands]) => commands)
+    .join('\n')
+    .replaceAll('http://127.0.0.1:8080', place.baseUrl)
+    .replaceAll('.data/', `${place.dataDir}/`)
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env: place.env })
+  const { stdout, stderr } = await run
+  assert.equal(stderr, '')
+  const statuses = stdout.split('\n').map((line) => line.slice(-3))
+  const expected = ['200', '200', '204', '200', '200', '204', '204', '200', '204', '422', '']
+  assert.deepEqual(statuses, expected)
+  assert.match(stdout, /^\{"pin":"4821"\} 200$/m)
+  assert.match(stdout, /"code":"weak_pin"/)
+})
+
+test('the reference is the one of the server, whatever name of the machine it is called by', async () => {
+  const page = await fetch(`${place.baseUrl}/docs`)
+  assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none';/)
+  const told = await fetch(`${place.baseUrl}/docs/json`)
+  const { components, servers } = (await told.json()) as {
+    servers: unknown
+    components: { securitySchemes: { oauth2: { flows: { clientCredentials: object } } } }
+  }
+  assert.deepEqual(servers, [{ url: '/' }])
+  const { clientCredentials } = components.securitySchemes.oauth2.flows
+  assert.equal(Object.entries(clientCredentials)[0]?.[1], '/oauth/token')
+})
+
+test('the README tells of every variable that the configuration reads', async () => {
+  const code = await readText('src/config.ts')
+  const readme = await readText('README.md')
+  const prefixes = ['AUTH', 'PRIVATE_AUTH']
+  const names = [...code.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map(([, name = '']) => name)
+  const variables = names
+    .flatMap((name) => (prefixes.includes(name) ? [`${name}_ISSUER`, `${name}_AUDIENCE`] : [name]))
+    .filter((name) => !/^(?:GET|POST|PUT)$/.test(name))
+  for (const name of new Set(variables)) assert.ok(readme.includes(`\`${name}`), name)
+})
+
+const documents = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'docs/api.md',
+  'docs/dependencies.md',
+]
+
+test('every link between the documents leads to a file', async () => {
+  for (const path of documents) {
+    for (const [, target = ''] of (await readText(path)).matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
+      const file = resolve(projectRoot, dirname(path), target)
+      assert.ok(existsSync(file), `${path} links to ${target}`)
+    }
+  }
+})
+
+test('every dependency has its line in dependencies.md', async () => {
+  const { dependencies, devDependencies } = JSON.parse(await readText('package.json'))
+  const text = await readText('docs/dependencies.md')
+  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+    assert.ok(text.includes(`| \`${name}\` |`), name)
+  }
+})

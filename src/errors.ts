@@ -230,6 +230,9 @@ export class Problem extends Error {
   }
 }
 
+/** What keeps the program from starting and an operator can mend: its message says all of it. */
+export class StartRefusal extends Error {}
+
 /** The failure `validation_failed` with all that is wrong, or with one thing. */
 export const validationFailed = (...errors: readonly ProblemError[]): Problem =>
   new Problem('validation_failed', { errors })

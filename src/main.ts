@@ -1,5 +1,6 @@
-import { ConfigError, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
 import { runService } from './service/run.ts'
+import { describeStartFailure } from './service/start-failure.ts'
 
 const stopTimeoutMs = 4_500
 
@@ -12,7 +13,6 @@ try {
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
 } catch (error) {
-  // What an operator can mend is a message; everything else needs its stack.
-  console.error(error instanceof ConfigError ? error.message : error)
+  console.error(describeStartFailure(error))
   process.exitCode = 1
 }

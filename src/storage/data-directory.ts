@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { StartRefusal } from '../errors.ts'
 
 /** Who holds a data directory, told to whoever comes second. */
 export interface Holder {
@@ -18,7 +19,7 @@ export const makeDataDirectory = async (folder: string): Promise<void> => {
  * Holds a data directory for this process. The lock is the operating system's, on a file opened by
  * SQLite: it ends with the process, however that ends, and no reused pid can be taken for it.
  * @returns what lets it go.
- * @throws Error that says who holds it.
+ * @throws `StartRefusal` that says who holds it.
  */
 export async function holdDataDirectory(folder: string, holder: Holder): Promise<() => void> {
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
@@ -26,7 +27,7 @@ export async function holdDataDirectory(folder: string, holder: Holder): Promise
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch {
     lock.close()
-    throw new Error(`${folder} is held by ${await describeHolder(folder)}.`)
+    throw new StartRefusal(`${folder} is held by ${await describeHolder(folder)}.`)
   }
   await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })
   return () => lock.close()

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { StartRefusal } from '../errors.ts'
 import { type Database, type Statement, statement } from './database.ts'
 
 const createTable = `create table if not exists migration (
@@ -67,7 +68,7 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
 function refuseNewerDatabase(newest: number, migrations: readonly Migration[]): void {
   const known = migrations.at(-1)?.number ?? 0
   if (newest > known) {
-    throw new Error(
+    throw new StartRefusal(
       `The database is at migration ${newest}, this program knows ${known}: start a newer program.`,
     )
   }

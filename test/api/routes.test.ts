@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { subscribe } from 'node:diagnostics_channel'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { problemKinds } from '../../src/errors.ts'
+import { isScope, scopeListeners } from '../../src/oauth/scopes.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { operations } from './operations.ts'
+
+type Listener = 'public' | 'private'
+type Route = Pick<RouteOptions, 'url' | 'config' | 'schema'> & {
+  method: string
+  listener: Listener
+}
+
+const given: { method: string; route: RouteOptions; listener: Listener }[] = []
+const routes: Route[] = []
+let service: TestService
+
+// The framework tells of each server that it makes: the public one is made first.
+before(async () => {
+  const servers: object[] = []
+  subscribe('fastify.initialization', (message) => {
+    const { fastify } = message as { fastify: FastifyInstance }
+    const listener = servers.push(fastify) === 1 ? 'public' : 'private'
+    fastify.addHook('onRoute', (route) => {
+      for (const method of [route.method].flat()) given.push({ method, route, listener })
+    })
+  })
+  service = await openTestService()
+  assert.equal(servers.length, 2)
+  // Only now: a later hook may have added to the configuration of a route.
+  for (const { listener, method, route } of given) {
+    const { config = {}, schema = {}, url } = route
+    routes.push({ method, url, config, schema, listener })
+  }
+})
+
+const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
+const isOauth = ({ url }: Route): boolean =>
+  url.startsWith('/oauth') || url.startsWith('/.well-known/oauth')
+
+/** Routes that answer: not those that only refuse a method. */
+const answering = (): Route[] => {
+  const hidden = ({ schema }: Route): boolean => Object.keys(schema ?? {}).join() === 'hide'
+  return routes.filter((route) => (isOauth(route) ? route.method !== 'OPTIONS' : !hidden(route)))
+}
+
+test('every route says which scope it needs, or that it is open, and belongs to its listener', () => {
+  assert.ok(routes.length > 20)
+  for (const { config, listener, method, url } of routes) {
+    const access = config?.access
+    assert.ok(access, `${method} ${url}`)
+    if (access !== 'open') assert.ok(isScope(access) && scopeListeners[access] === listener, url)
+  }
+})
+
+test('every route that answers has a schema of its answer', () => {
+  const own = answering().filter((route) => !isReference(route) && !isOauth(route))
+  assert.ok(own.length > 20)
+  for (const { method, schema, url } of own) {
+    assert.ok(schema?.response, `${method} ${url}`)
+  }
+})
+
+test('every route that changes something honours an idempotency key', () => {
+  const changing = answering().filter(
+    ({ config, method }) => config?.access !== 'open' && (method === 'POST' || method === 'PUT'),
+  )
+  assert.ok(changing.length >= 6)
+  const ignoring = changing
+    .filter(({ config, listener }) => listener === 'public' && !config?.repeatable)
+    .map(({ url }) => url)
+  // Get Card Data discloses anew each time; what the simulator spends is spent.
+  for (const url of ignoring) assert.match(url, /\/encrypted$|\/simulator\//)
+})
+
+test('open are, on the public listener, only documents and the token endpoint', () => {
+  const open = answering()
+    .filter((route) => route.config?.access === 'open' && !isReference(route))
+    .filter(({ listener }) => listener === 'public')
+  const known =
+    /^\/$|^\/openapi\.json$|^\/problems|^\/oauth\/(token|jwks)$|^\/\.well-known\/|\/keys\/:kid|^\/demo/
+  for (const { url } of open) assert.match(url, known)
+})
+
+test('nothing of the private listener is reachable through the public one', async () => {
+  const isPublic = new Set(
+    routes.filter(({ listener }) => listener === 'public').map(({ url }) => url),
+  )
+  const onPrivate = [
+    ...new Set(routes.filter(({ listener }) => listener === 'private').map(({ url }) => url)),
+  ]
+  assert.ok(onPrivate.includes('/metrics'))
+  for (const url of onPrivate) {
+    assert.ok(!isPublic.has(url), url)
+    for (const as of ['client', 'network', 'admin'] as const) {
+      const path = `/${url.replaceAll(/:\w+/g, '1')}`
+      for (const method of ['GET', 'POST']) {
+        const token = await service.token(undefined, as)
+        const answer = await service.call(method, path, { token })
+        assert.deepEqual([answer.status, answer.json.code], [404, 'not_found'], path)
+      }
+    }
+  }
+})
+
+test('nothing of the public listener is reachable through the private one', async () => {
+  for (const { method, path } of operations) {
+    const answer = await service.call(method, path('1234567890'), { listener: 'private' })
+    assert.deepEqual([answer.status, answer.json.code], [404, 'not_found'])
+  }
+  const token = await service.call('POST', '//oauth/token', { listener: 'private', token: null })
+  assert.equal(token.status, 404)
+})
+
+test('what an operator watches answers on the private listener without a token', async () => {
+  const open = { listener: 'private', token: null } as const
+  assert.deepEqual((await service.call('GET', '//livez', open)).json, { status: 'alive' })
+  assert.deepEqual((await service.call('GET', '//readyz', open)).json, { status: 'ready' })
+  const card = await service.createCard()
+  await service.call('GET', `/cards/${card.publicToken}`)
+  const metrics = await service.call('GET', '//metrics', open)
+  assert.equal(metrics.status, 200)
+  assert.match(String(metrics.headers['content-type']), /^text\/plain/)
+  assert.match(
+    metrics.text,
+    /pinfold_http_request_duration_seconds_count\{listener="public",method="GET",route="\/thr\/processor\/cards\/:publicToken",status="200"\} 1/,
+  )
+  assert.ok(!metrics.text.includes(card.publicToken), 'no card is named in a metric')
+})
+
+test('the type of every problem leads to a page that explains it', async () => {
+  const index = await service.call('GET', '//problems', { token: null })
+  for (const [code, { status, title }] of Object.entries(problemKinds)) {
+    const page = await service.call('GET', `//problems/${code}`, { token: null })
+    assert.equal(page.status, 200, code)
+    assert.match(String(page.headers['content-type']), /^text\/html/)
+    for (const text of [code, String(status), title]) assert.ok(page.text.includes(text), code)
+    assert.ok(index.text.includes(`/problems/${code}`), code)
+  }
+  for (const unknown of ['nothing', '__proto__', 'constructor', '%00']) {
+    const answer = await service.call('GET', `//problems/${unknown}`, { token: null })
+    assert.deepEqual([answer.status, answer.json.code], [404, 'not_found'], unknown)
+  }
+})
+
+/** Codes of capabilities that the table names before they are there. */
+const announced: readonly string[] = ['invalid_session_key', 'invalid_encrypted_pin']
+
+test('every code of the table of failures is thrown somewhere', async () => {
+  const source = new URL('../../src/', import.meta.url)
+  const names = await readdir(source, { recursive: true })
+  const files = names.filter((name) => name.endsWith('.ts') && name !== 'errors.ts')
+  const texts = await Promise.all(
+    files.map((name) => readFile(join(source.pathname, name), 'utf8')),
+  )
+  const errors = await readFile(new URL('errors.ts', source), 'utf8')
+  const all = [...texts, errors.slice(errors.indexOf('export class Problem'))].join('\n')
+  const missing = Object.keys(problemKinds).filter(
+    (code) => !new RegExp(`(?:new Problem|super)\\(\\s*'${code}'`).test(all),
+  )
+  assert.deepEqual(
+    missing.filter((code) => !announced.includes(code)),
+    [],
+  )
+})

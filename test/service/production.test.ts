@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { SignJWT } from 'jose'
+import { openPostgres } from '../support/postgres.ts'
+import { makeFolder, type StartedProgram, spawnProgram, startProgram } from '../support/process.ts'
+
+const postgres = await openPostgres()
+const skip = postgres.leftOut
+
+const isListening = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+/** The program must end by itself, with one message and no listener. */
+async function refusal(program: StartedProgram): Promise<string> {
+  assert.equal((await program.ended).code, 1)
+  for (const url of [program.baseUrl, program.privateUrl]) assert.ok(!(await isListening(url)))
+  assert.ok(!program.stdout().includes('Pinfold is ready'))
+  return program.stderr()
+}
+
+test('production says in one message all that it lacks, and opens no listener', async () => {
+  const env = { SANDBOX: 'false', RATE_LIMIT: 'off', PORT: 'x', LOG_LEVEL: 'loud' }
+  const said = await refusal(await spawnProgram({ dataDir: await makeFolder(), env }))
+  for (const name of [
+    'DATABASE_URL',
+    'MASTER_KEY_FILE',
+    'ADMIN_JWK_FILE',
+    'BASE_URL',
+    'RATE_LIMIT',
+    'ACCEPT_SOFTWARE_HSM',
+    'PORT',
+    'LOG_LEVEL',
+  ]) {
+    assert.match(said, new RegExp(`- ${name}\\b`), said)
+  }
+  assert.ok(!/\n\s+at /.test(said), 'a message, no stack')
+})
+
+test('whoever reaches beyond a laptop must say whether it is a sandbox', async () => {
+  for (const env of [
+    { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
+    { AUTH_ISSUER: 'https://issuer.test', AUTH_AUDIENCE: 'a' },
+    { HOST: '0.0.0.0' },
+    { PRIVATE_HOST: '0.0.0.0' },
+  ]) {
+    const said = await refusal(await spawnProgram({ dataDir: await makeFolder(), env }))
+    assert.match(said, /SANDBOX must be said/)
+    assert.ok(said.includes(Object.keys(env)[0] ?? ''), said)
+  }
+})
+
+/** All that production needs, and the administrator's key. */
+async function productionOn(url: string) {
+  const folder = await makeFolder()
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  await writeFile(join(folder, 'admin.jwk'), JSON.stringify(publicKey.export({ format: 'jwk' })))
+  await writeFile(join(folder, 'master.key'), randomBytes(32).toString('hex'))
+  const env = {
+    SANDBOX: 'false',
+    DATABASE_URL: url,
+    MASTER_KEY_FILE: join(folder, 'master.key'),
+    ADMIN_JWK_FILE: join(folder, 'admin.jwk'),
+    BASE_URL: 'https://cards.test',
+    ACCEPT_SOFTWARE_HSM: 'yes',
+  }
+  return { env, folder, privateKey }
+}
+
+suite('on a PostgreSQL server', { skip }, () => {
+  test('production has no demo data and writes no secrets; its first administrator gets a token by key alone', async (t) => {
+    const { close, url } = await postgres.createDatabase()
+    t.after(close)
+    const { env, privateKey } = await productionOn(url)
+    const program = await startProgram({ dataDir: await makeFolder(), env })
+    assert.deepEqual(program.sandbox, {})
+    const askToken = (form: Record<string, string>) =>
+      fetch(`${program.baseUrl}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
+      })
+    assert.equal((await askToken({ client_id: 'demo-client', client_secret: 'a' })).status, 401)
+    const assertion = await new SignJWT({ jti: randomBytes(16).toString('hex') })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer('admin')
+      .setSubject('admin')
+      .setAudience('https://cards.test')
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey)
+    const granted = await askToken({
+      client_id: 'admin',
+      client_assertion: assertion,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    })
+    assert.equal(granted.status, 200)
+    assert.equal(((await granted.json()) as { scope: string }).scope, 'admin')
+    assert.equal((await program.kill('SIGTERM')).code, 0)
+
+    const sandbox = await spawnProgram({
+      dataDir: await makeFolder(),
+      env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE: env.MASTER_KEY_FILE },
+    })
+    assert.match(await refusal(sandbox), /database is a production's/)
+  })
+
+  test('a database of a sandbox is refused by production, under the same master key too', async (t) => {
+    const { close, url } = await postgres.createDatabase()
+    t.after(close)
+    const { env, folder } = await productionOn(url)
+    const { MASTER_KEY_FILE } = env
+    const sandbox = await startProgram({
+      dataDir: folder,
+      env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE },
+    })
+    await sandbox.kill('SIGTERM')
+    const production = await spawnProgram({ dataDir: await makeFolder(), env })
+    assert.match(await refusal(production), /database is a sandbox's/)
+  })
+})

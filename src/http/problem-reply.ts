@@ -26,10 +26,16 @@ export const problemDocument = (problem: Problem, requestId: string) => ({
 export const replyWithProblem =
   (formats: FormatDetails) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = problemOf(error, formats)
+    const problem = isGone(error, request)
+      ? new Problem('malformed_request')
+      : problemOf(error, formats)
     if (problem.status >= 500) request.log.error({ err: problem.cause ?? error }, problem.title)
     return sendProblem(reply, problem)
   }
+
+/** The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here. */
+const isGone = ({ code }: FastifyError, { raw }: FastifyRequest): boolean =>
+  code === 'ECONNRESET' && raw.destroyed && !raw.complete
 
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply =>
   reply

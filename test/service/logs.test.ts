@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Program, startProgram } from '../support/process.ts'
 import { newCard } from '../support/service.ts'
 
 interface Line {
+  readonly level: number
   readonly msg: string
   readonly requestId?: string
   readonly traceId?: string
@@ -89,4 +92,24 @@ test('the log tells of each request by its route, id, trace and client, and hold
   ]) {
     assert.ok(!printed.includes(secret), secret)
   }
+})
+
+test('a caller that goes away in the middle of its body is no fault of the service', async () => {
+  const program = await startProgram()
+  const token = await program.token()
+  const { host, port } = new URL(program.baseUrl)
+  for (const path of ['/thr/processor/cards', '/oauth/token']) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n',
+    )
+    // The service has begun to read.
+    await once(socket, 'data')
+    socket.end('{"cardType":')
+    await once(socket, 'close')
+  }
+  await program.kill('SIGTERM')
+  const errors = linesOf(program).filter(({ level }) => level >= 50)
+  assert.deepEqual(errors, [])
 })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { projectRoot, type SandboxPlace, sandboxPlace, startSandbox } from './sandbox-server.ts'
+import { fileURLToPath } from 'node:url'
+import { makeFolder, type Program, startProgram } from '../support/process.ts'
 
 interface Run {
   readonly exitCode: number
@@ -14,61 +15,68 @@ interface Run {
   readonly stderr: string
 }
 
-const runDemo = (env: SandboxPlace['env']): Promise<Run> =>
+const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url))
+
+/** What a demo is given that belongs to a program. */
+const environmentOf = ({ baseUrl, dataDir, privateUrl }: Program): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  DATA_DIR: dataDir,
+  PORT: new URL(baseUrl).port,
+  PRIVATE_PORT: new URL(privateUrl).port,
+})
+
+const runDemo = (env: NodeJS.ProcessEnv): Promise<Run> =>
   new Promise((resolve) => {
-    const options = { cwd: projectRoot, env, timeout: 60_000 }
-    execFile(process.execPath, ['scripts/demo.ts'], options, (error, stdout, stderr) => {
+    execFile(process.execPath, [demo], { env }, (error, stdout, stderr) => {
       resolve({ exitCode: error ? Number(error.code ?? 1) : 0, stdout, stderr })
     })
   })
 
-let place: SandboxPlace
+let program: Program
 before(async () => {
-  place = await sandboxPlace()
+  program = await startProgram()
 })
-after(() => place.remove())
 
 const isReady = (): Promise<boolean> =>
-  fetch(`${place.privateUrl}/readyz`).then(
+  fetch(`${program.privateUrl}/readyz`).then(
     ({ ok }) => ok,
     () => false,
   )
 
-test('without a server the demo starts one, walks the whole journey, and stops it', async () => {
-  const { exitCode, stderr, stdout } = await runDemo(place.env)
+test('a running server is used, and goes on running', async () => {
+  const { exitCode, stderr, stdout } = await runDemo(environmentOf(program))
   assert.equal(exitCode, 0, stdout + stderr)
-  assert.match(stdout, /a server started for it/)
   assert.match(stdout, /All \d+ answers are what the specification says/)
-  assert.equal(await isReady(), false)
-})
-
-test('a demo that is ended leaves no server behind', async () => {
-  const demo = spawn(process.execPath, ['scripts/demo.ts'], { cwd: projectRoot, env: place.env })
-  await once(demo.stdout, 'data')
-  demo.kill('SIGTERM')
-  await once(demo, 'exit')
-  const deadline = Date.now() + 10_000
-  while (Date.now() < deadline && (await isReady())) await wait(50)
-  assert.equal(await isReady(), false)
-})
-
-test('a running server is used, and goes on running', async (t) => {
-  t.after(await startSandbox(place))
-  const { exitCode, stdout } = await runDemo(place.env)
-  assert.equal(exitCode, 0, stdout)
   assert.doesNotMatch(stdout, /a server started for it/)
   assert.equal(await isReady(), true)
 })
 
 test('what the demo shows has no secret, no token and, off a terminal, no colour', async () => {
-  const { stdout } = await runDemo(place.env)
-  const text = await readFile(join(place.dataDir, 'sandbox.json'), 'utf8')
-  const { clientSecret, otherClient } = JSON.parse(text)
+  const { stdout } = await runDemo(environmentOf(program))
   assert.match(stdout, /Basic demo-client:\*+\n/)
-  assert.equal(stdout.includes(clientSecret), false)
-  assert.equal(stdout.includes(otherClient.clientSecret), false)
+  for (const { clientSecret } of [program.sandbox, program.sandbox.otherClient]) {
+    assert.equal(stdout.includes(clientSecret), false)
+  }
   assert.doesNotMatch(stdout, /eyJ/)
   assert.equal(stdout.includes('\u001b'), false)
+})
+
+test('without a server the demo starts one, walks the whole journey, and stops it', async () => {
+  await program.kill('SIGTERM')
+  const { exitCode, stderr, stdout } = await runDemo(environmentOf(program))
+  assert.equal(exitCode, 0, stdout + stderr)
+  assert.match(stdout, /a server started for it/)
+  assert.equal(await isReady(), false)
+})
+
+test('a demo that is ended leaves no server behind', async () => {
+  const child = spawn(process.execPath, [demo], { env: environmentOf(program) })
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  const deadline = Date.now() + 10_000
+  while (Date.now() < deadline && (await isReady())) await wait(50)
+  assert.equal(await isReady(), false)
 })
 
 test('an answer that is not what the specification says ends the demo with 1', async (t) => {
@@ -80,25 +88,21 @@ test('an answer that is not what the specification says ends the demo with 1', a
   t.after(() => wrong.close())
   const address = wrong.address()
   const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
-  const elsewhere = await sandboxPlace()
-  t.after(elsewhere.remove)
   const file = {
+    ...program.sandbox,
     baseUrl: url,
     privateUrl: url,
-    processorPath: 'processor',
     tokenEndpoint: `${url}/oauth/token`,
-    clientId: 'x',
-    clientSecret: 'x',
-    scope: '',
   }
-  await writeFile(join(elsewhere.dataDir, 'sandbox.json'), JSON.stringify(file))
-  const { exitCode, stdout } = await runDemo(elsewhere.env)
+  const dataDir = await makeFolder()
+  await writeFile(join(dataDir, 'sandbox.json'), JSON.stringify(file))
+  const { exitCode, stdout } = await runDemo({ ...environmentOf(program), DATA_DIR: dataDir })
   assert.equal(exitCode, 1)
   assert.match(stdout, /Not what the specification says/)
 })
 
-test('a demo without a sandbox says so', async () => {
-  const { exitCode, stderr } = await runDemo({ ...place.env, SANDBOX: 'no' })
+test('a demo of something that is no sandbox says so', async () => {
+  const { exitCode, stderr } = await runDemo({ ...environmentOf(program), SANDBOX: 'no' })
   assert.equal(exitCode, 1)
   assert.match(stderr, /SANDBOX must be true or false/)
 })

@@ -3,21 +3,17 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { projectRoot, type SandboxPlace, sandboxPlace, startSandbox } from './sandbox-server.ts'
+import { type Program, startProgram } from '../support/process.ts'
 
+const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
 const readText = (path: string): Promise<string> => readFile(resolve(projectRoot, path), 'utf8')
 
-let place: SandboxPlace
-let stop: () => Promise<void>
+let program: Program
 before(async () => {
-  place = await sandboxPlace()
-  stop = await startSandbox(place)
-})
-after(async () => {
-  await stop()
-  await place.remove()
+  program = await startProgram()
 })
 
 test('the journey in the README can be pasted', async () => {
@@ -25,9 +21,9 @@ test('the journey in the README can be pasted', async () => {
   const script = blocks
     .map(([, commands]) => commands)
     .join('\n')
-    .replaceAll('http://127.0.0.1:8080', place.baseUrl)
-    .replaceAll('.data/', `${place.dataDir}/`)
-  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env: place.env })
+    .replaceAll('http://127.0.0.1:8080', program.baseUrl)
+    .replaceAll('.data/', `${program.dataDir}/`)
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script])
   const { stdout, stderr } = await run
   assert.equal(stderr, '')
   const statuses = stdout.split('\n').map((line) => line.slice(-3))
@@ -38,9 +34,9 @@ test('the journey in the README can be pasted', async () => {
 })
 
 test('the reference is the one of the server, whatever name of the machine it is called by', async () => {
-  const page = await fetch(`${place.baseUrl}/docs`)
+  const page = await fetch(`${program.baseUrl}/docs`)
   assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none';/)
-  const told = await fetch(`${place.baseUrl}/docs/json`)
+  const told = await fetch(`${program.baseUrl}/docs/json`)
   const { components, servers } = (await told.json()) as {
     servers: unknown
     components: { securitySchemes: { oauth2: { flows: { clientCredentials: object } } } }

@@ -5,6 +5,7 @@ import { type Answer, type Operation, UncoveredRow, UnreadableRow } from './inpu
 import { jweOperations } from './jwe-operations.ts'
 import { keyOperations } from './key-operations.ts'
 import { pinBlockOperations } from './pin-block-operations.ts'
+import { rsaOperations } from './rsa-operations.ts'
 import type { VectorRow } from './vector-file.ts'
 
 /** What became of a row. The reason never holds a value. */
@@ -18,6 +19,7 @@ const operations: ReadonlyMap<string, Operation> = new Map(
     ...cardOperations,
     ...keyOperations,
     ...jweOperations,
+    ...rsaOperations,
     ...domainOperations,
   }),
 )

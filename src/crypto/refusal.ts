@@ -16,6 +16,7 @@ const messages = {
   cvv_refused: 'The card verification value cannot be made.',
   key_derivation_refused: 'The key cannot be derived.',
   jwe_refused: 'The JWE did not open.',
+  rsa_oaep_refused: 'The RSA ciphertext did not open.',
 } as const
 
 /**

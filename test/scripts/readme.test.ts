@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { arrows } from '../../scripts/structure/arrows.ts'
 import { type Program, startProgram } from '../support/process.ts'
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
@@ -47,14 +48,17 @@ test('the reference is the one of the server, whatever name of the machine it is
 })
 
 test('the README tells of every variable that the configuration reads', async () => {
-  const code = await readText('src/config.ts')
+  const files = globSync('src/config{.ts,/**/*.ts}', { cwd: projectRoot })
+  const code = (await Promise.all(files.map(readText))).join('\n')
   const readme = await readText('README.md')
   const prefixes = ['AUTH', 'PRIVATE_AUTH']
   const names = [...code.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map(([, name = '']) => name)
   const variables = names
     .flatMap((name) => (prefixes.includes(name) ? [`${name}_ISSUER`, `${name}_AUDIENCE`] : [name]))
     .filter((name) => !/^(?:GET|POST|PUT)$/.test(name))
-  for (const name of new Set(variables)) assert.ok(readme.includes(`\`${name}`), name)
+  for (const name of new Set(variables)) {
+    assert.ok(readme.includes(`\`${name}\``), `README.md does not tell of ${name}`)
+  }
 })
 
 const documents = [
@@ -77,9 +81,30 @@ test('every link between the documents leads to a file', async () => {
 })
 
 test('every dependency has its line in dependencies.md', async () => {
-  const { dependencies, devDependencies } = JSON.parse(await readText('package.json'))
+  const project = JSON.parse(await readText('package.json'))
+  const { dependencies, devDependencies, optionalDependencies } = project
   const text = await readText('docs/dependencies.md')
-  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
-    assert.ok(text.includes(`| \`${name}\` |`), name)
+  for (const name of Object.keys({
+    ...dependencies,
+    ...devDependencies,
+    ...optionalDependencies,
+  })) {
+    assert.ok(text.includes(`| \`${name}\` |`), `docs/dependencies.md has no ${name}`)
+  }
+})
+
+test('every room that the arrows name stands in ARCHITECTURE.md', async () => {
+  const text = await readText('ARCHITECTURE.md')
+  for (const room of Object.keys(arrows)) {
+    if (!existsSync(resolve(projectRoot, 'src', room))) continue
+    const line = new RegExp(`^ {2}${room}(?:/|[.]ts) `, 'm')
+    assert.match(text, line, `ARCHITECTURE.md has no ${room}`)
+  }
+})
+
+test('every decision stands in ARCHITECTURE.md', async () => {
+  const text = await readText('ARCHITECTURE.md')
+  for (const path of globSync('docs/decisions/*.md', { cwd: projectRoot })) {
+    assert.ok(text.includes(`(${path})`), path)
   }
 })

@@ -1,5 +1,5 @@
 import type { TryKind } from '../domain/tries.ts'
-import { type Connection, firstRow, statement } from './database.ts'
+import { type Connection, firstRow, type Statement, statement } from './database.ts'
 
 /** How a value came to be tried. */
 export interface AttemptOrigin {
@@ -68,43 +68,50 @@ export async function holdCounter(
   return counter
 }
 
-const restoreStatement = statement(
-  'restore_spent_tries',
-  `with given_back as (
-     update attempt set restored = true
-     where public_token = $1 and kind = $2 and epoch = $3 and try_number between $4 and $5
-       and not restored
-     returning try_number
-   )
-   update try_counter set restored = restored + (select count(*) from given_back)
-   where public_token = $1 and kind = $2 and epoch = $3
-   returning try_limit - (spent - restored) as remaining`,
+/** Gives back the tries of an epoch from one number to its own, each at most once. */
+const restoreStatement = (name: string, fromNumber: string) =>
+  statement(
+    name,
+    `with given_back as (
+       update attempt set restored = true
+       where public_token = $1 and kind = $2 and epoch = $3
+         and try_number between ${fromNumber} and $4 and not restored
+       returning try_number
+     )
+     update try_counter set restored = restored + (select count(*) from given_back)
+     where public_token = $1 and kind = $2 and epoch = $3
+     returning try_limit - (spent - restored) as remaining`,
+  )
+
+const restoreOneStatement = restoreStatement('restore_try', '$4')
+// The match before it has given back all up to its own: a card is tried for years, and a match must
+// not look at every attempt on record.
+const restoreUpToStatement = restoreStatement(
+  'restore_tries_up_to',
+  `(
+     select coalesce(max(try_number), 0) + 1 from attempt
+     where public_token = $1 and kind = $2 and epoch = $3 and try_number < $4 and result = 'match'
+   )`,
 )
 
-/**
- * Gives back the tries of an epoch from one number to another, each at most once. The counter is held.
- * @returns the tries that remain.
- */
-async function restoreTries(
-  connection: Connection,
-  { epoch, kind, publicToken }: SpentTry,
-  fromNumber: number,
-  toNumber: number,
-): Promise<number> {
-  const row = firstRow<{ remaining: number }>(
-    await connection.query(restoreStatement, [publicToken, kind, epoch, fromNumber, toNumber]),
-  )
-  if (!row) throw new Error('A counter that was held has moved.')
-  return row.remaining
-}
+/** The counter is held. @returns the tries that remain. */
+const restoreWith =
+  (restore: Statement) =>
+  async (
+    connection: Connection,
+    { epoch, kind, publicToken, tryNumber }: SpentTry,
+  ): Promise<number> => {
+    const values = [publicToken, kind, epoch, tryNumber]
+    const row = firstRow<{ remaining: number }>(await connection.query(restore, values))
+    if (!row) throw new Error('A counter that was held has moved.')
+    return row.remaining
+  }
 
-/** Gives back every try up to and including this one. */
-export const restoreUpTo = (connection: Connection, spent: SpentTry): Promise<number> =>
-  restoreTries(connection, spent, 1, spent.tryNumber)
+/** Gives back every try up to and including this one, each at most once. */
+export const restoreUpTo = restoreWith(restoreUpToStatement)
 
-/** Gives back this try alone. */
-export const restoreOne = (connection: Connection, spent: SpentTry): Promise<number> =>
-  restoreTries(connection, spent, spent.tryNumber, spent.tryNumber)
+/** Gives back this try alone, at most once. */
+export const restoreOne = restoreWith(restoreOneStatement)
 
 const resolveStatement = statement(
   'resolve_attempt',

@@ -33,21 +33,28 @@ export const settle = (
     await resolveAttempt(connection, spent, comparison, remaining)
     if (comparison === 'mismatch') {
       await tellFailure(connection, spent, remaining, question)
-      if (spent.epoch === counter.epoch && !counter.blockTold) {
+      if (!isOver(spent, counter)) {
         await tellIfBlocked(connection, spent, remaining, question.requestId)
       }
     }
     return { result: comparison, remainingTries: remaining }
   })
 
-/** @returns the tries that remain. A try of an older epoch gives nothing back. */
+/**
+ * Whether a try may change nothing any more: its epoch has ended, or it was taken for lost and the
+ * block that it left was told. Its comparison may still come, from a process that stood still.
+ */
+const isOver = (spent: SpentTry, { blockTold, epoch }: HeldCounter): boolean =>
+  spent.epoch !== epoch || blockTold
+
+/** @returns the tries that remain. A try that is over gives nothing back. */
 async function giveBack(
   connection: Connection,
   spent: SpentTry,
   counter: HeldCounter,
   comparison: Comparison,
 ): Promise<number> {
-  if (comparison === 'mismatch' || spent.epoch !== counter.epoch) return counter.remaining
+  if (comparison === 'mismatch' || isOver(spent, counter)) return counter.remaining
   return comparison === 'match' ? restoreUpTo(connection, spent) : restoreOne(connection, spent)
 }
 

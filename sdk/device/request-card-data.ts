@@ -1,0 +1,77 @@
+import type { CardData } from './card-data.ts'
+import { type DeviceClock, startClock } from './device-clock.ts'
+import { refuse } from './device-error.ts'
+import { type DeviceKeyBody, deviceKeyForm } from './device-key-form.ts'
+import { isJsonObject, type JsonObject } from './json-object.ts'
+import { isPublicToken } from './public-token.ts'
+import type { ServiceKeys } from './service-keys.ts'
+import { type SessionKeyBody, sessionKeyForm } from './session-key-form.ts'
+
+/** One question for one card's data. */
+export interface CardDataRequest {
+  /** What the client system sends as JSON to `POST T/cards/{publicToken}/encrypted`, as it is. */
+  readonly body: (DeviceKeyBody | SessionKeyBody) & { readonly includePin?: true }
+  /**
+   * Opens the answer, as the client system brings it back: the parsed JSON. Once: a second answer to
+   * the same request is refused.
+   *
+   * @throws DeviceError unless all of it holds, and then nothing of the card is returned.
+   */
+  open(answer: unknown): Promise<CardData>
+}
+
+export interface CardDataOptions {
+  /** Whether the PIN is asked for, too; the client system needs the scope `pin.encrypted`. */
+  readonly includePin?: boolean
+  /** `deviceKey` unless the client system knows the older form only. */
+  readonly form?: 'deviceKey' | 'sessionKey'
+  /** How far the clocks of device and service may differ; 10 seconds unless given, 60 at most. */
+  readonly clockToleranceSeconds?: number
+  /** Milliseconds since 1970; `Date.now` unless given. */
+  readonly nowMs?: () => number
+}
+
+/** What an answer must agree with. */
+export interface Expectation {
+  readonly service: ServiceKeys
+  readonly publicToken: string
+  readonly includePin: boolean
+  readonly clock: DeviceClock
+}
+
+/** One form of asking and opening. */
+export interface CardDataForm<Body> {
+  readonly body: Body
+  open(answer: JsonObject): Promise<CardData>
+}
+
+/**
+ * Makes a fresh key on this device and a request for a card's data sealed to it.
+ *
+ * @throws DeviceError `invalid_argument`; `key_missing` or `invalid_keys` for the session-key form.
+ */
+export async function requestCardData(
+  service: ServiceKeys,
+  publicToken: string,
+  options: CardDataOptions = {},
+): Promise<CardDataRequest> {
+  const { clockToleranceSeconds = 10, includePin = false, nowMs = Date.now } = options
+  const isTolerance = clockToleranceSeconds >= 0 && clockToleranceSeconds <= 60
+  if (!isPublicToken(publicToken) || !isTolerance) refuse('invalid_argument')
+  const clock = startClock(nowMs, clockToleranceSeconds)
+  const expected = { service, publicToken, includePin, clock }
+  const makeForm = options.form === 'sessionKey' ? sessionKeyForm : deviceKeyForm
+  const { body, open } = await makeForm(expected)
+  let isOpened = false
+  return {
+    body: { ...body, ...(includePin && { includePin }) },
+    async open(answer) {
+      if (isOpened) refuse('already_opened')
+      const card = await open(isJsonObject(answer) ? answer : {})
+      // Two answers may have been opened at once: the first one that holds is the only one.
+      if (isOpened) refuse('already_opened')
+      isOpened = true
+      return card
+    },
+  }
+}

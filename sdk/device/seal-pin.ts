@@ -1,0 +1,42 @@
+import { CompactEncrypt } from 'jose'
+import { toBase64Url } from './base64.ts'
+import { orRefuse, refuse } from './device-error.ts'
+import { isPublicToken } from './public-token.ts'
+import { currentKey, importKey, type ServiceKeys } from './service-keys.ts'
+
+/** What the client system sends as JSON to `POST T/card-pin/{publicToken}/pin`, as it is. */
+export interface SealedPin {
+  /** Good for one use, within 5 minutes. */
+  readonly encryptedPin: string
+}
+
+/**
+ * Seals a PIN that the cardholder chose to the service: the client system cannot read it, nor use it
+ * for another card, nor twice.
+ *
+ * @param pin 4 to 12 digits, as many as the card's product asks for.
+ * @throws DeviceError `invalid_argument`, `key_missing`, `invalid_keys`.
+ */
+export async function sealPin(
+  service: ServiceKeys,
+  publicToken: string,
+  pin: string,
+  { nowMs = Date.now }: { readonly nowMs?: () => number } = {},
+): Promise<SealedPin> {
+  if (!isPublicToken(publicToken) || !/^[0-9]{4,12}$/.test(pin)) refuse('invalid_argument')
+  const key = currentKey(service, 'ECDH-ES')
+  const publicKey = await importKey(key)
+  const jti = toBase64Url(crypto.getRandomValues(new Uint8Array(16)))
+  const envelope = { pin, publicToken, jti, iat: Math.floor(nowMs() / 1000) }
+  const encryptedPin = await orRefuse('invalid_keys', () =>
+    new CompactEncrypt(new TextEncoder().encode(JSON.stringify(envelope)))
+      .setProtectedHeader({
+        alg: 'ECDH-ES',
+        enc: 'A256GCM',
+        typ: 'set-pin+jwe',
+        kid: key.kid,
+      })
+      .encrypt(publicKey),
+  )
+  return { encryptedPin }
+}

@@ -1,0 +1,91 @@
+import { type CryptoKey, importJWK, type JWK } from 'jose'
+import { DeviceError, orRefuse, refuse } from './device-error.ts'
+import { isJsonObject } from './json-object.ts'
+
+/** A service, and the public keys that its card data is sealed and signed with. */
+export interface ServiceKeys {
+  /** Its base URL, without a slash at the end: the `iss` of what it signs. */
+  readonly issuer: string
+  readonly keys: readonly ServiceKey[]
+}
+
+/** A public key of a service (RFC 7517), for one purpose. */
+export type ServiceKey = JWK & {
+  readonly kid: string
+  readonly alg: KeyAlgorithm
+}
+
+/** Each is for one purpose: session keys in, their answers out, device-key answers, PINs in. */
+export type KeyAlgorithm = keyof typeof forms
+
+/** What a key of each algorithm must say of itself. */
+const forms = {
+  'RSA-OAEP-256': { kty: 'RSA', use: 'enc' },
+  PS256: { kty: 'RSA', use: 'sig' },
+  ES256: { kty: 'EC', use: 'sig', crv: 'P-256' },
+  'ECDH-ES': { kty: 'EC', use: 'enc', crv: 'P-256' },
+} as const
+
+/**
+ * Keys that the application was built with.
+ *
+ * @param issuer base URL of the service.
+ * @param jwks what the service publishes at `/.well-known/jwks.json`.
+ * @throws DeviceError `invalid_keys`, `invalid_argument`.
+ */
+export function pinKeys(issuer: string, jwks: unknown): ServiceKeys {
+  if (!URL.canParse(issuer)) refuse('invalid_argument')
+  const keys = isJsonObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : []
+  if (keys.length === 0 || !keys.every(isServiceKey)) refuse('invalid_keys')
+  return { issuer: issuer.replace(/\/+$/, ''), keys }
+}
+
+/**
+ * Fetches the keys from the service itself. Never through a client system: it could put in its own.
+ *
+ * @param issuer base URL of the service; https, but for a service on this machine.
+ * @throws DeviceError `insecure_service`, `keys_unavailable`, `invalid_keys`, `invalid_argument`.
+ */
+export async function fetchKeys(
+  issuer: string,
+  { fetch = globalThis.fetch }: { readonly fetch?: typeof globalThis.fetch } = {},
+): Promise<ServiceKeys> {
+  if (!URL.canParse(issuer)) refuse('invalid_argument')
+  if (!isSecure(new URL(issuer))) refuse('insecure_service')
+  const jwks = await orRefuse('keys_unavailable', async () => {
+    // A redirect would let the keys come from somewhere else.
+    const answer = await fetch(`${issuer.replace(/\/+$/, '')}/.well-known/jwks.json`, {
+      redirect: 'error',
+      credentials: 'omit',
+    })
+    if (!answer.ok) refuse('keys_unavailable')
+    return (await answer.json()) as unknown
+  })
+  return pinKeys(issuer, jwks)
+}
+
+const isSecure = ({ hostname, protocol }: URL): boolean =>
+  protocol === 'https:' ||
+  (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+
+function isServiceKey(key: unknown): key is ServiceKey {
+  if (!isJsonObject(key) || typeof key.kid !== 'string' || typeof key.alg !== 'string') return false
+  const form = Object.hasOwn(forms, key.alg) ? forms[key.alg as KeyAlgorithm] : null
+  const isForm = form && Object.entries(form).every(([name, value]) => key[name] === value)
+  return Boolean(isForm) && !('d' in key) && !('k' in key)
+}
+
+/** The key of a purpose that is used now: the first that the service publishes. @throws DeviceError */
+export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey =>
+  keys.find((key) => key.alg === alg) ?? refuse('key_missing')
+
+/** Every key of a purpose: what the service signed before a rotation is still good. */
+export const keysOf = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
+  keys.filter((key) => key.alg === alg)
+
+/** A key ready for use with its own algorithm and no other. @throws DeviceError `invalid_keys`. */
+export async function importKey(key: ServiceKey): Promise<CryptoKey> {
+  const imported = await orRefuse('invalid_keys', () => importJWK(key, key.alg))
+  if (imported instanceof Uint8Array) throw new DeviceError('invalid_keys')
+  return imported
+}

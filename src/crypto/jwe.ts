@@ -16,6 +16,18 @@ export type OpenedJwe = {
   readonly plaintext: Buffer
 }
 
+/** A JWE that was read, before anybody has agreed on its key. */
+export type ReadJwe = {
+  readonly header: Header
+  /** The sender's, on P-256. */
+  readonly ephemeralKey: KeyObject
+  /**
+   * @param sharedSecret Z, the x coordinate that the ephemeral key and the recipient's agree on.
+   * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
+   */
+  open(sharedSecret: Uint8Array): Buffer
+}
+
 /**
  * Opens a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3). The
  * algorithms belong to this function and so to the key it is given; the header can only agree.
@@ -31,14 +43,31 @@ export function openJwe(
   required: Readonly<Record<string, string>> = {},
 ): OpenedJwe {
   return orRefuse('jwe_refused', () => {
+    const { ephemeralKey: publicKey, header, open } = readJwe(jwe, required)
+    if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') refuse('jwe_refused')
+    return { header, plaintext: open(diffieHellman({ privateKey, publicKey })) }
+  })
+}
+
+/**
+ * Reads a JWE as {@link openJwe} does, for a recipient's key that is not at hand.
+ *
+ * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
+ */
+export function readJwe(jwe: string, required: Readonly<Record<string, string>> = {}): ReadJwe {
+  return orRefuse('jwe_refused', () => {
     const [protectedHeader = '', encryptedKey, iv = '', ciphertext = '', tag = '', ...others] =
       jwe.split('.')
     if (encryptedKey !== '' || others.length > 0) refuse('jwe_refused')
     const header = readHeader(protectedHeader, { alg: 'ECDH-ES', enc: 'A256GCM', ...required })
     const sealed = { ciphertext: decode(ciphertext), tag: decode(tag) }
-    const key = agreeKey(header, privateKey)
-    const plaintext = openAesGcm(key, decode(iv), Buffer.from(protectedHeader), sealed)
-    return { header, plaintext }
+    const parties = { apu: readPartyInfo(header.apu), apv: readPartyInfo(header.apv) }
+    const open = (sharedSecret: Uint8Array): Buffer =>
+      orRefuse('jwe_refused', () => {
+        const key = concatKdf(sharedSecret, { algorithm: 'A256GCM', ...parties, keyBits: 256 })
+        return openAesGcm(key, decode(iv), Buffer.from(protectedHeader), sealed)
+      })
+    return { header, ephemeralKey: readEphemeralKey(header.epk), open }
   })
 }
 
@@ -48,17 +77,6 @@ function readHeader(text: string, required: Readonly<Record<string, string>>): H
   const isKnown = Object.keys(header).every((member) => knownMembers.has(member))
   const isAsRequired = Object.entries(required).every(([member, value]) => header[member] === value)
   return isKnown && isAsRequired ? header : refuse('jwe_refused')
-}
-
-function agreeKey(header: Header, privateKey: KeyObject): Buffer {
-  const publicKey = readEphemeralKey(header.epk)
-  if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') refuse('jwe_refused')
-  return concatKdf(diffieHellman({ privateKey, publicKey }), {
-    algorithm: 'A256GCM',
-    apu: readPartyInfo(header.apu),
-    apv: readPartyInfo(header.apv),
-    keyBits: 256,
-  })
 }
 
 /** Only the public members are read, and OpenSSL refuses a point that is not on the curve. */

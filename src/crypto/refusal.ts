@@ -16,6 +16,8 @@ const messages = {
   cvv_refused: 'The card verification value cannot be made.',
   key_derivation_refused: 'The key cannot be derived.',
   jwe_refused: 'The JWE did not open.',
+  public_jwk_refused: 'The public key is not usable.',
+  agreement_refused: 'The keys do not agree on a secret.',
   rsa_oaep_refused: 'The RSA ciphertext did not open.',
 } as const
 

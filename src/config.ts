@@ -23,6 +23,8 @@ export interface Config {
   /** Null: limits are off. */
   readonly limits: Limits | null
   readonly logLevel: LogLevel
+  /** How often each process looks for new keys; the other times of a rotation follow from it. */
+  readonly keyRefreshMs: number
   /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
@@ -91,6 +93,7 @@ export function readConfig(environment: Environment = process.env): Config {
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
     limits: read.limits(),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
+    keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
     sandboxSeed: read.text('SANDBOX_SEED'),
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }

@@ -23,6 +23,7 @@ export const arrows: Record<string, readonly string[]> = {
     'oauth',
     'issuing',
     'authorizing',
+    'key-management',
     'idempotency',
     'domain',
     'errors',
@@ -34,6 +35,7 @@ export const arrows: Record<string, readonly string[]> = {
 
   issuing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   authorizing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
+  'key-management': ['storage', 'domain', 'errors', 'hsm/hsm.ts', 'hsm/key-administration.ts'],
   idempotency: ['storage', 'errors', 'hsm/hsm.ts'],
   delivery: ['storage', 'domain', 'errors'],
 

@@ -30,23 +30,23 @@ export async function begin(
 ): Promise<Beginning> {
   const { database, hsm } = authorizing
   if (!request) return { spent: await spend(database), remembered: null }
-  const fingerprint = await hsm.fingerprintRequest(request.request)
-  const beginning = await claimOrRecall(authorizing, request, fingerprint, spend)
+  const fingerprints = await hsm.fingerprintRequest(request.request)
+  const beginning = await claimOrRecall(authorizing, request, fingerprints, spend)
   if (!beginning.remembered) return beginning
-  return awaitAnswer(authorizing, request, fingerprint, beginning.remembered)
+  return awaitAnswer(authorizing, request, fingerprints, beginning.remembered)
 }
 
 async function claimOrRecall(
   { database }: Authorizing,
   request: RepeatableRequest,
-  fingerprint: Uint8Array,
+  fingerprints: readonly Uint8Array[],
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
   const beginning = await database.transaction(async (connection) => {
-    if (await claimKey(connection, request, fingerprint)) {
+    if (await claimKey(connection, request, fingerprints)) {
       return { spent: await spend(connection), remembered: null }
     }
-    const remembered = await findRemembered(connection, request, fingerprint)
+    const remembered = await findRemembered(connection, request, fingerprints)
     return remembered && { spent: null, remembered }
   })
   if (!beginning) throw new Problem('idempotency_key_reused')
@@ -56,7 +56,7 @@ async function claimOrRecall(
 async function awaitAnswer(
   { database }: Authorizing,
   request: RepeatableRequest,
-  fingerprint: Uint8Array,
+  fingerprints: readonly Uint8Array[],
   first: RememberedRequest,
 ): Promise<Beginning> {
   let remembered: RememberedRequest | null = first
@@ -66,7 +66,7 @@ async function awaitAnswer(
       return { spent: null, remembered }
     }
     await wait(lookEveryMs)
-    remembered = await findRemembered(database, request, fingerprint)
+    remembered = await findRemembered(database, request, fingerprints)
   }
   throw new Problem('idempotency_key_in_use')
 }

@@ -45,7 +45,7 @@ async function findToken(authorizing: Authorizing, { card }: Question): Promise<
   if (!pan) return ''
   const fingerprints = await askHsm(authorizing, () => authorizing.hsm.fingerprintPan(pan))
   if (!fingerprints) return null
-  for (const fingerprint of fingerprints) {
+  for (const { fingerprint } of fingerprints) {
     const token = await findTokenByPan(authorizing.database, fingerprint)
     if (token !== null) return token
   }

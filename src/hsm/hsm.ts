@@ -11,10 +11,17 @@ export interface CardReference {
   readonly encryptedPan: Uint8Array
 }
 
+/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be told from it. */
+export interface PanFingerprint {
+  readonly fingerprint: Uint8Array
+  /** The version of the key that it was made under. */
+  readonly keyVersion: number
+}
+
 /** A new card's numbers. The PAN itself never leaves the HSM. */
 export interface CardNumber extends CardReference {
-  /** Keyed HMAC of the PAN: equal for equal PANs, and nothing else can be told from it. */
-  readonly panFingerprint: Uint8Array
+  /** What the card is found by, and no other card may have. */
+  readonly panFingerprints: readonly PanFingerprint[]
   /** First six and last four: `400000******1234`. */
   readonly maskedPan: string
   /** The key that the card's CVV, CVV2 and iCVV are made under. */
@@ -104,7 +111,7 @@ export interface Hsm {
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
 
   /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
-  fingerprintPan(pan: Pan): Promise<readonly Uint8Array[]>
+  fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
   /** Whether a PIN block deciphers to 4 to 12 digits for this card. No PIN is compared. */
   isPinBlockReadable(card: CardReference, pinBlock: EncryptedPinBlock): Promise<boolean>
   /** Compares the PIN in a block with the card's, in constant time. An unreadable block is no match. */
@@ -128,15 +135,18 @@ export interface Hsm {
   sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>
   /** The text of a record sealed for this purpose and subject. */
   revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
-  /** Keyed HMAC of a request: what a plain hash of a PIN would give away, it does not. */
-  fingerprintRequest(request: string): Promise<Uint8Array>
+  /**
+   * Keyed HMACs of a request, one for each version of their key, the active first: what a plain hash
+   * of a PIN would give away, they do not.
+   */
+  fingerprintRequest(request: string): Promise<readonly Uint8Array[]>
 
   /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
   generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>
   /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
   importClearZoneKey(algorithm: ZoneKeyAlgorithm, key: Uint8Array): Promise<ZoneKey>
 
-  /** The keys that access tokens are signed with; the first signs, all may still verify. */
+  /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
   /** Answers when the HSM does. */
   ping(): Promise<void>

@@ -1,6 +1,7 @@
+import { Problem } from '../errors.ts'
 import type { KeyReference } from './hsm.ts'
 import type { KeyEngine } from './key-engine.ts'
-import type { KeyStore, StoredKey } from './key-store.ts'
+import type { KeyState, KeyStore, StoredKey } from './key-store.ts'
 import {
   isKeyName,
   type KeyKind,
@@ -16,46 +17,87 @@ export interface RingKey<Name extends KeyName> {
   readonly name: Name
   readonly version: number
   readonly reference: KeyReference
-  readonly active: boolean
+  readonly state: KeyState
   readonly key: WorkingKey<Name>
 }
 
-/** The keys of an installation, ready for use: this side of the boundary only. */
+/**
+ * The keys of an installation, ready for use: this side of the boundary only. Every answer is from a
+ * reading of the store that is recent enough, or it is `Problem` `unavailable`: whoever made a version
+ * pending may count on every process knowing it after that time, or answering nothing.
+ */
 export interface KeyRing {
-  /** The version that new things are made under. */
-  active<Name extends KeyName>(name: Name): RingKey<Name>
+  /** The version that new things are made under: the newest active one. */
+  active<Name extends KeyName>(name: Name): Promise<RingKey<Name>>
   /** The version that something was made under. @throws Error when it is not one of these keys. */
-  version<Name extends KeyName>(name: Name, version: number): RingKey<Name>
-  /** Every version, the active one first. */
-  versions<Name extends KeyName>(name: Name): readonly RingKey<Name>[]
+  version<Name extends KeyName>(name: Name, version: number): Promise<RingKey<Name>>
+  /**
+   * Every version that something may be under now or soon: the active ones, the newest first, then
+   * the pending ones.
+   */
+  versions<Name extends KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
+  /** Reads the store again. */
+  refresh(): Promise<void>
+}
+
+export interface KeyRingOptions {
+  /** How old a reading of the store may be before nothing is answered from it. */
+  readonly staleAfterMs?: number
 }
 
 type AnyRingKey = RingKey<KeyName>
+
+/** Keys as one reading of the store found them. */
+interface Reading {
+  readonly keys: readonly AnyRingKey[]
+  isStale(afterMs: number): boolean
+}
 
 /**
  * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
  * agree on one key each: the store keeps the first.
  */
-export async function openKeyRing(engine: KeyEngine, store: KeyStore): Promise<KeyRing> {
+export async function openKeyRing(
+  engine: KeyEngine,
+  store: KeyStore,
+  { staleAfterMs = 10_000 }: KeyRingOptions = {},
+): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
   for (const name of keyNames) {
     if (!present.has(name)) await store.add(await firstVersion(engine, name))
   }
-  const stored = await store.list()
-  const keys = await Promise.all(stored.map((each) => openKey(engine, each)))
-  return ringOf(
-    keys.toSorted((a, b) => Number(b.active) - Number(a.active) || b.version - a.version),
-  )
+  const read = readerOf(engine, store)
+  let reading = await read()
+  const refresh = asOneAtATime(async () => {
+    reading = await read()
+  })
+  const fresh = async (): Promise<Reading> => {
+    if (reading.isStale(staleAfterMs)) await refresh().catch(refuseToAnswer)
+    return reading
+  }
+  return ringOf(fresh, refresh)
 }
 
-function ringOf(keys: readonly AnyRingKey[]): KeyRing {
+const refuseToAnswer = (cause: unknown): never => {
+  throw new Problem('unavailable', { detail: 'The keys could not be read.', cause })
+}
+
+function ringOf(fresh: () => Promise<Reading>, refresh: () => Promise<void>): KeyRing {
   // The engine opened each key for the action of its name, which the types cannot follow.
-  const versions = <Name extends KeyName>(name: Name) =>
-    keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
+  const all = async <Name extends KeyName>(name: Name) =>
+    (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
+  const find = async <Name extends KeyName>(name: Name, version: number) =>
+    (await all(name)).find((key) => key.version === version)
   return {
-    active: (name) => present(versions(name)[0]),
-    version: (name, version) => present(versions(name).find((key) => key.version === version)),
-    versions,
+    active: async (name) => present((await all(name)).find(({ state }) => state === 'active')),
+    async version(name, version) {
+      const known = await find(name, version)
+      if (known) return known
+      await refresh()
+      return present(await find(name, version))
+    },
+    versions: async (name) => (await all(name)).filter(({ state }) => state !== 'retired'),
+    refresh,
   }
 }
 
@@ -64,28 +106,76 @@ function present<Key>(key: Key | undefined): Key {
   return key
 }
 
+/** Whoever asks while one is running waits for that one. */
+function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => {
+    running ??= work().finally(() => {
+      running = null
+    })
+    return running
+  }
+}
+
+const stateOrder: readonly KeyState[] = ['active', 'pending', 'retired']
+
+/** Reads a store again and again, and opens each key block once. */
+function readerOf(engine: KeyEngine, store: KeyStore): () => Promise<Reading> {
+  let opened = new Map<string, AnyRingKey['key']>()
+  return async () => {
+    const isStale = ageFromNow()
+    const stored = (await store.list()).filter(({ keyName }) => isKeyName(keyName))
+    const next = new Map<string, AnyRingKey['key']>()
+    for (const { keyBlock, keyName } of stored) {
+      const known = opened.get(keyBlock)
+      next.set(keyBlock, known ?? (await openKey(engine, keyName, keyBlock)))
+    }
+    opened = next
+    const keys = stored.map((each) => ringKey(each, next))
+    return { keys: keys.toSorted(byUse), isStale }
+  }
+}
+
+const byUse = (a: AnyRingKey, b: AnyRingKey): number =>
+  stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version
+
+/** Counted from before the store is asked. A machine that slept may have stopped one of the clocks. */
+function ageFromNow(): (afterMs: number) => boolean {
+  const steady = performance.now()
+  const wall = Date.now()
+  return (afterMs) => Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
+}
+
 async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
   return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
 }
 
-async function openKey(engine: KeyEngine, stored: StoredKey): Promise<AnyRingKey> {
-  const { keyBlock, keyName: name, keyVersion: version } = stored
+async function openKey(
+  engine: KeyEngine,
+  name: string,
+  keyBlock: string,
+): Promise<AnyRingKey['key']> {
   if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
   const kind: KeyKind = keyKinds[name]
   const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
+  return key as AnyRingKey['key']
+}
+
+function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {
+  const { keyBlock, keyName: name, keyVersion: version, state } = stored
   const reference = `${name}/${version}`
-  return { name, version, reference, active: stored.state === 'active', key } as AnyRingKey
+  return { name, version, reference, state, key: opened.get(keyBlock) } as AnyRingKey
 }
 
 /**
  * The version of a key that a reference names.
  * @throws Error when it names another key, or none.
  */
-export function referencedKey<Name extends KeyName>(
+export async function referencedKey<Name extends KeyName>(
   ring: KeyRing,
   name: Name,
   reference: KeyReference,
-): RingKey<Name> {
+): Promise<RingKey<Name>> {
   const [keyName, version] = reference.split('/')
   if (keyName !== name)
     throw new Error(`The reference ${reference} is to another key than ${name}.`)

@@ -1,8 +1,15 @@
+/**
+ * The life of a version: every process learns of it while it is `pending`; `active` ones are in use,
+ * the newest to make new things and the others to open what was made under them (NIST SP 800-57 part
+ * 1, 7.2); nothing is under a `retired` one, which still opens.
+ */
+export type KeyState = 'pending' | 'active' | 'retired'
+
 /** One version of a key as it is kept outside the HSM: a key block under the master key. */
 export interface StoredKey {
   readonly keyName: string
   readonly keyVersion: number
-  readonly state: 'pending' | 'active' | 'retired'
+  readonly state: KeyState
   /** X9.143 version D. */
   readonly keyBlock: string
   readonly keyCheckValue: string

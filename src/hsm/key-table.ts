@@ -7,7 +7,7 @@ export interface KeyKind {
   readonly modeOfUse: string
   readonly action: KeyAction
   /** Bytes to draw; nothing for a key pair. */
-  readonly lengthBytes: 16 | 32 | null
+  readonly lengthBytes: 16 | 24 | 32 | null
 }
 
 const aes256 = { algorithm: 'A', modeOfUse: 'B', lengthBytes: 32 } as const

@@ -2,23 +2,30 @@ import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
 import { SecretKey } from './secret-key.ts'
 
-/** Reads a master key: 64 hexadecimal digits. @throws Error that names the file, never its content. */
-export async function readMasterKey(file: string): Promise<SecretKey> {
-  const text = (await readFile(file, 'utf8')).trim()
-  if (!/^[0-9a-f]{64}$/i.test(text)) {
+/** Master keys that a file may hold at once: the current one, and those of a rotation. */
+const keysMax = 4
+
+/**
+ * Reads the master keys of a file, one a line: 64 hexadecimal digits each. Which of them is current
+ * the database says; a new one is added to the file before a rotation, the old one taken out after it.
+ * @throws Error that names the file, never its content.
+ */
+export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
+  const lines = (await readFile(file, 'utf8')).trim().split(/\s*\n\s*/)
+  if (lines.length > keysMax || !lines.every((line) => /^[0-9a-f]{64}$/i.test(line))) {
     throw new Error(`${file} must hold a master key: 64 hexadecimal digits.`)
   }
-  return new SecretKey(Buffer.from(text, 'hex'))
+  return lines.map((line) => new SecretKey(Buffer.from(line, 'hex')))
 }
 
-/** Reads a master key, or makes the file first, which only its owner can read. For the sandbox. */
-export async function readOrMakeMasterKey(file: string): Promise<SecretKey> {
+/** Reads master keys, or makes the file first, which only its owner can read. For the sandbox. */
+export async function readOrMakeMasterKeys(file: string): Promise<readonly SecretKey[]> {
   try {
-    return await readMasterKey(file)
+    return await readMasterKeys(file)
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error
     await writeNewFile(file, `${randomBytes(32).toString('hex')}\n`)
-    return readMasterKey(file)
+    return readMasterKeys(file)
   }
 }
 

@@ -8,10 +8,11 @@ import {
 } from '../crypto/pin-block-format-4.ts'
 import { CryptoRefusal } from '../crypto/refusal.ts'
 import { xor } from '../crypto/xor.ts'
-import type { PinBlockFormat } from './hsm.ts'
+import type { PinBlockFormat, ZoneKeyAlgorithm } from './hsm.ts'
 import type { BlockKey } from './working-key.ts'
 
 interface PinBlockCipher {
+  readonly cipher: ZoneKeyAlgorithm
   readonly lengthBytes: 8 | 16
   encipher(key: BlockKey, pin: string, pan: string): Promise<Buffer>
   /** @throws CryptoRefusal when it is no PIN block for this PAN. */
@@ -23,6 +24,7 @@ const inOneBlock = (
   encode: (pin: string, pan: string) => Buffer,
   decode: (block: Uint8Array, pan: string) => string,
 ): PinBlockCipher => ({
+  cipher: 'TDES',
   lengthBytes: 8,
   encipher: (key, pin, pan) => key.encipher(encode(pin, pan)),
   decipher: async (key, block, pan) => decode(await key.decipher(block), pan),
@@ -34,6 +36,7 @@ const formats: Record<PinBlockFormat, PinBlockCipher> = {
   ISO_FORMAT_3: inOneBlock((pin, pan) => encodePinBlockFormat3(pin, pan), decodePinBlockFormat3),
   // The PIN field, the PAN field, and the cipher after each (ISO 9564-1:2017 9.4.2.4).
   ISO_FORMAT_4: {
+    cipher: 'AES',
     lengthBytes: 16,
     async encipher(key, pin, pan) {
       const intermediate = await key.encipher(pinFieldFormat4(pin))
@@ -46,13 +49,20 @@ const formats: Record<PinBlockFormat, PinBlockCipher> = {
   },
 }
 
-/** Enciphers a PIN under a key that may lie elsewhere. */
-export const encipherPinBlock = (
+/**
+ * Enciphers a PIN under a key that may lie elsewhere.
+ * @throws Error when the key is not of the cipher that the format is for.
+ */
+export async function encipherPinBlock(
   format: PinBlockFormat,
   key: BlockKey,
   pin: string,
   pan: string,
-): Promise<Buffer> => formats[format].encipher(key, pin, pan)
+): Promise<Buffer> {
+  const { cipher, encipher } = formats[format]
+  if (key.cipher !== cipher) throw new Error(`${format} is not for a key of ${key.cipher}.`)
+  return encipher(key, pin, pan)
+}
 
 /** The PIN in a block, or null, whatever is wrong with the block. Other faults are thrown. */
 export async function decipherPinBlock(
@@ -61,9 +71,10 @@ export async function decipherPinBlock(
   block: Uint8Array,
   pan: string,
 ): Promise<string | null> {
-  if (block.length !== formats[format].lengthBytes) return null
+  const { cipher, decipher, lengthBytes } = formats[format]
+  if (key.cipher !== cipher || block.length !== lengthBytes) return null
   try {
-    return await formats[format].decipher(key, block, pan)
+    return await decipher(key, block, pan)
   } catch (error) {
     if (error instanceof CryptoRefusal) return null
     throw error

@@ -20,7 +20,7 @@ export const pinVerbs = (
   drawDigits: DigitSource,
 ): Pick<Hsm, 'generatePin' | 'importPin' | 'revealPin'> => ({
   async generatePin(card, rules) {
-    return keepPin(ring, await openPan(ring, card), drawPin(drawDigits, rules), rules)
+    return keepPin(ring, await openPan(ring, card), await drawPin(drawDigits, rules), rules)
   },
   async importPin(card, rules, pin) {
     const weakness = rules.refuseWeakPins ? weakPinReason(pin, rules) : null
@@ -33,19 +33,28 @@ export const pinVerbs = (
   },
 })
 
-function drawPin(drawDigits: DigitSource, rules: PinRules): Pin {
-  const pin = new Pin(drawDigits(rules.pinLength))
+async function drawPin(drawDigits: DigitSource, rules: PinRules): Promise<Pin> {
+  const pin = new Pin(await drawDigits(rules.pinLength))
   return weakPinReason(pin, rules) === null ? pin : drawPin(drawDigits, rules)
 }
 
 async function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): Promise<StoredPin> {
   if (!rules.pinRevealable) {
     if (rules.pvk !== 'pvk') throw new Error(`A product names an unknown key: ${rules.pvk}.`)
-    const { key, reference } = ring.active(rules.pvk)
+    const { key, reference } = await ring.active(rules.pvk)
     return { pinBlock: null, pvv: await makePvv(key, pan, pin.reveal()), pinKey: reference }
   }
-  const { key, reference } = ring.active('pin-storage')
-  const pinBlock = await encipherPinBlock(storageFormat, key, pin.reveal(), pan.reveal())
+  return encipherStoredPin(ring, pan, pin.reveal())
+}
+
+/** A PIN as it is kept to be revealed. */
+export async function encipherStoredPin(
+  ring: KeyRing,
+  pan: Pan,
+  pin: string,
+): Promise<Extract<StoredPin, { pvv: null }>> {
+  const { key, reference } = await ring.active('pin-storage')
+  const pinBlock = await encipherPinBlock(storageFormat, key, pin, pan.reveal())
   return { pinBlock, pvv: null, pinKey: reference }
 }
 
@@ -56,7 +65,7 @@ export async function openPin(
   pinBlock: Uint8Array,
   pinKey: string,
 ): Promise<string> {
-  const { key } = referencedKey(ring, 'pin-storage', pinKey)
+  const { key } = await referencedKey(ring, 'pin-storage', pinKey)
   const pin = await decipherPinBlock(storageFormat, key, pinBlock, pan.reveal())
   if (pin === null) throw new Error('This PIN block is not the one of this card.')
   return pin

@@ -11,7 +11,10 @@ export const recordVerbs = (
   async revealRecord(purpose, subject, sealed) {
     return (await open(ring, 'personal-data', associated(purpose, subject), sealed)).toString()
   },
-  fingerprintRequest: (request) => ring.active('request-fingerprint').key.mac(Buffer.from(request)),
+  async fingerprintRequest(request) {
+    const versions = await ring.versions('request-fingerprint')
+    return Promise.all(versions.map(({ key }) => key.mac(Buffer.from(request))))
+  },
 })
 
 const associated = (purpose: RecordPurpose, subject: string): string => `${purpose}\n${subject}`

@@ -18,7 +18,7 @@ export async function seal(
   associated: string,
   clear: Uint8Array,
 ): Promise<Buffer> {
-  const { key, version } = ring.active(name)
+  const { key, version } = await ring.active(name)
   const prefix = Buffer.alloc(versionLength)
   prefix.writeUInt16BE(version)
   const iv = randomBytes(ivLength)
@@ -36,7 +36,7 @@ export async function open(
   const bytes = Buffer.from(sealed)
   const bodyStart = versionLength + ivLength
   if (bytes.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
-  const { key } = ring.version(name, bytes.readUInt16BE(0))
+  const { key } = await ring.version(name, bytes.readUInt16BE(0))
   return key.open(bytes.subarray(versionLength, bodyStart), Buffer.from(associated), {
     ciphertext: bytes.subarray(bodyStart, -tagLength),
     tag: bytes.subarray(-tagLength),

@@ -1,56 +1,65 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { setOddParity } from '../crypto/des-parity.ts'
-import { unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
-import type { KeyBlockHeader } from '../crypto/key-block-header.ts'
-import { aesKeyCheckValue, tdesKeyCheckValue } from '../crypto/key-check-value.ts'
-import type { KeyEngine } from './key-engine.ts'
+import { type KeyBlockHeader, readKeyBlockHeader } from '../crypto/key-block-header.ts'
+import { keyCheckValueOf } from './key-check.ts'
+import type { Exportability, KeyEngine, KeyUse } from './key-engine.ts'
+import { drawFitKey, refuseUnfitKey } from './key-fitness.ts'
+import { refuseWeakKey } from './key-strength.ts'
 import type { KeyKind } from './key-table.ts'
+import { type MasterKeys, masterKeysOf } from './master-keys.ts'
 import type { SecretKey } from './secret-key.ts'
 import { softwareKeys } from './software-keys.ts'
 
 /** Keys that work in this process and are kept as X9.143 key blocks of version D under a master key. */
-export const openSoftwareKeyEngine = (masterKey: SecretKey): KeyEngine => ({
-  async generate(kind) {
-    const bytes = drawKey(kind)
-    return {
-      keyBlock: wrapKeyBlock(masterKey.reveal(), headerOf(kind), bytes),
-      keyCheckValue: checks[kind.algorithm](bytes),
-    }
-  },
-  async open(kind, keyBlock) {
-    const { header, key } = unwrapKeyBlock(masterKey.reveal(), keyBlock)
-    // A block moved to another row must not turn a key into one with another use.
-    if (header.keyUsage !== kind.keyUsage || header.algorithm !== kind.algorithm) {
-      throw new Error('This key block is for another use.')
-    }
-    return softwareKeys[kind.action](kind, key)
-  },
-})
-
-function drawKey({ algorithm, lengthBytes }: KeyKind): Uint8Array {
-  if (lengthBytes === null) {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    return privateKey.export({ format: 'der', type: 'pkcs8' })
+export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEngine {
+  const masterKeys = masterKeysOf(masterKey)
+  const keep = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
+    keyBlock: masterKeys.wrap(headerOf(kind, exportability), key),
+    keyCheckValue: keyCheckValueOf(kind.algorithm, key),
+  })
+  return {
+    generate: async (kind, exportability = 'N') => keep(kind, await drawKey(kind), exportability),
+    async import(kind, key) {
+      refuseUnfitKey(kind, key)
+      refuseWeakKey(kind.algorithm, key)
+      return keep(kind, key, 'N')
+    },
+    async open(kind, keyBlock) {
+      const { header, key } = masterKeys.unwrap(keyBlock)
+      refuseOtherUse(kind, header)
+      refuseWeakKey(header.algorithm, key)
+      return softwareKeys[kind.action](kind, key)
+    },
+    usageOf: (keyBlock) => readKeyBlockHeader(keyBlock).header,
+    random: (lengthBytes) => randomBytes(lengthBytes),
   }
-  const bytes = randomBytes(lengthBytes)
-  return algorithm === 'T' ? setOddParity(bytes) : bytes
 }
 
-const headerOf = ({ algorithm, keyUsage, modeOfUse }: KeyKind): KeyBlockHeader => ({
+async function drawKey(kind: KeyKind): Promise<Uint8Array> {
+  if (kind.lengthBytes !== null) return drawFitKey(kind, randomBytes)
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ format: 'der', type: 'pkcs8' })
+}
+
+/** A block moved to another row must not turn a key into one with another use. */
+function refuseOtherUse(kind: KeyKind, header: KeyUse): void {
+  const isForThis =
+    header.keyUsage === kind.keyUsage &&
+    header.algorithm === kind.algorithm &&
+    header.modeOfUse === kind.modeOfUse
+  if (!isForThis) throw new Error('This key block is for another use.')
+}
+
+/** What a key block says of a key (X9.143:2021 6.2). */
+export const headerOf = (
+  { algorithm, keyUsage, modeOfUse }: Pick<KeyUse, 'algorithm' | 'keyUsage' | 'modeOfUse'>,
+  exportability: Exportability,
+): KeyBlockHeader => ({
   version: 'D',
   keyUsage,
   algorithm,
   modeOfUse,
   keyVersion: '00',
-  exportability: 'N',
+  exportability,
   reserved: '00',
   optionalBlocks: [],
 })
-
-const checks: Record<KeyKind['algorithm'], (bytes: Uint8Array) => string> = {
-  A: (bytes) => aesKeyCheckValue(bytes).toString('hex').toUpperCase(),
-  T: (bytes) => tdesKeyCheckValue(bytes).toString('hex').toUpperCase(),
-  // X9.143 defines none for these: the name of the key and its version must do.
-  H: () => '',
-  E: () => '',
-}

@@ -4,6 +4,7 @@ import { decipherAesEcb, encipherAesEcb } from '../crypto/aes.ts'
 import { openAesGcm, sealAesGcm } from '../crypto/aes-gcm.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../crypto/tdes.ts'
 import type { KeyKind } from './key-table.ts'
+import { inMode } from './mode-of-use.ts'
 import type { BlockKey, KeyAction, SigningKey, WorkingKeys } from './working-key.ts'
 
 const signInBackground = promisify(sign)
@@ -12,7 +13,8 @@ const signInBackground = promisify(sign)
 export const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
 } = {
-  blocks: ({ algorithm }, key) => softwareBlockKey(algorithm === 'A' ? 'AES' : 'TDES', key),
+  blocks: ({ algorithm, modeOfUse }, key) =>
+    inMode(modeOfUse, softwareBlockKey(algorithm === 'A' ? 'AES' : 'TDES', key)),
   cvv: (_, key) => ({
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
@@ -33,9 +35,10 @@ const ciphers = {
 } as const
 
 /** A key over whole blocks, with its bytes at hand. */
-export function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockKey {
+function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockKey {
   const { decipher, encipher } = ciphers[cipher]
   return {
+    cipher,
     encipher: async (blocks) => encipher(key, blocks),
     decipher: async (blocks) => decipher(key, blocks),
   }

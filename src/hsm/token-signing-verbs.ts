@@ -4,7 +4,7 @@ import type { KeyRing } from './key-ring.ts'
 /** Signs access tokens with ES256 (RFC 7518, section 3.4). */
 export const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
   async tokenSigningKeys() {
-    return ring.versions('token-signing').map(({ key, version }) => ({
+    return (await ring.versions('token-signing')).map(({ key, version }) => ({
       keyId: `token-signing-${version}`,
       algorithm: 'ES256',
       publicJwk: key.publicJwk,

@@ -28,7 +28,7 @@ export const verificationVerbs = (ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     return pin?.length === pinLength && isPinOf(ring, pan, stored, pin)
   },
   async verifyCvv2(card, cvk, expiry, cvv2) {
-    const { key } = referencedKey(ring, 'cvk', cvk)
+    const { key } = await referencedKey(ring, 'cvk', cvk)
     return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2)
   },
   async generatePinBlock(card, pin, format, zoneKeyBlock) {
@@ -51,7 +51,7 @@ async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string):
   if (stored.pinBlock !== null) {
     return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
   }
-  const { key } = referencedKey(ring, 'pvk', stored.pinKey)
+  const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
   return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
 }
 

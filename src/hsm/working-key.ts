@@ -1,8 +1,9 @@
 import type { Sealed } from '../crypto/aes-gcm.ts'
-import type { TokenSigningKey } from './hsm.ts'
+import type { TokenSigningKey, ZoneKeyAlgorithm } from './hsm.ts'
 
 /** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
 export interface BlockKey {
+  readonly cipher: ZoneKeyAlgorithm
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }

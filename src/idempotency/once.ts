@@ -23,10 +23,10 @@ export async function once<Result>(
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Answer<Result>> {
   if (!request) return { result: await database.transaction(work), replayed: false }
-  const fingerprint = await hsm.fingerprintRequest(request.request)
+  const fingerprints = await hsm.fingerprintRequest(request.request)
   const answer = await database.transaction(async (connection) => {
-    if (!(await claimKey(connection, request, fingerprint))) {
-      const remembered = await findRemembered(connection, request, fingerprint)
+    if (!(await claimKey(connection, request, fingerprints))) {
+      const remembered = await findRemembered(connection, request, fingerprints)
       return remembered?.answer ? replayAnswer<Result>(hsm, request, remembered.answer) : null
     }
     const result = await work(connection)

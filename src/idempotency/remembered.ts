@@ -31,8 +31,9 @@ export interface Answer<Result> {
 export async function claimKey(
   connection: Connection,
   request: RepeatableRequest,
-  fingerprint: Uint8Array,
+  [fingerprint]: readonly Uint8Array[],
 ): Promise<boolean> {
+  if (!fingerprint) throw new Error('A request has no fingerprint.')
   try {
     return await claimIdempotencyKey(connection, request, fingerprint)
   } catch (error) {
@@ -48,9 +49,9 @@ export async function claimKey(
 export async function findRemembered(
   connection: Connection,
   request: RepeatableRequest,
-  fingerprint: Uint8Array,
+  fingerprints: readonly Uint8Array[],
 ): Promise<RememberedRequest | null> {
-  const remembered = await findRememberedRequest(connection, request, fingerprint)
+  const remembered = await findRememberedRequest(connection, request, fingerprints)
   if (!remembered) throw new Problem('idempotency_key_in_use')
   if (remembered.isSameRequest && !remembered.retired) return remembered
   // A second guess at the same key would tell whether this body holds the remembered PIN.

@@ -101,8 +101,8 @@ async function tryNumber(
   plan: CardPlan,
 ): Promise<CreatedCard | null> {
   const number = await issuing.hsm.generateCardNumber(plan.product.bin, plan.product.cvk)
-  const { panFingerprint, publicToken } = number
-  if (!(await takePan(connection, panFingerprint, publicToken))) return null
+  const { panFingerprints, publicToken } = number
+  if (!(await takePan(connection, panFingerprints, publicToken))) return null
   const row = await cardRow(issuing, caller, plan, number)
   const event = await changeEvent(issuing, caller, publicToken, 'card.created', {
     details: {
@@ -112,7 +112,7 @@ async function tryNumber(
     },
   })
   if (await insertCard(connection, row, event)) return createdCard(plan, number)
-  await releasePan(connection, panFingerprint, publicToken)
+  await releasePan(connection, panFingerprints, publicToken)
   return null
 }
 

@@ -1,38 +1,141 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, firstRow, statement } from './database.ts'
+
+export type HsmKeyState = 'pending' | 'active' | 'retired'
 
 /** One version of a key: of use only to the HSM that holds the master key. */
 export interface HsmKeyRow {
   readonly keyName: string
   readonly keyVersion: number
-  readonly state: 'pending' | 'active' | 'retired'
+  readonly state: HsmKeyState
   readonly keyBlock: string
   readonly keyCheckValue: string
 }
 
+/** A version with the instants of its life. */
+export interface DatedHsmKeyRow extends HsmKeyRow {
+  readonly createdAt: Date
+  /** When it is to become active; null where nobody has asked for it. */
+  readonly activatesAt: Date | null
+  readonly activatedAt: Date | null
+  readonly retiredAt: Date | null
+}
+
+const columns = `key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
+  key_check_value as "keyCheckValue", created_at as "createdAt", activates_at as "activatesAt",
+  activated_at as "activatedAt", retired_at as "retiredAt"`
+
 const listStatement = statement(
   'list_hsm_keys',
-  `select key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
-     key_check_value as "keyCheckValue"
-   from hsm_key order by key_name, key_version`,
+  `select ${columns} from hsm_key order by key_name, key_version`,
 )
 
 /** Every key of the installation. */
-export const listHsmKeys = (connection: Connection): Promise<HsmKeyRow[]> =>
+export const listHsmKeys = (connection: Connection): Promise<DatedHsmKeyRow[]> =>
   connection.query(listStatement)
+
+const findStatement = statement(
+  'find_hsm_key',
+  `select ${columns} from hsm_key where key_name = $1 and key_version = $2`,
+)
+
+/** One version of a key, or null. */
+export const findHsmKey = async (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+): Promise<DatedHsmKeyRow | null> =>
+  firstRow(await connection.query(findStatement, [keyName, keyVersion]))
 
 const insertStatement = statement(
   'insert_hsm_key',
-  `insert into hsm_key (key_name, key_version, state, key_block, key_check_value)
-   values ($1, $2, $3, $4, $5) on conflict (key_name, key_version) do nothing`,
+  `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, activated_at)
+   values ($1, $2, $3, $4, $5, case when $3 = 'active' then now() end)
+   on conflict (key_name, key_version) do nothing returning key_name as "keyName"`,
 )
 
-/** Keeps a key, unless another process was first with this version. */
-export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<void> => {
-  await connection.query(insertStatement, [
-    key.keyName,
-    key.keyVersion,
-    key.state,
-    key.keyBlock,
-    key.keyCheckValue,
-  ])
+/** Keeps a key, unless another process was first with this version. @returns whether it was kept. */
+export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<boolean> => {
+  const { keyBlock, keyCheckValue, keyName, keyVersion, state } = key
+  const values = [keyName, keyVersion, state, keyBlock, keyCheckValue]
+  return (await connection.query(insertStatement, values)).length === 1
 }
+
+const scheduleStatement = statement(
+  'schedule_hsm_key',
+  `update hsm_key
+   set activates_at = greatest(now(), created_at + make_interval(secs => $3))
+   where key_name = $1 and key_version = $2 and state = 'pending' and activates_at is null`,
+)
+
+/** Lets a pending version become active, once it has been pending for so many seconds. */
+export const scheduleHsmKey = async (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+  pendingSeconds: number,
+): Promise<void> => {
+  await connection.query(scheduleStatement, [keyName, keyVersion, pendingSeconds])
+}
+
+const activateStatement = statement(
+  'activate_due_hsm_keys',
+  `update hsm_key set state = 'active', activated_at = now()
+   where state = 'pending' and activates_at <= now()
+   returning key_name as "keyName", key_version as "keyVersion"`,
+)
+
+/** Names one version of a key. */
+export interface HsmKeyVersion {
+  readonly keyName: string
+  readonly keyVersion: number
+}
+
+/** Makes the versions active that are due. @returns which. */
+export const activateDueHsmKeys = (connection: Connection): Promise<HsmKeyVersion[]> =>
+  connection.query(activateStatement)
+
+const retireOlderStatement = statement(
+  'retire_older_hsm_keys',
+  `update hsm_key set state = 'retired', retired_at = now()
+   where key_name = $1 and key_version < $2 and state = 'active'
+   returning key_name as "keyName", key_version as "keyVersion"`,
+)
+
+/** Retires every active version before this one. @returns which. */
+export const retireOlderHsmKeys = (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+): Promise<HsmKeyVersion[]> => connection.query(retireOlderStatement, [keyName, keyVersion])
+
+const retireStatement = statement(
+  'retire_hsm_key',
+  `update hsm_key set state = 'retired', retired_at = now()
+   where key_name = $1 and key_version = $2 and state = 'active'
+     and exists (
+       select 1 from hsm_key newer where newer.key_name = $1 and newer.key_version > $2
+         and newer.state = 'active'
+     )
+   returning key_name as "keyName"`,
+)
+
+/** Retires an active version that has a successor. @returns whether it did. */
+export const retireHsmKey = async (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+): Promise<boolean> => (await connection.query(retireStatement, [keyName, keyVersion])).length === 1
+
+const deleteStatement = statement(
+  'delete_hsm_key',
+  `delete from hsm_key where key_name = $1 and key_version = $2
+     and (state = 'retired' or state = 'pending' and activates_at is null)
+   returning key_name as "keyName"`,
+)
+
+/** Forgets a retired version, or a pending one that nobody has asked for. @returns whether it did. */
+export const deleteHsmKey = async (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+): Promise<boolean> => (await connection.query(deleteStatement, [keyName, keyVersion])).length === 1

@@ -41,18 +41,23 @@ export interface RememberedRequest {
 
 const findStatement = statement(
   'find_idempotency_record',
-  `select request_fingerprint = $3 as "isSameRequest", retired, answer,
+  `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired, answer,
      extract(epoch from now() - created_at)::integer as "ageSeconds"
    from idempotency_record where client_id = $1 and idempotency_key = $2`,
 )
 
-/** What is remembered under a key, held against the request at hand. */
+/**
+ * What is remembered under a key, held against the request at hand: it was remembered by its
+ * fingerprint under the key of that day.
+ */
 export const findRememberedRequest = async (
   connection: Connection,
   { clientId, idempotencyKey }: IdempotencyReference,
-  requestFingerprint: Uint8Array,
-): Promise<RememberedRequest | null> =>
-  firstRow(await connection.query(findStatement, [clientId, idempotencyKey, requestFingerprint]))
+  requestFingerprints: readonly Uint8Array[],
+): Promise<RememberedRequest | null> => {
+  const texts = requestFingerprints.map((each) => Buffer.from(each).toString('hex'))
+  return firstRow(await connection.query(findStatement, [clientId, idempotencyKey, texts]))
+}
 
 const storeStatement = statement(
   'store_idempotent_answer',

@@ -27,6 +27,46 @@ export async function rememberInstallation(
   return remembered
 }
 
+const findCheckValueStatement = statement(
+  'find_master_key_check_value',
+  'select master_key_check_value as "checkValue" from installation',
+)
+
+/** Check value of the master key that this installation is under. */
+export const findMasterKeyCheckValue = async (connection: Connection): Promise<string> =>
+  checkValueIn(await connection.query(findCheckValueStatement))
+
+const holdStatement = statement(
+  'hold_installation',
+  'select master_key_check_value as "checkValue" from installation for update',
+)
+
+/**
+ * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so one
+ * at a time. @returns the check value of the master key.
+ */
+export const holdInstallation = async (connection: Connection): Promise<string> =>
+  checkValueIn(await connection.query(holdStatement))
+
+function checkValueIn(rows: readonly { readonly checkValue: string }[]): string {
+  const row = firstRow(rows)
+  if (!row) throw new Error('The database has no installation row.')
+  return row.checkValue
+}
+
+const setCheckValueStatement = statement(
+  'set_master_key_check_value',
+  'update installation set master_key_check_value = $1',
+)
+
+/** Puts the installation under another master key. */
+export const setMasterKeyCheckValue = async (
+  connection: Connection,
+  checkValue: string,
+): Promise<void> => {
+  await connection.query(setCheckValueStatement, [checkValue])
+}
+
 const pingStatement = statement('ping', 'select 1 as one')
 
 /** Answers when the database does. */

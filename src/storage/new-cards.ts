@@ -5,17 +5,37 @@ import { eventValues, type NewEvent } from './events.ts'
 
 const takePanStatement = statement(
   'take_pan',
-  `insert into pan_fingerprint (pan_fingerprint, public_token) values ($1, $2)
+  `insert into pan_fingerprint (pan_fingerprint, public_token, key_version) values ($1, $2, $3)
    on conflict (pan_fingerprint) do nothing returning public_token as "publicToken"`,
 )
 
-/** Takes a PAN for a card. @returns whether it was free. */
-export const takePan = async (
+/** What a PAN is known by, under one version of the fingerprints' key. */
+export interface PanFingerprintColumns {
+  readonly fingerprint: Uint8Array
+  readonly keyVersion: number
+}
+
+/**
+ * Takes a PAN for a card, under every version of the fingerprints' key: a PAN that was issued under
+ * one of them is free under none. All or nothing.
+ * @returns whether it was free.
+ */
+export async function takePan(
   connection: Connection,
-  panFingerprint: Uint8Array,
+  panFingerprints: readonly PanFingerprintColumns[],
   publicToken: string,
-): Promise<boolean> =>
-  firstRow(await connection.query(takePanStatement, [panFingerprint, publicToken])) !== null
+): Promise<boolean> {
+  // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
+  const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
+  for (const [index, { fingerprint, keyVersion }] of ordered.entries()) {
+    const taken = await connection.query(takePanStatement, [fingerprint, publicToken, keyVersion])
+    if (taken.length === 0) {
+      await releasePan(connection, ordered.slice(0, index), publicToken)
+      return false
+    }
+  }
+  return true
+}
 
 const releasePanStatement = statement(
   'release_pan',
@@ -23,12 +43,14 @@ const releasePanStatement = statement(
 )
 
 /** Gives a PAN back that was taken for a card which could not be made. */
-export const releasePan = async (
+export async function releasePan(
   connection: Connection,
-  panFingerprint: Uint8Array,
+  panFingerprints: readonly PanFingerprintColumns[],
   publicToken: string,
-): Promise<void> => {
-  await connection.query(releasePanStatement, [panFingerprint, publicToken])
+): Promise<void> {
+  for (const { fingerprint } of panFingerprints) {
+    await connection.query(releasePanStatement, [fingerprint, publicToken])
+  }
 }
 
 /** Everything a card starts with. */

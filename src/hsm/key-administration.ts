@@ -1,0 +1,93 @@
+import type { CardReference, PanFingerprint, RecordPurpose, StoredPin } from './hsm.ts'
+import type { KeyCheckMethod } from './key-check.ts'
+
+/** What a key is to become, and so what it may be used for. */
+export type KeyPurpose =
+  /** One of the installation's own keys, by its name in the key table. */
+  | { readonly family: 'installation'; readonly keyName: string }
+  /** A network's key for PIN blocks. */
+  | { readonly family: 'zone' }
+  /** A key that other keys travel under. */
+  | { readonly family: 'zone-master' }
+
+/** A key's algorithm and length, where its purpose leaves a choice. */
+export interface KeyForm {
+  readonly algorithm: 'TDES' | 'AES'
+  readonly lengthBytes: number
+}
+
+/** A key as it is kept: an X9.143 key block of version D under the master key. */
+export interface KeptKey {
+  readonly keyBlock: string
+  /** In hexadecimal capitals. */
+  readonly keyCheckValue: string
+}
+
+/** What a kept key says of itself (X9.143, tables 5 to 8). */
+export interface KeyDescription {
+  readonly keyUsage: string
+  readonly algorithm: string
+  readonly modeOfUse: string
+  readonly exportability: string
+  readonly checkMethod: KeyCheckMethod
+}
+
+/**
+ * What administration asks of an HSM. No verb takes or gives a clear key but `keepComponent`, which
+ * takes one component of one. Each throws `Problem` `key_refused` for a key that may not be taken, and
+ * otherwise what the verbs of `Hsm` throw.
+ */
+export interface KeyAdministration {
+  /** The names of the installation's own keys. */
+  readonly installationKeys: readonly string[]
+  /** Reads the keys again, as another process may have left them. */
+  refreshKeys(): Promise<void>
+  describeKey(keyBlock: string): KeyDescription
+  /** Draws a key. Without a form, the one that the purpose asks for. */
+  generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<KeptKey>
+
+  /** The same PAN under the active key. */
+  rewrapPan(card: CardReference): Promise<Uint8Array>
+  /** The same PIN under the active key. */
+  rewrapPin(
+    card: CardReference,
+    pin: { readonly pinBlock: Uint8Array; readonly pinKey: string },
+  ): Promise<Extract<StoredPin, { pvv: null }>>
+  /** The same text under the active key. */
+  rewrapRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<Uint8Array>
+  /** What a card is found by, under every version that is not retired. */
+  panFingerprints(card: CardReference): Promise<readonly PanFingerprint[]>
+
+  /** Null where the HSM lets no key in or out. */
+  readonly custody: KeyCustody | null
+}
+
+/** Keys that come and go, and the key that all of them are kept under. */
+export interface KeyCustody {
+  /**
+   * Takes in a key block, version B or D, under a zone master key.
+   * @throws `Problem` `key_refused` when it is not what it should be.
+   */
+  importKeyBlock(
+    purpose: KeyPurpose,
+    zoneMasterKeyBlock: string,
+    keyBlock: string,
+    keyCheckValue: string | null,
+  ): Promise<KeptKey>
+  /** A kept key under a zone master key. @throws `Problem` `key_refused` unless it is exportable. */
+  exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
+  /** Takes in one component, in hexadecimal. */
+  keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<KeptKey>
+  /** The key that kept components make (PCI PIN Security 3.1, requirement 6). */
+  combineComponents(
+    purpose: KeyPurpose,
+    form: KeyForm,
+    componentBlocks: readonly string[],
+    keyCheckValue: string,
+  ): Promise<KeptKey>
+
+  /** Check values of the master keys at hand: the current one, and all, read from their file again. */
+  readMasterKeys(): Promise<{ readonly current: string; readonly present: readonly string[] }>
+  /** The same kept key under another master key at hand. */
+  rewrapKeyBlock(keyBlock: string, masterKeyCheckValue: string): Promise<string>
+}

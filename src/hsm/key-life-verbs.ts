@@ -1,0 +1,40 @@
+import { fingerprintsOf, openPan } from './card-number-verbs.ts'
+import type { KeyAdministration } from './key-administration.ts'
+import { keyCheckMethodOf } from './key-check.ts'
+import type { KeyEngine } from './key-engine.ts'
+import { orProblem } from './key-problem.ts'
+import { kindOf } from './key-purposes.ts'
+import type { KeyRing } from './key-ring.ts'
+import { keyNames } from './key-table.ts'
+import { encipherStoredPin, openPin } from './pin-verbs.ts'
+import { recordVerbs } from './record-verbs.ts'
+import { open, seal } from './sealing.ts'
+
+type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
+
+/** What the life of keys asks of any HSM, wherever its keys lie. */
+export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
+  const { revealRecord, sealRecord } = recordVerbs(ring)
+  return {
+    installationKeys: keyNames,
+    refreshKeys: ring.refresh,
+    describeKey(keyBlock) {
+      const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)
+      const checkMethod = keyCheckMethodOf(algorithm)
+      return { keyUsage, algorithm, modeOfUse, exportability, checkMethod }
+    },
+    generateKey: (purpose, form, exportable) =>
+      orProblem(() => engine.generate(kindOf(purpose, form), exportable ? 'E' : 'N')),
+    async rewrapPan({ encryptedPan, publicToken }) {
+      return seal(ring, 'pan', publicToken, await open(ring, 'pan', publicToken, encryptedPan))
+    },
+    async rewrapPin(card, { pinBlock, pinKey }) {
+      const pan = await openPan(ring, card)
+      return encipherStoredPin(ring, pan, await openPin(ring, pan, pinBlock, pinKey))
+    },
+    async rewrapRecord(purpose, subject, sealed) {
+      return sealRecord(purpose, subject, await revealRecord(purpose, subject, sealed))
+    },
+    panFingerprints: async (card) => fingerprintsOf(ring, await openPan(ring, card)),
+  }
+}

@@ -1,0 +1,50 @@
+import type { KeyForm, KeyPurpose } from './key-administration.ts'
+import type { KeyUse } from './key-engine.ts'
+import { KeyRefusal } from './key-strength.ts'
+import { isKeyName, type KeyKind, keyKinds } from './key-table.ts'
+
+/** What keys of each family may be (X9.143, tables 5 to 7). */
+const families = {
+  zone: { keyUsage: 'P0', modesOfUse: ['B', 'D'], lengths: { A: [16, 24, 32], T: [16, 24] } },
+  'zone-master': { keyUsage: 'K1', modesOfUse: ['B'], lengths: { A: [16, 24, 32], T: [16, 24] } },
+} as const
+
+const keyLengths = [16, 24, 32] as const
+
+/** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
+export function kindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
+  if (purpose.family === 'installation') return installationKind(purpose.keyName, form)
+  const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
+  const { keyUsage, lengths } = families[purpose.family]
+  const code = algorithm === 'AES' ? 'A' : 'T'
+  const length = keyLengths.find((each) => each === lengthBytes)
+  if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
+    throw new KeyRefusal('The key has a length that is not taken.')
+  }
+  return { keyUsage, algorithm: code, modeOfUse: 'B', action: 'blocks', lengthBytes: length }
+}
+
+function installationKind(keyName: string, form: KeyForm | null): KeyKind {
+  if (!isKeyName(keyName)) throw new KeyRefusal('There is no key of this name.')
+  const kind: KeyKind = keyKinds[keyName]
+  const algorithm = { TDES: 'T', AES: 'A' }
+  const fits =
+    form === null ||
+    (algorithm[form.algorithm] === kind.algorithm && form.lengthBytes === kind.lengthBytes)
+  if (!fits) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
+  return kind
+}
+
+/** @throws KeyRefusal when a key block's key is for another use than the purpose. */
+export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes: number): void {
+  const algorithm = use.algorithm === 'A' ? 'AES' : 'TDES'
+  if (use.algorithm !== 'A' && use.algorithm !== 'T') {
+    throw new KeyRefusal('Only AES and TDES keys travel.')
+  }
+  const kind = kindOf(purpose, { algorithm, lengthBytes })
+  const modes: readonly string[] =
+    purpose.family === 'installation' ? [kind.modeOfUse] : families[purpose.family].modesOfUse
+  if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
+    throw new KeyRefusal('The key block says that its key is for another use.')
+  }
+}

@@ -1,0 +1,112 @@
+import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
+import type { KeyBlockHeader } from '../crypto/key-block-header.ts'
+import { aesKeyCheckValue } from '../crypto/key-check-value.ts'
+import { refuse } from '../crypto/refusal.ts'
+import { refuseWeakerProtection, refuseWeakKey } from './key-strength.ts'
+import { SecretKey } from './secret-key.ts'
+
+/** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
+export interface MasterKeys {
+  /** Of the one that key blocks are made under. */
+  currentCheckValue(): string
+  /** Of every one at hand, in the order of their file. */
+  checkValues(): readonly string[]
+  /** @throws KeyRefusal when the key is weak, or stronger than the master key. */
+  wrap(header: KeyBlockHeader, key: Uint8Array, checkValue?: string): string
+  /** Unwraps a block that is under any of them. @throws CryptoRefusal when it is under none. */
+  unwrap(keyBlock: string): UnwrappedKeyBlock
+  /** Finds out which one is current, and reads their file again where that one is not at hand. */
+  refresh(): Promise<void>
+  /** Reads their file again. */
+  reread(): Promise<void>
+}
+
+/** Where master keys come from, and which of them an installation is under. */
+export interface MasterKeySource {
+  read(): Promise<readonly SecretKey[]>
+  /** Check value of the current one. */
+  current(): Promise<string>
+}
+
+/** A master key's check value: AES-CMAC of zeros, five bytes in hex (X9.143, annex C). */
+export const masterKeyCheckValue = (masterKey: SecretKey): string =>
+  aesKeyCheckValue(masterKey.reveal()).toString('hex').toUpperCase()
+
+/** @throws Error when the current master key is not among those that the source has. */
+export async function openMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
+  let keys = new Map<string, SecretKey>()
+  let current = ''
+  const reread = async () => {
+    keys = byCheckValue(await source.read())
+  }
+  const refresh = async () => {
+    const due = await source.current()
+    if (!keys.has(due)) await reread()
+    if (!keys.has(due)) throw new Error(missing(due, [...keys.keys()]))
+    current = due
+  }
+  await refresh()
+  return {
+    currentCheckValue: () => current,
+    checkValues: () => [...keys.keys()],
+    wrap: (header, key, checkValue = current) => wrapUnder(keys.get(checkValue), header, key),
+    // The one that blocks are made under is tried first: all of them are, but during a rotation.
+    unwrap: (keyBlock) =>
+      unwrapUnder(
+        [current, ...keys.keys()].flatMap((value) => keys.get(value) ?? []),
+        keyBlock,
+      ),
+    refresh,
+    reread,
+  }
+}
+
+const missing = (due: string, present: readonly string[]): string =>
+  `This database is under the master key with check value ${due}; ` +
+  `the one given has ${present.join(', ')}.`
+
+/** One master key that never changes. */
+export function soleMasterKey(masterKey: SecretKey): MasterKeys {
+  const checkValue = masterKeyCheckValue(masterKey)
+  return {
+    currentCheckValue: () => checkValue,
+    checkValues: () => [checkValue],
+    wrap: (header, key) => wrapUnder(masterKey, header, key),
+    unwrap: (keyBlock) => unwrapUnder([masterKey], keyBlock),
+    refresh: async () => {},
+    reread: async () => {},
+  }
+}
+
+export const masterKeysOf = (given: SecretKey | MasterKeys): MasterKeys =>
+  given instanceof SecretKey ? soleMasterKey(given) : given
+
+function byCheckValue(keys: readonly SecretKey[]): Map<string, SecretKey> {
+  for (const key of keys) refuseWeakKey('A', key.reveal())
+  return new Map(keys.map((key) => [masterKeyCheckValue(key), key]))
+}
+
+function wrapUnder(
+  masterKey: SecretKey | undefined,
+  header: KeyBlockHeader,
+  key: Uint8Array,
+): string {
+  if (!masterKey) throw new Error('This master key is not at hand.')
+  const kbpk = masterKey.reveal()
+  refuseWeakerProtection(
+    { algorithm: 'A', lengthBytes: kbpk.length },
+    { algorithm: header.algorithm, lengthBytes: key.length },
+  )
+  return wrapKeyBlock(kbpk, header, key)
+}
+
+function unwrapUnder(masterKeys: readonly SecretKey[], keyBlock: string): UnwrappedKeyBlock {
+  const [first, ...others] = masterKeys
+  if (!first) return refuse('key_block_refused')
+  try {
+    return unwrapKeyBlock(first.reveal(), keyBlock)
+  } catch (error) {
+    if (others.length === 0) throw error
+    return unwrapUnder(others, keyBlock)
+  }
+}

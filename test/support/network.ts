@@ -1,0 +1,221 @@
+/**
+ * Plays the card network: makes PIN blocks under the test zone keys, and asks for authorizations.
+ *
+ * ```ts
+ * const card = await issueCard(service)
+ * const answer = await ask(service, { pan: card.pan, pinBlock: pinBlock(service, card) })
+ * ```
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { encipherPinBlock } from '../../src/crypto/pin-block.ts'
+import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
+import { expiryOfDate } from '../../src/domain/expiry.ts'
+import { Pin } from '../../src/domain/pin.ts'
+import type { Product } from '../../src/domain/product.ts'
+import type { PinBlockFormat, ZoneKeyAlgorithm } from '../../src/hsm/hsm.ts'
+import { hashClientSecret } from '../../src/oauth/client-secret.ts'
+import { upsertClient } from '../../src/storage/clients.ts'
+import { grantProduct, insertProduct } from '../../src/storage/products.ts'
+import { findZoneKey, insertZoneKey } from '../../src/storage/zone-keys.ts'
+import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
+
+/** A card with everything that its holder knows of it. */
+export type IssuedCard = {
+  publicToken: string
+  pan: string
+  pin: string
+  cvv2: string
+  /** `YYYY-MM`. */
+  expiry: string
+}
+
+export type NamedBlock = { format: string; key: string; data: string }
+
+let asked = 0
+/** One of its own for each question. */
+const nextReference = (): string => {
+  asked += 1
+  return `R-${asked}`
+}
+
+/** A question of the network; what every one must have is there unless it is said otherwise. */
+export const ask = (
+  service: TestService,
+  question: object,
+  options: CallOptions = {},
+): Promise<Answer> =>
+  service.call('POST', '//network/authorizations', {
+    as: 'network',
+    listener: 'private',
+    body: { entryMode: 'chip', reference: nextReference(), ...question },
+    ...options,
+  })
+
+/** A test zone key of the demo network, as `sandbox.json` tells it. */
+export const zoneKeyValue = ({ sandbox }: TestService, name: string): Buffer => {
+  const found = sandbox?.network.zoneKeys.find(({ key }) => key === name)
+  if (!found) throw new Error(`There is no zone key ${name}.`)
+  return Buffer.from(found.value, 'hex')
+}
+
+const formats: Record<PinBlockFormat, 0 | 1 | 3 | 4> = {
+  ISO_FORMAT_0: 0,
+  ISO_FORMAT_1: 1,
+  ISO_FORMAT_3: 3,
+  ISO_FORMAT_4: 4,
+}
+
+/** A PIN block as a terminal makes it, under the demo network's key for its format. */
+export const pinBlock = (
+  service: TestService,
+  { pan, pin }: Pick<IssuedCard, 'pan' | 'pin'>,
+  format: PinBlockFormat = 'ISO_FORMAT_0',
+  under: { name?: string; value?: Buffer } = {},
+): NamedBlock => {
+  const name = under.name ?? (format === 'ISO_FORMAT_4' ? 'zone-b' : 'zone-a')
+  const key = under.value ?? zoneKeyValue(service, name)
+  const bytes = encipherPinBlock(pin, { format: formats[format], pan, key })
+  return { format, key: name, data: bytes.toString('hex') }
+}
+
+/** The question that tries a PIN, by default the card's own. */
+export const pinTry = (service: TestService, card: IssuedCard, pin = card.pin): object => ({
+  publicToken: card.publicToken,
+  pinBlock: pinBlock(service, { pan: card.pan, pin }),
+})
+
+/** The question that tries a CVV2, by default the card's own. */
+export const cvvTry = ({ cvv2, publicToken }: IssuedCard, tried = cvv2): object => ({
+  publicToken,
+  entryMode: 'ecommerce',
+  cvv2: tried,
+})
+
+/** Digits of the same length that are others. */
+export const otherDigits = (digits: string, step = 1): string =>
+  digits.slice(0, -1) + ((Number(digits.slice(-1)) + step) % 10)
+
+/** Makes a card and finds out what its holder would read on it. */
+export const issueCard = async (
+  service: TestService,
+  members: object = {},
+  options: CallOptions = {},
+): Promise<IssuedCard> => {
+  const { expiryDate, maskedPan, publicToken } = await service.createCard(members, options)
+  const pan = await panOf(service, publicToken, maskedPan)
+  const told = await service.call('GET', `/card-pin/${publicToken}/pin`, options)
+  const pin = told.status === 200 ? told.json.pin : await choosePin(service, publicToken, pan)
+  const cvv2 = await cvv2Of(service, publicToken)
+  return { publicToken, pan, pin, cvv2, expiry: expiryDate.slice(0, 7) }
+}
+
+const choosePin = async (service: TestService, publicToken: string, pan: string) => {
+  const pin = pan.endsWith('7193') ? '6284' : '7193'
+  const answer = await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
+  if (answer.status !== 204) throw new Error(`No PIN was set: ${answer.text}`)
+  return pin
+}
+
+const cardRow = async ({ database }: TestService, publicToken: string) => {
+  const [row] = await sql<{ encryptedPan: Uint8Array; cvk: string; expiryDate: string }>(
+    database,
+    `select encrypted_pan as "encryptedPan", cvk, expiry_date as "expiryDate"
+     from card where public_token = $1`,
+    [publicToken],
+  )
+  if (!row) throw new Error('There is no such card.')
+  return { publicToken, ...row }
+}
+
+/** The PAN, out of a format 0 block for a PIN that is known: the block is their exclusive or. */
+const panOf = async (
+  service: TestService,
+  publicToken: string,
+  maskedPan: string,
+): Promise<string> => {
+  const card = await cardRow(service, publicToken)
+  const zoneKey = await findZoneKey(service.database, 'demo-network', 'zone-a')
+  if (!zoneKey) throw new Error('There is no zone key.')
+  const { hsm } = service.issuing
+  const made = await hsm.generatePinBlock(card, new Pin('0000'), 'ISO_FORMAT_0', zoneKey.keyBlock)
+  const clear = decipherTdesEcb(zoneKeyValue(service, 'zone-a'), made.bytes)
+  const field = Buffer.from('040000ffffffffff', 'hex').map((byte, at) => byte ^ (clear[at] ?? 0))
+  const twelve = Buffer.from(field).toString('hex').slice(4)
+  return maskedPan.slice(0, 3) + twelve + maskedPan.slice(-1)
+}
+
+const cvv2Of = async (service: TestService, publicToken: string): Promise<string> => {
+  const card = await cardRow(service, publicToken)
+  const expiry = expiryOfDate(card.expiryDate)
+  for (let number = 0; number < 1_000; number += 1) {
+    const cvv2 = String(number).padStart(3, '0')
+    if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, cvv2)) return cvv2
+  }
+  throw new Error('No CVV2 fits the card.')
+}
+
+/** Adds a product for the demo client. */
+export const addProduct = async (
+  { database }: TestService,
+  members: Partial<Product> & Pick<Product, 'productId'>,
+): Promise<void> => {
+  await insertProduct(database, {
+    productName: 'Test product',
+    schemeName: 'Visa',
+    bin: '40000220',
+    currencyCode: 'EUR',
+    cardTypes: ['Physical', 'Virtual'],
+    validityMonths: 48,
+    pinLength: 4,
+    pinRevealable: true,
+    refuseWeakPins: true,
+    pinTryLimit: 3,
+    cvvTryLimit: 3,
+    cvk: 'cvk',
+    pvk: 'pvk',
+    active: true,
+    ...members,
+  })
+  await grantProduct(database, 'demo-client', members.productId)
+}
+
+export type TestNetwork = { clientId: string; token: string }
+
+/** Registers another card network. */
+export const addNetwork = async (
+  service: TestService,
+  clientId = `network-${randomUUID()}`,
+): Promise<TestNetwork> => {
+  const secret = randomBytes(32).toString('base64url')
+  await upsertClient(service.database, {
+    clientId,
+    clientName: 'Another card network',
+    kind: 'network',
+    scopes: ['authorizations.write'],
+    secretHash: hashClientSecret(secret),
+    jwks: null,
+  })
+  const answer = await service.call('POST', '//oauth/token', {
+    token: null,
+    payload: 'grant_type=client_credentials',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}`,
+    },
+  })
+  return { clientId, token: answer.json.access_token }
+}
+
+/** Gives a network a zone key. @returns the key in clear. */
+export const addZoneKey = async (
+  { database, issuing: { hsm } }: TestService,
+  clientId: string,
+  keyName: string,
+  { algorithm, formats }: { algorithm: ZoneKeyAlgorithm; formats: readonly PinBlockFormat[] },
+): Promise<Buffer> => {
+  const value = Buffer.from(await hsm.generateTestZoneKey(algorithm))
+  const imported = await hsm.importClearZoneKey(algorithm, value)
+  const row = { clientId, keyName, algorithm, pinBlockFormats: formats, ...imported }
+  await insertZoneKey(database, row)
+  return value
+}

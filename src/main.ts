@@ -12,6 +12,8 @@ try {
     await service.stop()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+  // Whoever has read this may stop the program, and finds it listening.
+  console.log(service.welcome)
 } catch (error) {
   console.error(describeStartFailure(error))
   process.exitCode = 1

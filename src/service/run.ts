@@ -11,11 +11,13 @@ const finishTimeoutMs = 3_000
 
 /** A service that listens. */
 export interface RunningService {
+  /** What a person is to read now. */
+  readonly welcome: string
   /** Finishes what runs, lets go of the database, and resolves. */
   stop(): Promise<void>
 }
 
-/** Opens everything, listens on both listeners, and tells a person where. */
+/** Opens everything and listens on both listeners. */
 export async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
   const database = await openDatabase(config, log)
@@ -25,8 +27,8 @@ export async function runService(config: Config): Promise<RunningService> {
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
     const sweeping = startSweeping(service.issuing, log)
-    console.log(welcome(config, file))
     return {
+      welcome: welcome(config, file),
       async stop() {
         await Promise.all([finish(service.publicServer), finish(service.privateServer)])
         await sweeping.stop()

@@ -62,7 +62,7 @@ async function proveAllAreThere(
 
 async function killAndRestart(env: Readonly<Record<string, string>>): Promise<void> {
   let program = await startProgram({ env })
-  for (const killAfter of [7, 30, 53]) {
+  for (const killAfter of [7, 40]) {
     const acknowledged = await streamUntilKilled(program, killAfter)
     assert.ok(acknowledged.length > 0)
     program = await startProgram({ dataDir: program.dataDir, env })

@@ -117,7 +117,7 @@ export const spawnProgram = async ({
   dataDir,
   env = {},
 }: ProgramOptions): Promise<StartedProgram> => {
-  const folder = dataDir ?? (await makePreparedFolder())
+  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makePreparedFolder()))
   const [port, privatePort] = await freePorts()
   const child = spawn(process.execPath, [mainFile], {
     stdio: ['ignore', 'pipe', 'pipe'],

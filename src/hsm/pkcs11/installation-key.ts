@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { attribute, mechanism } from './constants.ts'
+import type { Handle } from './cryptoki.ts'
+import { tokenCheckValue } from './token-check.ts'
+import { findObjects, secretTemplate } from './token-objects.ts'
+import type { TokenSession } from './token-session.ts'
+
+const label = 'pinfold-installation'
+
+/**
+ * The check values of the keys that tell this token from others: an AES key that does nothing else,
+ * made in the token by the first process that finds none. Processes that start at once may make one
+ * each; whichever the database remembers, this is the token that has it.
+ */
+export function installationCheckValues(session: TokenSession): readonly string[] {
+  const found = findInstallationKeys(session)
+  if (found.length === 0) make(session)
+  return findInstallationKeys(session)
+    .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
+    .sort()
+}
+
+/** Whether the token that this session is with still has its keys. */
+export const hasInstallationKey = (session: TokenSession): boolean =>
+  findInstallationKeys(session).length > 0
+
+const findInstallationKeys = (session: TokenSession): Handle[] =>
+  findObjects(session, [{ type: attribute.label, value: label }])
+
+function make(session: TokenSession): void {
+  const id = randomBytes(16).toString('hex')
+  session.cryptoki.C_GenerateKey(session.handle, { mechanism: mechanism.aesKeyGeneration }, [
+    ...secretTemplate({ label, id }, 'whole', ['encrypt']),
+    { type: attribute.valueLength, value: 32 },
+  ])
+}

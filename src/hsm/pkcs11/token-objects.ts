@@ -1,0 +1,112 @@
+import { attribute, keyType, objectClass } from './constants.ts'
+import type { Attribute, Handle } from './cryptoki.ts'
+import type { TokenKey } from './token-key.ts'
+import type { TokenSession } from './token-session.ts'
+
+/** The parts of a key that are objects of their own: key A of a CVK pair, a public half. */
+export type Part = 'whole' | 'keyA' | 'publicHalf'
+
+/** What a key may do; all that is not named is forbidden. */
+export type Permission = 'encrypt' | 'decrypt' | 'sign'
+
+const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
+const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const
+
+/** The key is not in the token, or the token is away: only another look tells. */
+export class KeyMissing extends Error {
+  constructor() {
+    super('This key is not in the token.')
+    this.name = 'KeyMissing'
+  }
+}
+
+/** All are said, because modules allow by themselves what is left out. */
+const allow = (
+  allowed: readonly Permission[],
+  among: readonly (keyof typeof attribute)[] = permissions,
+): Attribute[] =>
+  among.map((permission) => ({
+    type: attribute[permission],
+    value: allowed.some((each) => each === permission),
+  }))
+
+const partLabels: Record<Part, (label: string) => string> = {
+  whole: (label) => label,
+  keyA: (label) => `${label}-A`,
+  publicHalf: (label) => `${label}-public`,
+}
+
+const nameOf = ({ id, label }: TokenKey, part: Part): Attribute[] => [
+  { type: attribute.label, value: partLabels[part](label) },
+  { type: attribute.id, value: Buffer.from(id, 'hex') },
+]
+
+/** A symmetric key, or a part of one. */
+export const secretTemplate = (
+  key: TokenKey,
+  part: Part,
+  allowed: readonly Permission[],
+): Attribute[] => [...keptInside(key, part), ...allow(allowed)]
+
+/** The private half of a pair. */
+export const privateTemplate = (key: TokenKey, allowed: readonly Permission[]): Attribute[] => [
+  ...keptInside(key, 'whole'),
+  ...allow(allowed, permissionsOfPrivateHalf),
+]
+
+/** What every key is that must not leave the token. */
+const keptInside = (key: TokenKey, part: Part): Attribute[] => [
+  ...nameOf(key, part),
+  { type: attribute.token, value: true },
+  { type: attribute.private, value: true },
+  { type: attribute.sensitive, value: true },
+  { type: attribute.extractable, value: false },
+  // Or whoever has the PIN could give the key another label and another use.
+  { type: attribute.modifiable, value: false },
+]
+
+/** A symmetric key whose bytes are at hand. */
+export const bytesTemplate = (type: number, bytes: Uint8Array): Attribute[] => [
+  { type: attribute.class, value: objectClass.secretKey },
+  { type: attribute.keyType, value: type },
+  { type: attribute.value, value: Buffer.from(bytes) },
+]
+
+/** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
+const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
+
+export const publicTemplate = (key: TokenKey): Attribute[] => [
+  ...nameOf(key, 'publicHalf'),
+  { type: attribute.token, value: true },
+  { type: attribute.keyType, value: keyType.ec },
+  { type: attribute.ecParameters, value: p256 },
+  { type: attribute.verify, value: true },
+]
+
+/** @throws KeyMissing unless there is exactly one. */
+export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {
+  const [object, another] = findObjects(session, nameOf(key, part))
+  if (!object || another) throw new KeyMissing()
+  return object
+}
+
+/** At most so many objects are looked at: a first start of many processes makes a handful. */
+const foundMax = 100
+
+export function findObjects({ cryptoki, handle }: TokenSession, template: Attribute[]): Handle[] {
+  cryptoki.C_FindObjectsInit(handle, template)
+  const found = cryptoki.C_FindObjects(handle, foundMax)
+  cryptoki.C_FindObjectsFinal(handle)
+  return found
+}
+
+/** @throws Error when the token would give the key out. */
+export function refuseExtractable({ cryptoki, handle }: TokenSession, object: Handle): void {
+  const [sensitive, extractable] = cryptoki.C_GetAttributeValue(handle, object, [
+    { type: attribute.sensitive },
+    { type: attribute.extractable },
+  ])
+  if (sensitive?.value[0] !== 1 || extractable?.value[0] !== 0) {
+    throw new Error('This key could leave the token.')
+  }
+}

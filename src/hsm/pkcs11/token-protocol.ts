@@ -1,0 +1,30 @@
+import type { TokenSettings } from './token-session.ts'
+import type { TokenVerbs } from './token-verbs.ts'
+
+/** The first message to the process that holds the token. */
+export interface Start {
+  readonly settings: TokenSettings
+  /** A key that the token must have; null when this installation does not know its token yet. */
+  readonly checkValue: string | null
+}
+
+/** The answer to it. */
+export type Started =
+  | { readonly checkValues: readonly string[] }
+  /** `isFinal`: trying again would do harm. */
+  | { readonly failure: string; readonly isFinal: boolean }
+
+/** Every other message to it. */
+export type Question = {
+  [Verb in keyof TokenVerbs]: {
+    readonly id: number
+    readonly verb: Verb
+    readonly given: Parameters<TokenVerbs[Verb]>
+  }
+}[keyof TokenVerbs]
+
+/** The answer to it. */
+export type Answer =
+  | { readonly id: number; readonly answer: unknown }
+  /** `refused`: what was asked was wrong; `unavailable`: the token did not do what was asked. */
+  | { readonly id: number; readonly failure: string; readonly kind: 'refused' | 'unavailable' }

@@ -1,0 +1,76 @@
+import type { GeneratedKey } from '../key-engine.ts'
+import type { KeyKind } from '../key-table.ts'
+import type { SigningKey } from '../working-key.ts'
+import { mechanism } from './constants.ts'
+import type { Handle } from './cryptoki.ts'
+import { publicJwkOf } from './token-check.ts'
+import {
+  decipherBlocks,
+  drawBytes,
+  encipherBlocks,
+  macOf,
+  openBytes,
+  sealBytes,
+  signDigest,
+} from './token-ciphers.ts'
+import { readReference, useOf } from './token-key.ts'
+import { generateKey, importKey } from './token-making.ts'
+import { findObject, type Part, refuseExtractable } from './token-objects.ts'
+import type { TokenSession } from './token-session.ts'
+
+/** What a token is asked. Keys are named by their references. */
+export interface TokenVerbs {
+  random(lengthBytes: number): Buffer
+  generate(kind: KeyKind): GeneratedKey
+  import(kind: KeyKind, bytes: Uint8Array): GeneratedKey
+  /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
+  inspect(reference: string): SigningKey['publicJwk'] | null
+  encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
+  decipher(reference: string, blocks: Uint8Array): Buffer
+  /** @returns the ciphertext, then the tag. */
+  seal(reference: string, iv: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
+  open(reference: string, iv: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
+  mac(reference: string, message: Uint8Array): Buffer
+  signDigest(reference: string, digest: Uint8Array): Buffer
+}
+
+/** The verbs where the session is. */
+export type SessionVerbs = {
+  readonly [Verb in keyof TokenVerbs]: (
+    ...given: Parameters<TokenVerbs[Verb]>
+  ) => ReturnType<TokenVerbs[Verb]> | Promise<ReturnType<TokenVerbs[Verb]>>
+}
+
+/** What a token answers, in one session. */
+export function tokenVerbs(session: TokenSession): SessionVerbs {
+  const objects = new Map<string, Handle>()
+  const object = (reference: string, part: Part = 'whole'): Handle => {
+    const known = objects.get(`${part} ${reference}`)
+    const found = known ?? findObject(session, readReference(reference), part)
+    objects.set(`${part} ${reference}`, found)
+    return found
+  }
+  return {
+    random: (lengthBytes) => drawBytes(session, lengthBytes),
+    generate: (kind) => generateKey(session, kind),
+    import: (kind, bytes) => importKey(session, kind, bytes),
+    inspect(reference) {
+      refuseExtractable(session, object(reference))
+      const key = readReference(reference)
+      return useOf(key).algorithm === 'E' ? publicJwkOf(session, key) : null
+    },
+    encipher: (reference, part, blocks) =>
+      encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
+    decipher: (reference, blocks) =>
+      decipherBlocks(session, object(reference), cipherOf(reference), blocks),
+    seal: (reference, iv, associated, clear) =>
+      sealBytes(session, object(reference), iv, associated, clear),
+    open: (reference, iv, associated, sealed) =>
+      openBytes(session, object(reference), iv, associated, sealed),
+    mac: (reference, message) => macOf(session, object(reference), message),
+    signDigest: (reference, digest) => signDigest(session, object(reference), digest),
+  }
+}
+
+const cipherOf = (reference: string): number =>
+  useOf(readReference(reference)).algorithm === 'A' ? mechanism.aesEcb : mechanism.des3Ecb

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { keyKinds } from '../../../src/hsm/key-table.ts'
+import { openWith, type Subject, vectorsOf } from '../implementation.ts'
+
+type GcmInputs = Record<'key' | 'iv' | 'aad' | 'ciphertext' | 'tag', string>
+
+export function recordGuarantees(subject: Subject): void {
+  test('any text that was sealed comes back to its purpose and subject, sealed anew each time', async () => {
+    const hsm = await openWith(subject())
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constant('ø'.repeat(20_000)))
+    const property = fc.asyncProperty(text, fc.string(), async (clear, owner) => {
+      const first = await hsm.sealRecord('note', owner, clear)
+      const second = await hsm.sealRecord('note', owner, clear)
+      assert.equal(await hsm.revealRecord('note', owner, first), clear)
+      assert.notDeepEqual(first, second)
+    })
+    await fc.assert(property, { numRuns: 30 })
+  })
+
+  test('a record opens for no other purpose and no other subject', async () => {
+    const hsm = await openWith(subject())
+    const sealed = await hsm.sealRecord('note', 'a', 'text')
+    await assert.rejects(hsm.revealRecord('personal-data', 'a', sealed))
+    await assert.rejects(hsm.revealRecord('note', 'b', sealed))
+    await assert.rejects(hsm.revealRecord('note', '', sealed))
+    assert.equal(await hsm.revealRecord('note', 'a', sealed), 'text')
+  })
+
+  test('a record of which one bit was changed, or a byte is missing, does not open', async () => {
+    const hsm = await openWith(subject())
+    const sealed = await hsm.sealRecord('note', 'a', 'text')
+    for (const at of sealed.keys()) {
+      const changed = Uint8Array.from(sealed)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      await assert.rejects(hsm.revealRecord('note', 'a', changed), `byte ${at}`)
+    }
+    for (const length of [0, 1, 29, sealed.length - 1]) {
+      await assert.rejects(hsm.revealRecord('note', 'a', sealed.subarray(0, length)))
+    }
+    assert.equal(await hsm.revealRecord('note', 'a', sealed), 'text')
+  })
+
+  test('sealing is AES-256-GCM: published ciphertexts open to their plaintexts', async () => {
+    const { engine } = subject()
+    const rows = vectorsOf<GcmInputs, { plaintext: string }>('aes-256-gcm', 'open').slice(0, 12)
+    for (const { expected, id, inputs } of rows) {
+      const [key, iv, aad, ciphertext, tag] = (
+        ['key', 'iv', 'aad', 'ciphertext', 'tag'] as const
+      ).map((name) => Buffer.from(inputs[name], 'hex')) as [Buffer, Buffer, Buffer, Buffer, Buffer]
+      const { keyBlock } = await engine.import(keyKinds.pan, key)
+      const opened = await (await engine.open(keyKinds.pan, keyBlock)).open(iv, aad, {
+        ciphertext,
+        tag,
+      })
+      assert.equal(opened.toString('hex').toUpperCase(), expected.plaintext, id)
+    }
+    assert.equal(rows.length, 12)
+  })
+
+  test('equal requests have equal fingerprints, the HMAC-SHA-256 under a key of their own', async () => {
+    const key = randomBytes(32)
+    const hsm = await openWith(subject(), { 'request-fingerprint': key })
+    for (const request of ['POST /pin {"pin":"7193"}', '']) {
+      const due = createHmac('sha256', key).update(request).digest()
+      assert.deepEqual(await hsm.fingerprintRequest(request), [due])
+    }
+  })
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { cvvBlocks, cvvOf } from '../../../src/crypto/cvv.ts'
+import { decipherPinBlock, encipherPinBlock } from '../../../src/crypto/pin-block.ts'
+import { xor } from '../../../src/crypto/xor.ts'
+import { makeExpiry } from '../../../src/domain/expiry.ts'
+import { isPan, Pan } from '../../../src/domain/pan.ts'
+import { Pin } from '../../../src/domain/pin.ts'
+import { type EncryptedPinBlock, type Hsm, pinBlockFormats } from '../../../src/hsm/hsm.ts'
+import { keyKinds } from '../../../src/hsm/key-table.ts'
+import {
+  cardOf,
+  drawTdesKey,
+  fitTdesKey,
+  openWith,
+  rules,
+  type Subject,
+  vectorsOf,
+} from '../implementation.ts'
+
+const panKey = randomBytes(32)
+const pan = new Pan('4000001234567899')
+const card = cardOf(panKey, pan)
+const otherCard = cardOf(panKey, new Pan('4111111111111111'), '9000000001')
+const zone = { TDES: drawTdesKey(), AES: randomBytes(32) }
+const cipherOf = (format: string) => (format === 'ISO_FORMAT_4' ? 'AES' : 'TDES')
+
+type CvvInputs = { cvk: string; pan: string; expiry: string; serviceCode: string; length?: number }
+
+/** An HSM with one card's PIN, and the zone keys of a network. */
+async function openWithPin(subject: Subject, digits = '7193', pinRevealable = true) {
+  const hsm = await openWith(subject(), { pan: panKey })
+  const keyBlocks = {
+    TDES: (await hsm.importClearZoneKey('TDES', zone.TDES)).keyBlock,
+    AES: (await hsm.importClearZoneKey('AES', zone.AES)).keyBlock,
+  }
+  const given = rules({ pinLength: digits.length, pinRevealable })
+  const { pin } = await hsm.importPin(card, given, new Pin(digits))
+  if (!pin) throw new Error('The PIN was not taken.')
+  return { hsm, keyBlocks, pin }
+}
+
+/** A block as a network makes it, by other code than the HSM's. */
+const blockOf = (
+  format: EncryptedPinBlock['format'],
+  zoneKeyBlock: string,
+  digits: string,
+): EncryptedPinBlock => {
+  const context = { format: Number(format.at(-1)), key: zone[cipherOf(format)], pan: pan.reveal() }
+  const bytes = encipherPinBlock(digits, context as Parameters<typeof encipherPinBlock>[1])
+  return { format, zoneKeyBlock, bytes }
+}
+
+const areUnreadable = async (hsm: Hsm, blocks: readonly EncryptedPinBlock[]) => {
+  for (const block of blocks) assert.equal(await hsm.isPinBlockReadable(card, block), false)
+}
+
+export function verificationGuarantees(subject: Subject): void {
+  test('the PIN in a block of every format matches, any other does not', async () => {
+    const { hsm, keyBlocks, pin } = await openWithPin(subject)
+    for (const format of pinBlockFormats) {
+      const keyBlock = keyBlocks[cipherOf(format)]
+      const verify = (digits: string) =>
+        hsm.verifyPin(card, pin, 4, blockOf(format, keyBlock, digits))
+      assert.equal(await verify('7193'), true, format)
+      for (const wrong of ['7194', '0193', '71930', '719', '719300000000'].filter(isPin)) {
+        assert.equal(await verify(wrong), false, `${format} ${wrong}`)
+      }
+    }
+  })
+
+  test('a PIN of every length matches itself', async () => {
+    for (const digits of ['71930', '719304', '71930485', '719304852610']) {
+      const { hsm, keyBlocks, pin } = await openWithPin(subject, digits)
+      const block = blockOf('ISO_FORMAT_4', keyBlocks.AES, digits)
+      assert.equal(await hsm.verifyPin(card, pin, digits.length, block), true)
+      assert.equal(await hsm.verifyPin(card, pin, 4, block), false)
+    }
+  })
+
+  test('a PIN that is kept as a PVV matches, and a longer one that begins with it does not', async () => {
+    const { hsm, keyBlocks, pin } = await openWithPin(subject, '7193', false)
+    const verify = (digits: string) =>
+      hsm.verifyPin(card, pin, 4, blockOf('ISO_FORMAT_0', keyBlocks.TDES, digits))
+    assert.deepEqual(
+      [await verify('7193'), await verify('7194'), await verify('719300')],
+      [true, false, false],
+    )
+  })
+
+  test('a block made here is the block that other code reads', async () => {
+    const { hsm, keyBlocks } = await openWithPin(subject)
+    for (const format of pinBlockFormats) {
+      const cipher = cipherOf(format)
+      const made = await hsm.generatePinBlock(card, new Pin('7193'), format, keyBlocks[cipher])
+      const context = { format: Number(format.at(-1)), key: zone[cipher], pan: pan.reveal() }
+      const read = decipherPinBlock(made.bytes, context as Parameters<typeof decipherPinBlock>[1])
+      assert.equal(read, '7193', format)
+      assert.equal(await hsm.isPinBlockReadable(card, made), true)
+    }
+  })
+
+  test('a block under another key, for another card, or of another format or length matches nothing', async () => {
+    const { hsm, keyBlocks, pin } = await openWithPin(subject)
+    const otherTdes = (await hsm.importClearZoneKey('TDES', drawTdesKey())).keyBlock
+    const otherAes = (await hsm.importClearZoneKey('AES', randomBytes(32))).keyBlock
+    const block0 = blockOf('ISO_FORMAT_0', keyBlocks.TDES, '7193')
+    const block4 = blockOf('ISO_FORMAT_4', keyBlocks.AES, '7193')
+    const wrongKeys = [
+      { ...block0, zoneKeyBlock: otherTdes },
+      { ...block4, zoneKeyBlock: otherAes },
+    ]
+    const misfits: EncryptedPinBlock[] = [
+      { ...block0, zoneKeyBlock: keyBlocks.AES },
+      { ...block4, zoneKeyBlock: keyBlocks.TDES },
+      { ...block0, format: 'ISO_FORMAT_4' },
+      { ...block4, format: 'ISO_FORMAT_0' },
+      { ...block0, bytes: Buffer.alloc(0) },
+      { ...block0, bytes: Buffer.alloc(7) },
+      { ...block0, bytes: Buffer.alloc(16) },
+      { ...block4, bytes: Buffer.alloc(8) },
+      { ...block4, bytes: Buffer.alloc(32) },
+    ]
+    await areUnreadable(hsm, misfits)
+    for (const block of [...wrongKeys, ...misfits]) {
+      assert.equal(await hsm.verifyPin(card, pin, 4, block), false)
+    }
+    assert.equal(await hsm.verifyPin(otherCard, pin, 4, block4).catch(() => false), false)
+    assert.equal(await hsm.isPinBlockReadable(otherCard, block4), false)
+  })
+
+  test('a key that is no zone key of this HSM opens no block, which is not the block’s fault', async () => {
+    const { hsm, pin } = await openWithPin(subject)
+    const stored = new Map(hsm.keyStore.rows.map(({ keyBlock, keyName }) => [keyName, keyBlock]))
+    const strangers = ['pan', 'pvk', 'cvk', 'token-signing'].map((name) => stored.get(name) ?? '')
+    for (const zoneKeyBlock of [...strangers, '', 'D0112P0AB00N0000', 'pkcs11:object=x;id=%00']) {
+      const block = blockOf('ISO_FORMAT_0', zoneKeyBlock, '7193')
+      await assert.rejects(hsm.isPinBlockReadable(card, block))
+      await assert.rejects(hsm.verifyPin(card, pin, 4, block))
+    }
+  })
+
+  test('the CVV2 is the published one under a published key, and no other matches', async () => {
+    const rows = vectorsOf<CvvInputs, { cvv: string }>('cvv', 'cvv')
+    let checked = 0
+    for (const { expected, id, inputs } of rows) {
+      const cvk = fitTdesKey(inputs.cvk)
+      if (!cvk) continue
+      const { keyBlock } = await subject().engine.import(keyKinds.cvk, cvk)
+      const key = await subject().engine.open(keyKinds.cvk, keyBlock)
+      const [first, second] = cvvBlocks(inputs)
+      const both = await key.encipherWithBoth(xor(await key.encipherWithA(first), second))
+      assert.equal(cvvOf(both, inputs.length), expected.cvv, id)
+      if (inputs.serviceCode !== '000' || !isPan(inputs.pan)) continue
+      checked += 1
+      const hsm = await openWith(subject(), { pan: panKey, cvk })
+      const expiry = makeExpiry(
+        2000 + Number(inputs.expiry.slice(2)),
+        Number(inputs.expiry.slice(0, 2)),
+      )
+      const its = cardOf(panKey, new Pan(inputs.pan))
+      const verify = (cvv2: string) => hsm.verifyCvv2(its, 'cvk/1', expiry, cvv2)
+      assert.equal(await verify(expected.cvv), true, id)
+      for (const wrong of ['000', `${expected.cvv}0`, expected.cvv.slice(1), '']) {
+        assert.equal(await verify(wrong), false, id)
+      }
+      await assert.rejects(hsm.verifyCvv2(its, 'pvk/1', expiry, expected.cvv))
+      await assert.rejects(hsm.verifyCvv2(its, 'cvk/2', expiry, expected.cvv))
+    }
+    assert.ok(checked > 0)
+  })
+}
+
+const isPin = (digits: string): boolean => digits.length >= 4

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
 
 /** How the program runs. Read once, from the environment alone. */
 export interface Config {
@@ -14,6 +15,8 @@ export interface Config {
   /** Where networks and operators reach the private listener. */
   readonly privateUrl: string
   readonly processorPath: string
+  /** Null: the software HSM. */
+  readonly pkcs11: Pkcs11Config | null
   /** Null: made under `dataDir` at the first start, in the sandbox only. */
   readonly masterKeyFile: string | null
   readonly adminJwkFile: string | null
@@ -87,6 +90,7 @@ export function readConfig(environment: Environment = process.env): Config {
     baseUrl: read.url('BASE_URL') ?? urlOf(publicListener),
     privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
     processorPath: read.segment('PROCESSOR_PATH', 'processor'),
+    pkcs11: readPkcs11(read),
     masterKeyFile: read.text('MASTER_KEY_FILE'),
     adminJwkFile: read.text('ADMIN_JWK_FILE'),
     outsideIssuer: read.outsideIssuer('AUTH'),
@@ -220,16 +224,12 @@ class Reader {
     if (config.sandbox) return
     const lacks: readonly (readonly [boolean, string])[] = [
       [config.databaseUrl === null, 'DATABASE_URL must name a PostgreSQL server.'],
-      [config.masterKeyFile === null, 'MASTER_KEY_FILE must name the file of the master key.'],
+      ...hsmLacks(this, config),
       [config.adminJwkFile === null, "ADMIN_JWK_FILE must name the first administrator's key."],
       [!config.baseUrl.startsWith('https:'), 'BASE_URL must be https.'],
       [config.limits === null, 'RATE_LIMIT must not be off.'],
       [config.sandboxSeed !== null, 'SANDBOX_SEED is for the sandbox.'],
       [config.sandboxClock !== null, 'SANDBOX_CLOCK is for the sandbox.'],
-      [
-        this.text('ACCEPT_SOFTWARE_HSM') !== 'yes',
-        'ACCEPT_SOFTWARE_HSM must be yes: the software HSM is no secure cryptographic device.',
-      ],
     ]
     this.faults.push(...lacks.filter(([isLacking]) => isLacking).map(([, fault]) => fault))
   }

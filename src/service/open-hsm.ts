@@ -1,10 +1,14 @@
 import { join } from 'node:path'
+import type { Pkcs11Config } from '../config/hsm.ts'
 import type { Config } from '../config.ts'
 import { StartRefusal } from '../errors.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import type { KeyAdministration } from '../hsm/key-administration.ts'
+import type { KeyStore } from '../hsm/key-store.ts'
 import { readMasterKeys, readOrMakeMasterKeys } from '../hsm/master-key-file.ts'
 import { type MasterKeys, masterKeyCheckValue, openMasterKeys } from '../hsm/master-keys.ts'
+import { openPkcs11Hsm } from '../hsm/pkcs11/pkcs11-hsm.ts'
+import { openToken } from '../hsm/pkcs11/token.ts'
 import type { SecretKey } from '../hsm/secret-key.ts'
 import { openSoftwareHsm } from '../hsm/software-hsm.ts'
 import { keyTimings } from '../key-management/key-timings.ts'
@@ -14,35 +18,57 @@ import { insertHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import {
   findMasterKeyCheckValue,
   holdInstallation,
-  type Installation,
   rememberInstallation,
 } from '../storage/installation.ts'
 
 /**
- * Opens the software HSM on the keys of this installation.
- * @throws `StartRefusal` when the database belongs to an installation of another kind or master key.
+ * Opens the HSM that the configuration names, on the keys of this installation.
+ * @throws `StartRefusal` when the database belongs to an installation of another kind, master key or
+ *   token, or the token cannot be used.
  */
-export async function openHsm(
-  config: Config,
-  database: Database,
-): Promise<Hsm & KeyAdministration> {
+export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
+  config.pkcs11 === null
+    ? openOnMasterKeys(config, database)
+    : openOnToken(config, config.pkcs11, database)
+
+async function openOnMasterKeys(config: Config, database: Database) {
   const masterKey = await openInstallation(config, database)
-  return openSoftwareHsm({
-    masterKey,
-    staleAfterMs: keyTimings(config.keyRefreshMs).staleAfterMs,
-    ...(config.sandboxSeed !== null && { drawDigits: seededDigits(config.sandboxSeed) }),
-    keyStore: {
-      list: () => listHsmKeys(database),
-      add: (key) =>
-        database.transaction(async (connection) => {
-          const checkValue = await holdInstallation(connection)
-          // Wrapped before the master key was rotated: the next start makes it again.
-          if (checkValue !== masterKey.currentCheckValue()) throw new Error(rotatedMeanwhile)
-          await insertHsmKey(connection, key)
-        }),
-    },
-  })
+  const keyStore = keyStoreOf(database, () => masterKey.currentCheckValue())
+  return openSoftwareHsm({ masterKey, keyStore, ...optionsOf(config) })
 }
+
+async function openOnToken(config: Config, settings: Pkcs11Config, database: Database) {
+  const token = await openToken(settings).catch((cause: unknown) => {
+    throw new StartRefusal(`The PKCS#11 token cannot be used: ${messageOf(cause)}`)
+  })
+  const [ours = ''] = token.checkValues
+  const due = await rememberOurs(config, database, ours)
+  if (!token.checkValues.includes(due)) {
+    token.close()
+    throw new StartRefusal(
+      `This database is on keys with check value ${due}; the token has ${token.checkValues.join(', ')}.`,
+    )
+  }
+  return openPkcs11Hsm({ token, keyStore: keyStoreOf(database, () => due), ...optionsOf(config) })
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
+const optionsOf = ({ keyRefreshMs, sandboxSeed }: Config) => ({
+  staleAfterMs: keyTimings(keyRefreshMs).staleAfterMs,
+  ...(sandboxSeed !== null && { drawDigits: seededDigits(sandboxSeed) }),
+})
+
+const keyStoreOf = (database: Database, currentCheckValue: () => string): KeyStore => ({
+  list: () => listHsmKeys(database),
+  add: (key) =>
+    database.transaction(async (connection) => {
+      const checkValue = await holdInstallation(connection)
+      // Wrapped before the master key was rotated: the next start makes it again.
+      if (checkValue !== currentCheckValue()) throw new Error(rotatedMeanwhile)
+      await insertHsmKey(connection, key)
+    }),
+})
 
 const rotatedMeanwhile = 'The master key was rotated while keys were made: start again.'
 
@@ -53,17 +79,24 @@ async function openInstallation(config: Config, database: Database): Promise<Mas
     masterKeyFile === null
       ? readOrMakeMasterKeys(join(dataDir, 'master.key'))
       : readMasterKeys(masterKeyFile)
-  const installation: Installation = {
-    kind: config.sandbox ? 'sandbox' : 'production',
-    masterKeyCheckValue: newestCheckValue(await read()),
-  }
-  const remembered = await rememberInstallation(database, installation)
-  if (remembered.kind !== installation.kind) {
+  await rememberOurs(config, database, newestCheckValue(await read()))
+  return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
+}
+
+/** @returns the check value that the database remembers: of a new one, ours. */
+async function rememberOurs(
+  { sandbox }: Config,
+  database: Database,
+  masterKeyCheckValue: string,
+): Promise<string> {
+  const kind = sandbox ? 'sandbox' : 'production'
+  const remembered = await rememberInstallation(database, { kind, masterKeyCheckValue })
+  if (remembered.kind !== kind) {
     throw new StartRefusal(
-      `This database is a ${remembered.kind}'s, and this program runs as ${installation.kind}.`,
+      `This database is a ${remembered.kind}'s, and this program runs as ${kind}.`,
     )
   }
-  return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
+  return remembered.masterKeyCheckValue
 }
 
 /** The last line of the file is the newest key: a new installation begins under it. */

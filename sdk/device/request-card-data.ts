@@ -1,8 +1,8 @@
 import type { CardData } from './card-data.ts'
-import { type DeviceClock, startClock } from './device-clock.ts'
+import { startClock } from './device-clock.ts'
 import { refuse } from './device-error.ts'
 import { type DeviceKeyBody, deviceKeyForm } from './device-key-form.ts'
-import { isJsonObject, type JsonObject } from './json-object.ts'
+import { isJsonObject } from './json-object.ts'
 import { isPublicToken } from './public-token.ts'
 import type { ServiceKeys } from './service-keys.ts'
 import { type SessionKeyBody, sessionKeyForm } from './session-key-form.ts'
@@ -29,20 +29,6 @@ export interface CardDataOptions {
   readonly clockToleranceSeconds?: number
   /** Milliseconds since 1970; `Date.now` unless given. */
   readonly nowMs?: () => number
-}
-
-/** What an answer must agree with. */
-export interface Expectation {
-  readonly service: ServiceKeys
-  readonly publicToken: string
-  readonly includePin: boolean
-  readonly clock: DeviceClock
-}
-
-/** One form of asking and opening. */
-export interface CardDataForm<Body> {
-  readonly body: Body
-  open(answer: JsonObject): Promise<CardData>
 }
 
 /**

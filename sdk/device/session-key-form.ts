@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from './base64.ts'
 import { type CardData, readCardData } from './card-data.ts'
+import type { CardDataForm, Expectation } from './card-data-form.ts'
 import { orRefuse, refuse } from './device-error.ts'
 import { type JsonObject, parseJsonObject } from './json-object.ts'
-import type { CardDataForm, Expectation } from './request-card-data.ts'
 import { currentKey, importKey, keysOf, type ServiceKeys } from './service-keys.ts'
 
 /** What is asked for with a session key: 32 bytes under the service's wrap key, in base64. */

@@ -1,3 +1,4 @@
+import { cardDataVerbs } from './card-data-verbs.ts'
 import { cardNumberVerbs } from './card-number-verbs.ts'
 import type { Hsm } from './hsm.ts'
 import type { KeyAdministration, KeyCustody } from './key-administration.ts'
@@ -29,14 +30,16 @@ export async function openEngineHsm(
 ): Promise<Hsm & KeyAdministration> {
   const { drawDigits = randomDigits(engine.random), keyStore } = options
   const ring = await openKeyRing(engine, keyStore, options)
+  const pins = pinVerbs(ring, drawDigits)
   return {
     custody,
     ...keyLifeVerbs(engine, ring),
     ...cardNumberVerbs(ring, drawDigits),
-    ...pinVerbs(ring, drawDigits),
+    ...pins,
     ...recordVerbs(ring),
     ...tokenSigningVerbs(ring),
     ...zoneKeyVerbs(engine),
+    ...cardDataVerbs(engine, ring, keyStore, pins),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     ping: () => useKey(ring),
   }

@@ -1,15 +1,17 @@
 import type { Expiry } from '../domain/expiry.ts'
 import type { Pan } from '../domain/pan.ts'
 import type { Pin } from '../domain/pin.ts'
+import type { CardDataHsm } from './card-data-hsm.ts'
+import type { CardReference, KeyReference, PinRules, StoredPin } from './stored-card.ts'
 
-/** Names one version of one key: `pin-storage/1`. */
-export type KeyReference = string
-
-/** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
-export interface CardReference {
-  readonly publicToken: string
-  readonly encryptedPan: Uint8Array
-}
+export type {
+  CardDataKey,
+  DeviceKeyJwk,
+  DeviceSeal,
+  PinEnvelope,
+  SessionSealed,
+} from './card-data-hsm.ts'
+export type { CardReference, KeyReference, PinRules, StoredPin } from './stored-card.ts'
 
 /** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be told from it. */
 export interface PanFingerprint {
@@ -26,24 +28,6 @@ export interface CardNumber extends CardReference {
   readonly maskedPan: string
   /** The key that the card's CVV, CVV2 and iCVV are made under. */
   readonly cvk: KeyReference
-}
-
-/** A PIN as it is kept: a format 4 block that it can be revealed from, or a PVV that it cannot. */
-export type StoredPin =
-  | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
-  | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
-
-/** What a product and a card ask of a PIN. */
-export interface PinRules {
-  readonly pinLength: number
-  readonly pinRevealable: boolean
-  readonly refuseWeakPins: boolean
-  /** The product's key for PVVs. Used where the PIN is not revealable. */
-  readonly pvk: string
-  readonly maskedPan: string
-  readonly expiry: Expiry
-  /** `YYYY-MM-DD`. */
-  readonly dateOfBirth: string
 }
 
 /** A chosen PIN, taken in or refused with a sentence that says why. */
@@ -100,7 +84,7 @@ export interface TokenSigningKey {
  * *reveal*. Every verb throws `Problem` `unavailable` when the HSM gives no answer, and Error when
  * what it is given was not made by it.
  */
-export interface Hsm {
+export interface Hsm extends CardDataHsm {
   /** Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC 7812-1). */
   generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
   /** Draws a PIN without bias, again while it is weak. */

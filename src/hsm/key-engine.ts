@@ -18,8 +18,12 @@ export interface KeyUse {
 
 /** Where keys are made and work: this is what implementations of the HSM differ in. */
 export interface KeyEngine {
-  /** Makes a key that never leaves, unless it is said to be exportable. */
-  generate(kind: KeyKind, exportability?: Exportability): Promise<GeneratedKey>
+  /** Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow one. */
+  generate(
+    kind: KeyKind,
+    exportability?: Exportability,
+    signal?: AbortSignal,
+  ): Promise<GeneratedKey>
   /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
   import(kind: KeyKind, key: Uint8Array): Promise<GeneratedKey>
   /**

@@ -4,6 +4,7 @@ import type { KeyEngine } from './key-engine.ts'
 import type { KeyState, KeyStore, StoredKey } from './key-store.ts'
 import {
   isKeyName,
+  isSlow,
   type KeyKind,
   type KeyName,
   keyKinds,
@@ -64,7 +65,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
   for (const name of keyNames) {
-    if (!present.has(name)) await store.add(await firstVersion(engine, name))
+    if (!present.has(name) && !isSlow(name)) await store.add(await firstVersion(engine, name))
   }
   const read = readerOf(engine, store)
   let reading = await read()
@@ -82,14 +83,26 @@ const refuseToAnswer = (cause: unknown): never => {
   throw new Problem('unavailable', { detail: 'The keys could not be read.', cause })
 }
 
+const refuseUntilMade = (): never => {
+  throw new Problem('unavailable', { detail: 'A key is still being made.' })
+}
+
 function ringOf(fresh: () => Promise<Reading>, refresh: () => Promise<void>): KeyRing {
   // The engine opened each key for the action of its name, which the types cannot follow.
   const all = async <Name extends KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
   const find = async <Name extends KeyName>(name: Name, version: number) =>
     (await all(name)).find((key) => key.version === version)
+  const findActive = async <Name extends KeyName>(name: Name) =>
+    (await all(name)).find(({ state }) => state === 'active')
   return {
-    active: async (name) => present((await all(name)).find(({ state }) => state === 'active')),
+    async active(name) {
+      const known = await findActive(name)
+      if (known || !isSlow(name)) return present(known)
+      // Another process may have made it by now.
+      await refresh()
+      return (await findActive(name)) ?? refuseUntilMade()
+    },
     async version(name, version) {
       const known = await find(name, version)
       if (known) return known

@@ -3,7 +3,7 @@ import type { KeyAction, WorkingKeys } from './working-key.ts'
 /** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {
   readonly keyUsage: string
-  readonly algorithm: 'A' | 'T' | 'H' | 'E'
+  readonly algorithm: 'A' | 'T' | 'H' | 'E' | 'R'
   readonly modeOfUse: string
   readonly action: KeyAction
   /** Bytes to draw; nothing for a key pair. */
@@ -44,6 +44,38 @@ export const keyKinds = {
     lengthBytes: null,
     action: 'sign',
   },
+  /** Opens the session keys that devices make. */
+  'card-data-wrap': {
+    keyUsage: 'K3',
+    algorithm: 'R',
+    modeOfUse: 'D',
+    action: 'unwrap',
+    lengthBytes: null,
+  },
+  /** Signs card data under a session key. */
+  'card-data-sign': {
+    keyUsage: 'S0',
+    algorithm: 'R',
+    modeOfUse: 'S',
+    action: 'signPss',
+    lengthBytes: null,
+  },
+  /** Signs card data to a device's key. */
+  'card-data-sign-ec': {
+    keyUsage: 'S0',
+    algorithm: 'E',
+    modeOfUse: 'S',
+    action: 'sign',
+    lengthBytes: null,
+  },
+  /** Opens the PINs that devices seal. */
+  'card-data-pin': {
+    keyUsage: 'K3',
+    algorithm: 'E',
+    modeOfUse: 'X',
+    action: 'agree',
+    lengthBytes: null,
+  },
 } as const satisfies Record<string, KeyKind>
 
 export type KeyName = keyof typeof keyKinds
@@ -52,6 +84,9 @@ export type KeyName = keyof typeof keyKinds
 export type WorkingKey<Name extends KeyName> = WorkingKeys[(typeof keyKinds)[Name]['action']]
 
 export const keyNames = Object.keys(keyKinds).filter(isKeyName)
+
+/** Whether a key takes seconds to make: nobody waits for it at the start. */
+export const isSlow = (name: KeyName): boolean => keyKinds[name].algorithm === 'R'
 
 export function isKeyName(text: string): text is KeyName {
   return Object.hasOwn(keyKinds, text)

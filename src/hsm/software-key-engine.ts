@@ -6,6 +6,7 @@ import { drawFitKey, refuseUnfitKey } from './key-fitness.ts'
 import { refuseWeakKey } from './key-strength.ts'
 import type { KeyKind } from './key-table.ts'
 import { type MasterKeys, masterKeysOf } from './master-keys.ts'
+import { generateRsaKey } from './rsa-key-pair.ts'
 import type { SecretKey } from './secret-key.ts'
 import { softwareKeys } from './software-keys.ts'
 
@@ -17,7 +18,8 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEng
     keyCheckValue: keyCheckValueOf(kind.algorithm, key),
   })
   return {
-    generate: async (kind, exportability = 'N') => keep(kind, await drawKey(kind), exportability),
+    generate: async (kind, exportability = 'N', signal) =>
+      keep(kind, await drawKey(kind, signal), exportability),
     async import(kind, key) {
       refuseUnfitKey(kind, key)
       refuseWeakKey(kind.algorithm, key)
@@ -34,8 +36,9 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEng
   }
 }
 
-async function drawKey(kind: KeyKind): Promise<Uint8Array> {
+async function drawKey(kind: KeyKind, signal?: AbortSignal): Promise<Uint8Array> {
   if (kind.lengthBytes !== null) return drawFitKey(kind, randomBytes)
+  if (kind.algorithm === 'R') return generateRsaKey(signal)
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return privateKey.export({ format: 'der', type: 'pkcs8' })
 }

@@ -1,11 +1,19 @@
-import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  type KeyObject,
+  sign,
+} from 'node:crypto'
 import { promisify } from 'node:util'
 import { decipherAesEcb, encipherAesEcb } from '../crypto/aes.ts'
 import { openAesGcm, sealAesGcm } from '../crypto/aes-gcm.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../crypto/tdes.ts'
 import type { KeyKind } from './key-table.ts'
 import { inMode } from './mode-of-use.ts'
-import type { BlockKey, KeyAction, SigningKey, WorkingKeys } from './working-key.ts'
+import { softwarePssKey, softwareUnwrappingKey } from './rsa-keys.ts'
+import type { AgreementKey, BlockKey, KeyAction, SigningKey, WorkingKeys } from './working-key.ts'
 
 const signInBackground = promisify(sign)
 
@@ -27,6 +35,9 @@ export const softwareKeys: {
     mac: async (message) => createHmac('sha256', key).update(message).digest(),
   }),
   sign: (_, key) => softwareSigningKey(key),
+  signPss: (_, key) => softwarePssKey(key),
+  unwrap: (_, key) => softwareUnwrappingKey(key),
+  agree: (_, key) => softwareAgreementKey(key),
 }
 
 const ciphers = {
@@ -46,12 +57,24 @@ function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockK
 
 /** ES256 (RFC 7518, section 3.4). */
 function softwareSigningKey(pkcs8: Uint8Array): SigningKey {
-  const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+  const key = readPkcs8(pkcs8)
   return {
     publicJwk: publicJwkOf(key),
     sign: (message) => signInBackground('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
   }
 }
+
+/** ECDH on P-256, without a key derivation of its own (SP 800-56A 5.7.1.2). */
+function softwareAgreementKey(pkcs8: Uint8Array): AgreementKey {
+  const privateKey = readPkcs8(pkcs8)
+  return {
+    publicJwk: publicJwkOf(privateKey),
+    agree: async (publicKey) => diffieHellman({ privateKey, publicKey }),
+  }
+}
+
+const readPkcs8 = (pkcs8: Uint8Array): KeyObject =>
+  createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
 function publicJwkOf(privateKey: KeyObject): SigningKey['publicJwk'] {
   const { x, y } = createPublicKey(privateKey).export({ format: 'jwk' })

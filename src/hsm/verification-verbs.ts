@@ -55,7 +55,8 @@ async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string):
   return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
 }
 
-async function makeCvv2(cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> {
+/** The card's CVV2, three digits. */
+export async function makeCvv2(cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> {
   const [first, second] = cvvBlocks({
     pan: pan.reveal(),
     // The profile of this service's CVKs: as printed on the card, month first.

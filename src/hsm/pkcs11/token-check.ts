@@ -35,6 +35,9 @@ const checks: Record<KeyKind['algorithm'], Check> = {
     })
     return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
   },
+  R: () => {
+    throw new Error('A token makes no RSA keys here.')
+  },
 }
 
 /** CMAC of zeros. Of one block at a time, CBC from an IV of zeros is the bare cipher. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { aesBlockLength } from '../../crypto/aes.ts'
 import { desBlockLength } from '../../crypto/tdes.ts'
+import { Problem } from '../../errors.ts'
 import { inMode } from '../mode-of-use.ts'
 import type { KeyAction, SigningKey, WorkingKeys } from '../working-key.ts'
 import type { Token } from './token.ts'
@@ -47,6 +48,20 @@ export const tokenKeys: {
       sign: async (message) => token.ask('signDigest', reference, digestOf(message)),
     }
   },
+  agree(_, __, publicJwk) {
+    if (!publicJwk) throw new Error('This key has no public half.')
+    return { publicJwk, agree: refuseAgreement }
+  },
+  signPss: refuseRsa,
+  unwrap: refuseRsa,
+}
+
+async function refuseAgreement(): Promise<never> {
+  throw new Problem('unavailable', { detail: 'Keys in a token do not agree on secrets yet.' })
+}
+
+function refuseRsa(): never {
+  throw new Error('A token has no RSA keys here.')
 }
 
 const blockLengths = { AES: aesBlockLength, TDES: desBlockLength }

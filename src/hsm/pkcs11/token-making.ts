@@ -26,6 +26,7 @@ const allowedByMode: Readonly<Record<string, readonly Permission[]>> = {
   E: ['encrypt'],
   G: ['sign'],
   S: ['sign'],
+  X: ['derive'],
 }
 
 /** Makes a key in the token, which it never leaves. */

@@ -7,7 +7,7 @@ import type { TokenSession } from './token-session.ts'
 export type Part = 'whole' | 'keyA' | 'publicHalf'
 
 /** What a key may do; all that is not named is forbidden. */
-export type Permission = 'encrypt' | 'decrypt' | 'sign'
+export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
 const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const

@@ -148,7 +148,7 @@ test('the type of every problem leads to a page that explains it', async () => {
 })
 
 /** Codes of capabilities that the table names before they are there. */
-const announced: readonly string[] = ['invalid_session_key', 'invalid_encrypted_pin']
+const announced: readonly string[] = ['invalid_session_key', 'invalid_encrypted_pin', 'key_in_use']
 
 test('every code of the table of failures is thrown somewhere', async () => {
   const source = new URL('../../src/', import.meta.url)

@@ -11,7 +11,7 @@ export type WatchedHsm = {
   /** Every comparison that was made, in the order in which they ended. */
   compared: Comparison[]
   /** Called before each comparison: it may wait, or throw what the HSM would throw. */
-  before: (kind: Kind) => Promise<void> | void
+  before: (kind: Kind, cvv2?: string) => Promise<void> | void
   countOf: (kind: Kind, publicToken: string) => number
 }
 
@@ -36,9 +36,9 @@ const decorate = (hsm: Hsm, watched: WatchedHsm): void => {
     watched.compared.push({ kind: 'pin', publicToken: card.publicToken, matches })
     return matches
   }
-  hsm.verifyCvv2 = async (card, ...others) => {
-    await watched.before('cvv')
-    const matches = await verifyCvv2(card, ...others)
+  hsm.verifyCvv2 = async (card, cvk, expiry, cvv2) => {
+    await watched.before('cvv', cvv2)
+    const matches = await verifyCvv2(card, cvk, expiry, cvv2)
     watched.compared.push({ kind: 'cvv', publicToken: card.publicToken, matches })
     return matches
   }

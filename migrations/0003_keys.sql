@@ -71,3 +71,6 @@ create table key_component (
   primary key (entry_id, component_number),
   unique (entry_id, person)
 );
+
+-- For a pass: the few events that have a note.
+create index event_with_note on event (public_token, sequence) where note is not null;

@@ -46,6 +46,8 @@ export interface KeyAdministration {
   /** Draws a key. Without a form, the one that the purpose asks for. */
   generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<KeptKey>
 
+  /** The version that sealed bytes are under: a PAN's, or a record's. */
+  sealedVersionOf(sealed: Uint8Array): number
   /** The same PAN under the active key. */
   rewrapPan(card: CardReference): Promise<Uint8Array>
   /** The same PIN under the active key. */
@@ -86,6 +88,8 @@ export interface KeyCustody {
     keyCheckValue: string,
   ): Promise<KeptKey>
 
+  /** Of the master key that key blocks are made under. */
+  masterKeyCheckValue(): string
   /** Check values of the master keys at hand: the current one, and all, read from their file again. */
   readMasterKeys(): Promise<{ readonly current: string; readonly present: readonly string[] }>
   /** The same kept key under another master key at hand. */

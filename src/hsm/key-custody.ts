@@ -31,6 +31,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const header = headerOf(kindOf(purpose, form), 'N')
       return keep(masterKeys, header, formedKey(form, combineComponents(components)), keyCheckValue)
     }),
+  masterKeyCheckValue: masterKeys.currentCheckValue,
   async readMasterKeys() {
     await masterKeys.reread()
     return { current: masterKeys.currentCheckValue(), present: masterKeys.checkValues() }

@@ -8,7 +8,7 @@ import type { KeyRing } from './key-ring.ts'
 import { keyNames } from './key-table.ts'
 import { encipherStoredPin, openPin } from './pin-verbs.ts'
 import { recordVerbs } from './record-verbs.ts'
-import { open, seal } from './sealing.ts'
+import { open, seal, sealedVersionOf } from './sealing.ts'
 
 type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
 
@@ -25,6 +25,7 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
     },
     generateKey: (purpose, form, exportable) =>
       orProblem(() => engine.generate(kindOf(purpose, form), exportable ? 'E' : 'N')),
+    sealedVersionOf,
     async rewrapPan({ encryptedPan, publicToken }) {
       return seal(ring, 'pan', publicToken, await open(ring, 'pan', publicToken, encryptedPan))
     },

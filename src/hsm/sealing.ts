@@ -26,6 +26,10 @@ export async function seal(
   return Buffer.concat([prefix, iv, ciphertext, tag])
 }
 
+/** The version of its key that {@link seal} wrote before what it sealed. */
+export const sealedVersionOf = (sealed: Uint8Array): number =>
+  Buffer.from(sealed.subarray(0, versionLength)).readUInt16BE(0)
+
 /** Opens what {@link seal} made, under the version that it names. @throws Error when it did not. */
 export async function open(
   ring: KeyRing,

@@ -2,16 +2,20 @@ import Type from 'typebox'
 import type { Authorizing } from '../authorizing/authorizing.ts'
 import { Problem } from '../errors.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
+import type { KeyManagement } from '../key-management/key-management.ts'
 
 export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
   readonly authorizing: Authorizing
+  readonly keys: KeyManagement
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
 }
 
 import { authorizationRoutes } from './routes/authorizations.ts'
+import { componentEntryRoutes } from './routes/component-entries.ts'
+import { keyRoutes } from './routes/keys.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 
 /** What card networks, administration and the operator's monitoring call. */
@@ -19,6 +23,8 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   const { app, finish } = createServer({ ...options, listener: 'private' })
   healthRoutes(app, options)
   authorizationRoutes(app, options.authorizing)
+  keyRoutes(app, options.keys)
+  componentEntryRoutes(app, options.keys)
   if (options.sandboxClock) sandboxClockRoutes(app, options.sandboxClock)
   app.after(finish)
   await app.ready()

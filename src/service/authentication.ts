@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Config, OutsideIssuer } from '../config.ts'
-import type { Hsm } from '../hsm/hsm.ts'
+import type { Hsm, TokenSigningKey } from '../hsm/hsm.ts'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
@@ -20,19 +20,61 @@ export interface Authentication {
   readonly verifiers: Readonly<Record<Listener, AccessTokenVerifier>>
 }
 
-/** The embedded authorization server, and who verifies tokens on each listener. */
+/**
+ * The embedded authorization server, and who verifies tokens on each listener. Both are made anew when
+ * the signing keys have changed, which forgets the tokens that were verified with one that is gone.
+ */
 export async function createAuthentication(
   config: Config,
   database: Database,
   hsm: Hsm,
   log: Logger,
 ): Promise<Authentication> {
+  const current = following(hsm, (keys) => authenticationWith(keys, config, database, log))
+  let { authorizationServer } = await current()
+  const verifier = (listener: Listener): AccessTokenVerifier => ({
+    verify: async (header) => (await current()).verifiers[listener].verify(header),
+  })
+  return {
+    authorizationServer: {
+      async handle(request, response, body) {
+        authorizationServer = (await current()).authorizationServer
+        await authorizationServer.handle(request, response, body)
+      },
+      get publicKeys() {
+        return authorizationServer.publicKeys
+      },
+    },
+    verifiers: { public: verifier('public'), private: verifier('private') },
+  }
+}
+
+/** Made with the signing keys of the HSM, and again when they are others. */
+function following(
+  hsm: Hsm,
+  make: (keys: readonly TokenSigningKey[]) => Authentication,
+): () => Promise<Authentication> {
+  let made: { readonly keyIds: string; readonly authentication: Authentication } | null = null
+  return async () => {
+    const keys = await hsm.tokenSigningKeys()
+    const keyIds = keys.map(({ keyId }) => keyId).join()
+    if (made?.keyIds !== keyIds) made = { keyIds, authentication: make(keys) }
+    return made.authentication
+  }
+}
+
+function authenticationWith(
+  signingKeys: readonly TokenSigningKey[],
+  config: Config,
+  database: Database,
+  log: Logger,
+): Authentication {
   const audiences = { public: config.baseUrl, private: `${config.baseUrl}/private` }
   const authorizationServer = createAuthorizationServer({
     issuer: config.baseUrl,
     audiences,
     database,
-    signingKeys: await hsm.tokenSigningKeys(),
+    signingKeys,
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import { startKeyKeeping } from './key-keeping.ts'
 import { createLog } from './log.ts'
 import { openDatabase } from './open-database.ts'
 import { createService, type Service } from './service.ts'
@@ -27,11 +28,12 @@ export async function runService(config: Config): Promise<RunningService> {
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
     const sweeping = startSweeping(service.issuing, log)
+    const keyKeeping = startKeyKeeping(service.keys, log)
     return {
       welcome: welcome(config, file),
       async stop() {
         await Promise.all([finish(service.publicServer), finish(service.privateServer)])
-        await sweeping.stop()
+        await Promise.all([sweeping.stop(), keyKeeping.stop()])
         await database.close()
       },
     }

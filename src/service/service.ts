@@ -10,6 +10,7 @@ import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
+import type { KeyManagement } from '../key-management/key-management.ts'
 import { hashClientSecret } from '../oauth/client-secret.ts'
 import { createPrivateServer } from '../private-api/private-server.ts'
 import type { SandboxClock } from '../private-api/routes/sandbox-clock.ts'
@@ -25,6 +26,7 @@ import {
   registerAdministrator,
 } from './authentication.ts'
 import { createIssuing } from './issuing.ts'
+import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
@@ -32,6 +34,7 @@ export interface Service {
   readonly publicServer: Server['app']
   readonly privateServer: Server['app']
   readonly issuing: Issuing
+  readonly keys: KeyManagement
   /** What the sandbox tells of its demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
@@ -51,13 +54,15 @@ export async function createService(
   const authentication = await createAuthentication(config, database, hsm, log)
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(database, hsm, config.limits, clock.now)
-  const servers = await createServers(config, issuing, clock, authentication, log)
-  return { issuing, sandbox, ...servers }
+  const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
+  const servers = await createServers(config, issuing, keys, clock, authentication, log)
+  return { issuing, keys, sandbox, ...servers }
 }
 
 async function createServers(
   config: Config,
   issuing: Issuing,
+  keys: KeyManagement,
   clock: MovableClock,
   { authorizationServer, verifiers }: Authentication,
   log: Logger,
@@ -89,6 +94,7 @@ async function createServers(
     verifier: verifiers.private,
     ready,
     authorizing,
+    keys,
     sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
   })
   return { publicServer, privateServer }

@@ -139,3 +139,23 @@ export const deleteHsmKey = async (
   keyName: string,
   keyVersion: number,
 ): Promise<boolean> => (await connection.query(deleteStatement, [keyName, keyVersion])).length === 1
+
+const retireOutlivedStatement = statement(
+  'retire_outlived_hsm_keys',
+  `update hsm_key set state = 'retired', retired_at = now()
+   where key_name = $1 and key_version < $2 and state = 'active'
+     and exists (
+       select 1 from hsm_key newest where newest.key_name = $1 and newest.key_version = $2
+         and newest.activated_at < now() - make_interval(secs => $3)
+     )
+   returning key_name as "keyName", key_version as "keyVersion"`,
+)
+
+/** Retires every active version whose successor has been active for so many seconds. @returns which. */
+export const retireOutlivedHsmKeys = (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+  seconds: number,
+): Promise<HsmKeyVersion[]> =>
+  connection.query(retireOutlivedStatement, [keyName, keyVersion, seconds])

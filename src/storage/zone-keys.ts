@@ -15,27 +15,54 @@ const insertStatement = statement(
   'insert_zone_key',
   `insert into zone_key (client_id, key_name, algorithm, pin_block_formats, key_block, key_check_value)
    values ($1, $2, $3, $4, $5, $6)
-   on conflict (client_id, key_name) do nothing`,
+   on conflict (client_id, key_name) do nothing returning key_name as "keyName"`,
 )
 
-/** Keeps a zone key, unless the network has one of this name. */
-export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<void> => {
-  await connection.query(insertStatement, [
-    key.clientId,
-    key.keyName,
-    key.algorithm,
-    key.pinBlockFormats,
-    key.keyBlock,
-    key.keyCheckValue,
-  ])
+/** Keeps a zone key. @returns false where the network has one of this name. */
+export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<boolean> => {
+  const { algorithm, clientId, keyBlock, keyCheckValue, keyName, pinBlockFormats } = key
+  const values = [clientId, keyName, algorithm, pinBlockFormats, keyBlock, keyCheckValue]
+  return (await connection.query(insertStatement, values)).length === 1
 }
+
+/** A zone key with the instants of its life. */
+export interface DatedZoneKeyRow extends ZoneKeyRow {
+  readonly createdAt: Date
+  readonly retiredAt: Date | null
+}
+
+const listStatement = statement(
+  'list_zone_keys',
+  `select client_id as "clientId", key_name as "keyName", algorithm,
+     pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
+     key_check_value as "keyCheckValue", created_at as "createdAt", retired_at as "retiredAt"
+   from zone_key order by client_id, key_name`,
+)
+
+/** Every zone key of every network. */
+export const listZoneKeys = (connection: Connection): Promise<DatedZoneKeyRow[]> =>
+  connection.query(listStatement)
+
+const retireStatement = statement(
+  'retire_zone_key',
+  `update zone_key set retired_at = now()
+   where client_id = $1 and key_name = $2 and retired_at is null
+   returning key_name as "keyName"`,
+)
+
+/** Takes no PIN block under a zone key any more. @returns false where there is none. */
+export const retireZoneKey = async (
+  connection: Connection,
+  clientId: string,
+  keyName: string,
+): Promise<boolean> => (await connection.query(retireStatement, [clientId, keyName])).length === 1
 
 const findStatement = statement(
   'find_zone_key',
   `select client_id as "clientId", key_name as "keyName", algorithm,
      pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
      key_check_value as "keyCheckValue"
-   from zone_key where client_id = $1 and key_name = $2`,
+   from zone_key where client_id = $1 and key_name = $2 and retired_at is null`,
 )
 
 /** A network's zone key, or null. */

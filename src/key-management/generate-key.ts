@@ -1,0 +1,26 @@
+import type { KeyForm } from '../hsm/key-administration.ts'
+import { type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
+import type { KeyManagement, Operator } from './key-management.ts'
+
+/** A key to draw. Without a form, the one that its purpose asks for. */
+export interface NewKey {
+  readonly target: KeyTarget
+  readonly form: KeyForm | null
+  readonly exportable: boolean
+}
+
+/**
+ * Draws a key inside the HSM. One of the installation's own is pending until it is rotated to.
+ * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
+ */
+export async function generateKey(
+  keys: KeyManagement,
+  operator: Operator,
+  { exportable, form, target }: NewKey,
+): Promise<KeptVersion> {
+  const kept = await keepKey(keys, target, () =>
+    keys.hsm.generateKey(purposeOf(target), form, exportable),
+  )
+  keys.onAct({ act: 'generated', key: kept.key, ...operator })
+  return kept
+}

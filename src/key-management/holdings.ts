@@ -1,0 +1,160 @@
+import {
+  type CardUnderKeys,
+  listCardsUnderKeys,
+  movePan,
+  movePersonalData,
+  movePin,
+} from '../storage/keys-of-cards.ts'
+import { takePan } from '../storage/new-cards.ts'
+import {
+  listSandboxSecrets,
+  listSealedAnswers,
+  listSealedNotes,
+  moveAnswer,
+  moveNote,
+  moveSandboxSecret,
+} from '../storage/sealed-records.ts'
+import type { KeyManagement } from './key-management.ts'
+
+/** One thing that lies under a key. */
+export interface Held {
+  /** Where it stands: the next page begins after it. */
+  readonly position: string
+  /** The version that it is under; null where it does not say. */
+  readonly keyVersion: number | null
+  /** Puts it under the active version, unless it changed meanwhile. @returns whether it did. */
+  move(): Promise<boolean>
+}
+
+/** A column that lies under a key, read in the order of its rows. */
+export interface Holding {
+  readonly holdingName: string
+  page(keys: KeyManagement, after: string, limit: number): Promise<readonly Held[]>
+}
+
+/** What of each card lies under a key; null where nothing does. */
+const ofCards = (
+  holdingName: string,
+  heldOf: (keys: KeyManagement, card: CardUnderKeys) => Omit<Held, 'position'> | null,
+): Holding => ({
+  holdingName,
+  async page(keys, after, limit) {
+    const cards = await listCardsUnderKeys(keys.database, after, limit)
+    return cards.map((card) => ({
+      position: card.publicToken,
+      ...(heldOf(keys, card) ?? nothing),
+    }))
+  },
+})
+
+const nothing = { keyVersion: Number.POSITIVE_INFINITY, move: async () => false }
+
+const cardPans = ofCards('card.encrypted_pan', ({ database, hsm }, card) => ({
+  keyVersion: hsm.sealedVersionOf(card.encryptedPan),
+  move: async () =>
+    movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
+}))
+
+const cardPersonalData = ofCards('card.personal_data', ({ database, hsm }, card) => ({
+  keyVersion: hsm.sealedVersionOf(card.personalData),
+  async move() {
+    const { personalData, publicToken } = card
+    const moved = await hsm.rewrapRecord('personal-data', publicToken, personalData)
+    return movePersonalData(database, publicToken, personalData, moved)
+  },
+}))
+
+const cardPins = ofCards('card.pin_block', ({ database, hsm }, card) => {
+  const { pinBlock, pinKey } = card
+  if (!pinBlock) return null
+  return {
+    keyVersion: versionIn('pin-storage', pinKey),
+    async move() {
+      const moved = await hsm.rewrapPin(card, { pinBlock, pinKey })
+      return movePin(database, card.publicToken, { pinBlock, pinKey }, moved)
+    },
+  }
+})
+
+/** Cards that were issued under a version keep it. */
+const cardCvks = ofCards('card.cvk', (_, { cvk }) => keptVersion('cvk', cvk))
+const cardPvks = ofCards('card.pvv', (_, { pinKey }) => keptVersion('pvk', pinKey))
+
+function keptVersion(keyName: string, reference: string): Omit<Held, 'position'> | null {
+  const keyVersion = versionIn(keyName, reference)
+  return keyVersion === null ? null : { keyVersion, move: async () => false }
+}
+
+/** The version in `cvk/2`; null in a reference to another key. */
+function versionIn(keyName: string, reference: string): number | null {
+  const [name, version] = reference.split('/')
+  return name === keyName ? Number(version) : null
+}
+
+/** A card is found by its fingerprint under every version until the older ones are retired. */
+const panFingerprints = ofCards('pan_fingerprint', ({ database, hsm }, card) => ({
+  keyVersion: null,
+  async move() {
+    let isAdded = false
+    for (const fingerprint of await hsm.panFingerprints(card)) {
+      if (await takePan(database, [fingerprint], card.publicToken)) isAdded = true
+    }
+    return isAdded
+  },
+}))
+
+const eventNotes: Holding = {
+  holdingName: 'event.note',
+  async page({ database, hsm }, after, limit) {
+    const [publicToken = '', sequence = '0'] = after.split('/')
+    const from = { publicToken, sequence: Number(sequence) }
+    return (await listSealedNotes(database, from, limit)).map((held) => ({
+      position: `${held.publicToken}/${held.sequence}`,
+      keyVersion: hsm.sealedVersionOf(held.note),
+      move: async () =>
+        moveNote(database, held, await hsm.rewrapRecord('note', held.publicToken, held.note)),
+    }))
+  },
+}
+
+const answers: Holding = {
+  holdingName: 'idempotency_record.answer',
+  async page({ database, hsm }, after, limit) {
+    const [clientId = '', idempotencyKey = ''] = after.split('\n')
+    return (await listSealedAnswers(database, { clientId, idempotencyKey }, limit)).map((held) => {
+      const position = `${held.clientId}\n${held.idempotencyKey}`
+      return {
+        position,
+        keyVersion: hsm.sealedVersionOf(held.answer),
+        move: async () =>
+          moveAnswer(database, held, await hsm.rewrapRecord('answer', position, held.answer)),
+      }
+    })
+  },
+}
+
+const sandboxSecrets: Holding = {
+  holdingName: 'sandbox_secret.sealed',
+  async page({ database, hsm }, after, limit) {
+    return (await listSandboxSecrets(database, after, limit)).map((held) => ({
+      position: held.secretName,
+      keyVersion: hsm.sealedVersionOf(held.sealed),
+      async move() {
+        const moved = await hsm.rewrapRecord('sandbox', held.secretName, held.sealed)
+        return moveSandboxSecret(database, held, moved)
+      },
+    }))
+  },
+}
+
+/** Everything that lies under each key, in the order in which a pass walks through it. */
+const holdings: Readonly<Record<string, readonly Holding[]>> = {
+  pan: [cardPans],
+  'pan-fingerprint': [panFingerprints],
+  'pin-storage': [cardPins],
+  'personal-data': [cardPersonalData, eventNotes, answers, sandboxSecrets],
+  cvk: [cardCvks],
+  pvk: [cardPvks],
+}
+
+export const holdingsOf = (keyName: string): readonly Holding[] => holdings[keyName] ?? []

@@ -1,0 +1,32 @@
+import type { KeyAdministration } from '../hsm/key-administration.ts'
+import type { Database } from '../storage/database.ts'
+import type { KeyTimings } from './key-timings.ts'
+
+/** What the operations on keys work with. */
+export interface KeyManagement {
+  readonly database: Database
+  readonly hsm: KeyAdministration
+  readonly timings: KeyTimings
+  /** Names this process among those that walk passes. */
+  readonly processId: string
+  /** Told of every change in the life of a key, for the audit trail. Never a clear key. */
+  onAct(act: KeyAct): void
+}
+
+/** What happened to a key, and at whose word; nobody's where it was due. */
+export interface KeyAct {
+  readonly act: string
+  readonly key: string
+  readonly clientId?: string
+  readonly requestId?: string
+}
+
+/** Who asks, as the access token says, and under which request id. */
+export interface Operator {
+  readonly clientId: string
+  readonly requestId: string
+}
+
+/** How a version of a key is told: `pan/2`. */
+export const referenceOf = (keyName: string, keyVersion: number): string =>
+  `${keyName}/${keyVersion}`

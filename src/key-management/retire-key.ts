@@ -1,0 +1,86 @@
+import { Problem } from '../errors.ts'
+import { deleteHsmKey, findHsmKey, retireHsmKey } from '../storage/hsm-keys.ts'
+import { hasPanFingerprints } from '../storage/keys-of-cards.ts'
+import { type Holding, holdingsOf } from './holdings.ts'
+import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
+import { rotationRule } from './rotation-rules.ts'
+
+/**
+ * Retires an active version that has a successor and nothing under it.
+ * @throws `Problem` `not_found`; `key_in_use` when it is not so.
+ */
+export async function retireKey(
+  keys: KeyManagement,
+  operator: Operator,
+  keyName: string,
+  keyVersion: number,
+): Promise<void> {
+  await refuseUnknown(keys, keyName, keyVersion)
+  await refuseUsed(keys, keyName, keyVersion)
+  if (!(await retireHsmKey(keys.database, keyName, keyVersion))) {
+    throw inUse(keyName, keyVersion, 'is not active, or has no successor.')
+  }
+  keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+}
+
+/**
+ * Forgets a retired version, once nothing is under it, or a pending one that nobody has asked for.
+ * @throws `Problem` `not_found`; `key_in_use` when it is not so.
+ */
+export async function deleteKey(
+  keys: KeyManagement,
+  operator: Operator,
+  keyName: string,
+  keyVersion: number,
+): Promise<void> {
+  await refuseUnknown(keys, keyName, keyVersion)
+  await refuseUsed(keys, keyName, keyVersion)
+  if (!(await deleteHsmKey(keys.database, keyName, keyVersion))) {
+    throw inUse(keyName, keyVersion, 'is not retired.')
+  }
+  keys.onAct({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+}
+
+const inUse = (keyName: string, keyVersion: number, why: string) =>
+  new Problem('key_in_use', { detail: `${referenceOf(keyName, keyVersion)} ${why}` })
+
+async function refuseUnknown(
+  { database }: KeyManagement,
+  keyName: string,
+  keyVersion: number,
+): Promise<void> {
+  if (!(await findHsmKey(database, keyName, keyVersion))) throw new Problem('not_found')
+}
+
+async function refuseUsed(keys: KeyManagement, keyName: string, keyVersion: number): Promise<void> {
+  const row = await findHsmKey(keys.database, keyName, keyVersion)
+  // Only time empties these: the rotation retires them when it has passed.
+  if (row?.state === 'active' && rotationRule(keyName).by === 'time') {
+    throw inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
+  }
+  if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
+    throw inUse(keyName, keyVersion, 'still finds cards.')
+  }
+  for (const holding of holdingsOf(keyName)) {
+    if (await isUnder(keys, holding, keyVersion)) {
+      throw inUse(keyName, keyVersion, `is still in use in ${holding.holdingName}.`)
+    }
+  }
+}
+
+const pageSize = 1_000
+
+/** Reads everything of a holding, page by page: exact, however long it takes. */
+async function isUnder(
+  keys: KeyManagement,
+  holding: Holding,
+  keyVersion: number,
+): Promise<boolean> {
+  let after: string | undefined = ''
+  while (after !== undefined) {
+    const rows = await holding.page(keys, after, pageSize)
+    if (rows.some((row) => row.keyVersion === keyVersion)) return true
+    after = rows.length < pageSize ? undefined : rows.at(-1)?.position
+  }
+  return false
+}

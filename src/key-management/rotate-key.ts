@@ -1,0 +1,55 @@
+import { Problem } from '../errors.ts'
+import { findHsmKey, listHsmKeys, scheduleHsmKey } from '../storage/hsm-keys.ts'
+import { listKeyPasses } from '../storage/key-passes.ts'
+import { generateKey } from './generate-key.ts'
+import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
+
+/** A rotation that has begun. */
+export interface Rotation {
+  readonly key: string
+  readonly version: number
+  /** When new things begin to be made under it. */
+  readonly activatesAt: Date | null
+}
+
+/**
+ * Rotates one of the installation's keys to its pending version, or to one drawn now. Every process
+ * comes to know it before any makes something under it; what is under older versions then moves.
+ * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
+ */
+export async function rotateKey(
+  keys: KeyManagement,
+  operator: Operator,
+  keyName: string,
+): Promise<Rotation> {
+  if (!keys.hsm.installationKeys.includes(keyName)) throw new Problem('not_found')
+  await refuseWhileMoving(keys, keyName)
+  const version = (await pendingVersion(keys, keyName)) ?? (await draw(keys, operator, keyName))
+  await scheduleHsmKey(keys.database, keyName, version, keys.timings.pendingMs / 1_000)
+  keys.onAct({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
+  const row = await findHsmKey(keys.database, keyName, version)
+  return { key: keyName, version, activatesAt: row?.activatesAt ?? null }
+}
+
+async function refuseWhileMoving({ database }: KeyManagement, keyName: string): Promise<void> {
+  const passes = await listKeyPasses(database)
+  const moving = passes.find((pass) => pass.keyName === keyName && pass.finishedAt === null)
+  if (!moving) return
+  const reference = referenceOf(keyName, moving.keyVersion)
+  throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
+}
+
+async function pendingVersion(
+  { database }: KeyManagement,
+  keyName: string,
+): Promise<number | undefined> {
+  const rows = await listHsmKeys(database)
+  return rows.find((row) => row.keyName === keyName && row.state === 'pending')?.keyVersion
+}
+
+async function draw(keys: KeyManagement, operator: Operator, keyName: string): Promise<number> {
+  const target = { family: 'installation', key: keyName } as const
+  const { version } = await generateKey(keys, operator, { target, form: null, exportable: false })
+  if (version === null) throw new Error('A key of the installation has no version.')
+  return version
+}

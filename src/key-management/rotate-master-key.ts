@@ -1,0 +1,73 @@
+import { Problem, validationFailed } from '../errors.ts'
+import type { Connection } from '../storage/database.ts'
+import { holdInstallation, setMasterKeyCheckValue } from '../storage/installation.ts'
+import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../storage/key-blocks.ts'
+import { custodyOf } from './import-key.ts'
+import { refuseOtherMasterKey } from './keep-key.ts'
+import type { KeyManagement, Operator } from './key-management.ts'
+
+/** A rotation of the master key that is done. */
+export interface MasterKeyRotation {
+  readonly before: string
+  readonly after: string
+  /** Key blocks that were put under the new one. */
+  readonly keyBlocks: number
+}
+
+/**
+ * Puts every key block under another master key of the file, in one transaction. The other processes
+ * follow when they next look; one whose file lacks the new key refuses to answer until it has it.
+ * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is named.
+ */
+export async function rotateMasterKey(
+  keys: KeyManagement,
+  operator: Operator,
+  toCheckValue: string | null,
+): Promise<MasterKeyRotation> {
+  const custody = custodyOf(keys)
+  const { current, present } = await custody.readMasterKeys()
+  const after = chooseMasterKey(current, present, toCheckValue)
+  const keyBlocks = await keys.database.transaction(async (connection) => {
+    const before = await holdInstallation(connection)
+    refuseOtherMasterKey(keys, before)
+    if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
+    await setMasterKeyCheckValue(connection, after)
+    return moveAll(keys, connection, after)
+  })
+  await keys.hsm.refreshKeys()
+  keys.onAct({ act: `rotated from ${current}`, key: `master-key ${after}`, ...operator })
+  return { before: current, after, keyBlocks }
+}
+
+function chooseMasterKey(
+  current: string,
+  present: readonly string[],
+  toCheckValue: string | null,
+): string {
+  const others = present.filter((checkValue) => checkValue !== current)
+  const chosen = toCheckValue === null && others.length === 1 ? others[0] : toCheckValue
+  if (chosen && others.includes(chosen)) return chosen
+  throw validationFailed({
+    pointer: '/keyCheckValue',
+    detail:
+      others.length === 0
+        ? 'needs a new master key: add it to the file of every process, as a line of its own'
+        : `must be one of ${others.join(', ')}`,
+  })
+}
+
+async function moveAll(
+  keys: KeyManagement,
+  connection: Connection,
+  checkValue: string,
+): Promise<number> {
+  const custody = custodyOf(keys)
+  let moved = 0
+  for (const table of keyBlockTables) {
+    for (const keyBlock of await listKeyBlocks(connection, table)) {
+      const after = await custody.rewrapKeyBlock(keyBlock, checkValue)
+      moved += await moveKeyBlock(connection, table, keyBlock, after)
+    }
+  }
+  return moved
+}

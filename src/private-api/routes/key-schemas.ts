@@ -1,0 +1,105 @@
+import Type, { type Static } from 'typebox'
+import { validationFailed } from '../../errors.ts'
+import type { KeyTarget } from '../../key-management/keep-key.ts'
+import type { KeyForm } from '../../key-management/key-form.ts'
+
+export const closed = { additionalProperties: false } as const
+const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+
+export const keyName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', maxLength: 32 })
+export const checkValue = Type.String({
+  pattern: '^[0-9A-Fa-f]{6,16}$',
+  description: 'Three bytes or more, in hexadecimal.',
+})
+
+/** Where a key is to be kept. */
+export const targetMembers = {
+  family: Type.Enum(['installation', 'zone', 'zone-master'] as const),
+  key: keyName,
+  clientId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  pinBlockFormats: Type.Optional(
+    Type.Array(
+      Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'] as const),
+      { minItems: 1, maxItems: 4, uniqueItems: true },
+    ),
+  ),
+}
+const TargetSchema = Type.Object(targetMembers)
+
+/** Algorithm and length, where the purpose leaves a choice. */
+export const formMembers = {
+  algorithm: Type.Optional(Type.Enum(['TDES', 'AES'] as const)),
+  lengthBytes: Type.Optional(Type.Integer({ minimum: 8, maximum: 32 })),
+}
+
+/** @throws `Problem` `validation_failed` when members of a zone key lack, or stand beside another key. */
+export function targetOf({
+  clientId,
+  family,
+  key,
+  pinBlockFormats,
+}: Static<typeof TargetSchema>): KeyTarget {
+  if (family !== 'zone') {
+    const pointer = clientId === undefined ? '/pinBlockFormats' : '/clientId'
+    if (clientId === undefined && pinBlockFormats === undefined) return { family, key }
+    throw validationFailed({ pointer, detail: 'belongs to a zone key' })
+  }
+  if (clientId === undefined) throw validationFailed({ pointer: '/clientId', detail: 'is needed' })
+  if (pinBlockFormats === undefined) {
+    throw validationFailed({ pointer: '/pinBlockFormats', detail: 'is needed' })
+  }
+  const isMixed = pinBlockFormats.includes('ISO_FORMAT_4') && pinBlockFormats.length > 1
+  if (!isMixed) return { family, key, clientId, pinBlockFormats }
+  throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be of one algorithm' })
+}
+
+/** @throws `Problem` `validation_failed` when one is given without the other. */
+export function formOf({
+  algorithm,
+  lengthBytes,
+}: {
+  algorithm?: KeyForm['algorithm']
+  lengthBytes?: number
+}): KeyForm | null {
+  if (algorithm === undefined && lengthBytes === undefined) return null
+  if (algorithm !== undefined && lengthBytes !== undefined) return { algorithm, lengthBytes }
+  throw validationFailed({ pointer: '/lengthBytes', detail: 'must go with algorithm' })
+}
+
+export const KeptVersionSchema = Type.Object({
+  family: Type.String(),
+  key: Type.String(),
+  version: Type.Union([Type.Integer(), Type.Null()]),
+  keyCheckValue: Type.String(),
+})
+
+const PassSchema = Type.Object({
+  holding: Type.String(),
+  round: Type.Integer(),
+  walked: Type.Integer(),
+  moved: Type.Integer(),
+  leftInRound: Type.Integer(),
+  startedAt: instant,
+  finishedAt: instant,
+})
+
+export const ListedKeySchema = Type.Object({
+  family: Type.String(),
+  key: Type.String(),
+  version: Type.Union([Type.Integer(), Type.Null()]),
+  clientId: Type.Optional(Type.String()),
+  pinBlockFormats: Type.Optional(Type.Array(Type.String())),
+  keyUsage: Type.Optional(Type.String({ description: 'X9.143, table 5.' })),
+  algorithm: Type.Optional(Type.String({ description: 'X9.143, table 6.' })),
+  modeOfUse: Type.Optional(Type.String({ description: 'X9.143, table 7.' })),
+  exportability: Type.Optional(Type.String({ description: 'X9.143, table 8.' })),
+  checkMethod: Type.Optional(Type.String()),
+  state: Type.String(),
+  current: Type.Boolean(),
+  keyCheckValue: Type.String(),
+  createdAt: instant,
+  activatesAt: instant,
+  activatedAt: instant,
+  retiredAt: instant,
+  pass: Type.Union([PassSchema, Type.Null()]),
+})

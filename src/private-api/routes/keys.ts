@@ -1,0 +1,247 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { callerOf } from '../../http/authentication.ts'
+import type { Server } from '../../http/server.ts'
+import { exportKey } from '../../key-management/export-key.ts'
+import { generateKey } from '../../key-management/generate-key.ts'
+import { importKey } from '../../key-management/import-key.ts'
+import type { KeyManagement, Operator } from '../../key-management/key-management.ts'
+import { listKeys } from '../../key-management/list-keys.ts'
+import { deleteKey, retireKey } from '../../key-management/retire-key.ts'
+import { retireZone } from '../../key-management/retire-zone.ts'
+import { rotateKey } from '../../key-management/rotate-key.ts'
+import { rotateMasterKey } from '../../key-management/rotate-master-key.ts'
+import {
+  checkValue,
+  closed,
+  formMembers,
+  formOf,
+  KeptVersionSchema,
+  keyName,
+  ListedKeySchema,
+  targetMembers,
+  targetOf,
+} from './key-schemas.ts'
+
+const admin = { access: 'admin' } as const
+const adminWithBody = { access: 'admin', bodyRequired: true } as const
+const tags = ['Keys']
+const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
+
+export const operatorOf = (request: FastifyRequest): Operator => ({
+  clientId: callerOf(request).clientId,
+  requestId: request.id,
+})
+
+/** The life of keys. None of these calls carries a key in clear, either way. */
+export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
+  app.get(
+    '/keys',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listKeys',
+        summary: 'List keys',
+        tags,
+        response: { 200: Type.Array(ListedKeySchema) },
+      },
+    },
+    async () => [...(await listKeys(keys))] as never,
+  )
+  makingRoutes(app, keys)
+  travelRoutes(app, keys)
+  lifeRoutes(app, keys)
+}
+
+const NewKeySchema = Type.Object(
+  { ...targetMembers, ...formMembers, exportable: Type.Optional(Type.Boolean()) },
+  closed,
+)
+
+function makingRoutes(app: Server['app'], keys: KeyManagement): void {
+  app.post(
+    '/keys',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'generateKey',
+        summary: 'Generate a key',
+        tags,
+        body: NewKeySchema,
+        response: { 201: KeptVersionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { exportable = false, ...body } = request.body
+      const key = { target: targetOf(body), form: formOf(body), exportable }
+      return reply.code(201).send(await generateKey(keys, operatorOf(request), key))
+    },
+  )
+  app.post(
+    '/keys/:key/rotate',
+    {
+      config: admin,
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Rotate a key',
+        tags,
+        params: Type.Object({ key: keyName }),
+        response: {
+          202: Type.Object({
+            key: Type.String(),
+            version: Type.Integer(),
+            activatesAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+          }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { activatesAt, ...rotation } = await rotateKey(
+        keys,
+        operatorOf(request),
+        request.params.key,
+      )
+      return reply.code(202).send({ ...rotation, activatesAt: activatesAt?.toISOString() ?? null })
+    },
+  )
+  masterKeyRoute(app, keys)
+}
+
+function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
+  app.post(
+    '/keys/master-key/rotate',
+    {
+      config: admin,
+      schema: {
+        operationId: 'rotateMasterKey',
+        summary: 'Rotate the master key',
+        tags,
+        body: Type.Optional(Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closed)),
+        response: {
+          200: Type.Object({
+            before: Type.String(),
+            after: Type.String(),
+            keyBlocks: Type.Integer(),
+          }),
+        },
+      },
+    },
+    async (request) =>
+      rotateMasterKey(
+        keys,
+        operatorOf(request),
+        request.body?.keyCheckValue?.toUpperCase() ?? null,
+      ),
+  )
+}
+
+function travelRoutes(app: Server['app'], keys: KeyManagement): void {
+  app.post(
+    '/keys/import',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'importKey',
+        summary: 'Import a key block',
+        tags,
+        body: Type.Object(
+          {
+            ...targetMembers,
+            zoneMasterKey: keyName,
+            keyBlock,
+            keyCheckValue: Type.Optional(checkValue),
+          },
+          closed,
+        ),
+        response: { 201: KeptVersionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
+      const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
+      return reply.code(201).send(await importKey(keys, operatorOf(request), key))
+    },
+  )
+  app.post(
+    '/keys/export',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'exportKey',
+        summary: 'Export a key block',
+        tags,
+        body: Type.Object(
+          {
+            key: keyName,
+            version: Type.Optional(Type.Integer({ minimum: 1 })),
+            clientId: targetMembers.clientId,
+            zoneMasterKey: keyName,
+          },
+          closed,
+        ),
+        response: {
+          200: Type.Object({
+            key: Type.String(),
+            keyBlock: Type.String(),
+            keyCheckValue: Type.String(),
+          }),
+        },
+      },
+    },
+    async (request) => {
+      const { clientId = null, key, version = null, zoneMasterKey } = request.body
+      return exportKey(keys, operatorOf(request), { key, version, clientId, zoneMasterKey })
+    },
+  )
+}
+
+const VersionParams = Type.Object({
+  key: keyName,
+  version: Type.String({ pattern: '^[1-9][0-9]{0,4}$' }),
+})
+
+function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
+  const none = { response: { 204: Type.Null() } }
+  app.post(
+    '/keys/:key/versions/:version/retire',
+    {
+      config: admin,
+      schema: { operationId: 'retireKey', summary: 'Retire', tags, params: VersionParams, ...none },
+    },
+    async (request, reply) => {
+      const { key, version } = request.params
+      await retireKey(keys, operatorOf(request), key, Number(version))
+      return reply.code(204).send(null)
+    },
+  )
+  app.delete(
+    '/keys/:key/versions/:version',
+    {
+      config: admin,
+      schema: { operationId: 'deleteKey', summary: 'Delete', tags, params: VersionParams, ...none },
+    },
+    async (request, reply) => {
+      const { key, version } = request.params
+      await deleteKey(keys, operatorOf(request), key, Number(version))
+      return reply.code(204).send(null)
+    },
+  )
+  app.post(
+    '/keys/zones/retire',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'retireZoneKey',
+        summary: 'Retire a zone key or a zone master key',
+        tags,
+        body: Type.Object({ key: keyName, clientId: targetMembers.clientId }, closed),
+        ...none,
+      },
+    },
+    async (request, reply) => {
+      const { clientId = null, key } = request.body
+      await retireZone(keys, operatorOf(request), key, clientId)
+      return reply.code(204).send(null)
+    },
+  )
+}

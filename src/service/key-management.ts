@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { KeyAdministration } from '../hsm/key-administration.ts'
+import type { KeyManagement } from '../key-management/key-management.ts'
+import { keyTimings } from '../key-management/key-timings.ts'
+import type { Database } from '../storage/database.ts'
+
+/** What the operations on keys work with. Each act is a line of the log: the trail of an audit. */
+export const createKeyManagement = (
+  database: Database,
+  hsm: KeyAdministration,
+  keyRefreshMs: number,
+  log: Logger,
+): KeyManagement => ({
+  database,
+  hsm,
+  timings: keyTimings(keyRefreshMs),
+  processId: randomUUID(),
+  onAct: (act) => log.info(act, 'key'),
+})

@@ -1,0 +1,112 @@
+import { type Connection, firstRow, statement } from './database.ts'
+
+/** A key that several people bring, each a component. */
+export interface NewComponentEntry {
+  /** What the combined key is to become, as JSON. */
+  readonly target: string
+  readonly algorithm: 'TDES' | 'AES'
+  readonly lengthBytes: number
+  readonly componentCount: number
+  /** Of the combined key, as its sender told it. */
+  readonly keyCheckValue: string
+  readonly openedBy: string
+}
+
+export interface ComponentEntryRow extends NewComponentEntry {
+  readonly entryId: string
+  readonly expiresAt: Date
+}
+
+const columns = `entry_id as "entryId", target, algorithm, length_bytes as "lengthBytes",
+  component_count as "componentCount", key_check_value as "keyCheckValue",
+  opened_by as "openedBy", expires_at as "expiresAt"`
+
+const insertStatement = statement(
+  'insert_component_entry',
+  `insert into component_entry (target, algorithm, length_bytes, component_count, key_check_value,
+     opened_by, expires_at)
+   values ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
+   returning ${columns}`,
+)
+
+/** Opens an entry for so many seconds. */
+export const insertComponentEntry = async (
+  connection: Connection,
+  entry: NewComponentEntry,
+  seconds: number,
+): Promise<ComponentEntryRow> => {
+  const { algorithm, componentCount, keyCheckValue, lengthBytes, openedBy, target } = entry
+  const values = [target, algorithm, lengthBytes, componentCount, keyCheckValue, openedBy, seconds]
+  const row = firstRow<ComponentEntryRow>(await connection.query(insertStatement, values))
+  if (!row) throw new Error('The database did not keep a component entry.')
+  return row
+}
+
+const holdStatement = statement(
+  'hold_component_entry',
+  `select ${columns} from component_entry where entry_id = $1 and expires_at > now() for update`,
+)
+
+/** An open entry, held until the transaction ends, or null. */
+export const holdComponentEntry = async (
+  connection: Connection,
+  entryId: string,
+): Promise<ComponentEntryRow | null> => firstRow(await connection.query(holdStatement, [entryId]))
+
+const deleteStatement = statement(
+  'delete_component_entry',
+  'delete from component_entry where entry_id = $1 or expires_at <= now()',
+)
+
+/** Forgets an entry with its components, and every other one that is too late. */
+export const deleteComponentEntry = async (
+  connection: Connection,
+  entryId: string,
+): Promise<void> => {
+  await connection.query(deleteStatement, [entryId])
+}
+
+/** One component, enciphered under the master key. */
+export interface KeyComponentRow {
+  readonly componentNumber: number
+  readonly person: string
+  readonly clientId: string
+  readonly keyBlock: string
+  readonly keyCheckValue: string
+}
+
+const insertComponentStatement = statement(
+  'insert_key_component',
+  `insert into key_component (entry_id, component_number, person, client_id, key_block, key_check_value)
+   values ($1, $2, $3, $4, $5, $6)`,
+)
+
+/** Keeps a component of an entry that is held. */
+export const insertKeyComponent = async (
+  connection: Connection,
+  entryId: string,
+  component: KeyComponentRow,
+): Promise<void> => {
+  const { clientId, componentNumber, keyBlock, keyCheckValue, person } = component
+  const values = [entryId, componentNumber, person, clientId, keyBlock, keyCheckValue]
+  await connection.query(insertComponentStatement, values)
+}
+
+const listComponentsStatement = statement(
+  'list_key_components',
+  `select component_number as "componentNumber", person, client_id as "clientId",
+     key_block as "keyBlock", key_check_value as "keyCheckValue"
+   from key_component where entry_id = $1 order by component_number`,
+)
+
+/** The components of an entry so far. */
+export const listKeyComponents = (
+  connection: Connection,
+  entryId: string,
+): Promise<KeyComponentRow[]> => connection.query(listComponentsStatement, [entryId])
+
+const kindStatement = statement('find_installation_kind', 'select kind from installation')
+
+/** Whether this is a sandbox. */
+export const isSandboxInstallation = async (connection: Connection): Promise<boolean> =>
+  firstRow(await connection.query<{ kind: string }>(kindStatement))?.kind === 'sandbox'

@@ -11,7 +11,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +24,11 @@ export type SoftHsm = {
   leftOut: string | false
   /** What a program needs in its environment to find the same tokens. */
   env: Readonly<Record<string, string>>
-  /** A new token, by a label of its own. */
-  createToken: () => Promise<TokenSettings>
+  /** A new token, by a label of its own unless one is given. */
+  createToken: (label?: string) => Promise<TokenSettings>
   /** Takes every token away, as a cable that is pulled. */
   hideTokens: () => Promise<void>
+  /** Brings them back, in place of those made meanwhile. */
   showTokens: () => Promise<void>
 }
 
@@ -58,16 +59,25 @@ export const openSoftHsm = (): SoftHsm => {
   return {
     leftOut: false,
     env: { SOFTHSM2_CONF: configuration },
-    createToken: () => createToken(module, folder),
-    hideTokens: () => rename(tokens, `${tokens}-away`),
-    showTokens: () => rename(`${tokens}-away`, tokens),
+    createToken: (label) => createToken(module, folder, label),
+    async hideTokens() {
+      await rename(tokens, `${tokens}-away`)
+    },
+    async showTokens() {
+      await rm(tokens, { recursive: true, force: true })
+      await rename(`${tokens}-away`, tokens)
+    },
   }
 }
 
-const createToken = async (module: string, folder: string): Promise<TokenSettings> => {
-  const tokenLabel = `pinfold test ${randomBytes(4).toString('hex')}`
+const createToken = async (
+  module: string,
+  folder: string,
+  tokenLabel = `pinfold test ${randomBytes(4).toString('hex')}`,
+): Promise<TokenSettings> => {
   const pinFile = join(folder, `${tokenLabel}.pin`)
   await writeFile(pinFile, `${userPin}\n`, { mode: 0o600 })
+  await mkdir(join(folder, 'tokens'), { recursive: true })
   const pins = ['--so-pin', '18273645', '--pin', userPin]
   await execute('softhsm2-util', ['--init-token', '--free', '--label', tokenLabel, ...pins])
   return { module, tokenLabel, pinFile }

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { before, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Problem } from '../../../src/errors.ts'
+import type { Hsm } from '../../../src/hsm/hsm.ts'
+import { openPkcs11Hsm } from '../../../src/hsm/pkcs11/pkcs11-hsm.ts'
+import { openToken, type Token } from '../../../src/hsm/pkcs11/token.ts'
+import type { TokenSettings } from '../../../src/hsm/pkcs11/token-session.ts'
+import { openSoftHsm } from '../../support/softhsm.ts'
+import { memoryKeyStore, rules } from '../implementation.ts'
+import { tokenProcesses } from './token-processes.ts'
+
+const softHsm = openSoftHsm()
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'unavailable'
+
+/** Resolves with how long it took until the HSM answered again. */
+async function healed(hsm: Hsm): Promise<number> {
+  const since = performance.now()
+  for (;;) {
+    const answer = await hsm.ping().then(
+      () => true,
+      (error: unknown) => {
+        assert.ok(isUnavailable(error))
+        return false
+      },
+    )
+    if (answer) return performance.now() - since
+    assert.ok(performance.now() - since < 10_000, 'it does not heal')
+    await wait(20)
+  }
+}
+
+suite('a PKCS#11 token that goes away', { skip: softHsm.leftOut }, () => {
+  let settings: TokenSettings
+  let token: Token
+  let hsm: Hsm
+
+  before(async () => {
+    settings = await softHsm.createToken()
+    token = await openToken(settings)
+    hsm = await openPkcs11Hsm({ token, keyStore: memoryKeyStore() })
+  })
+
+  /** Of every kind of verb one, each under another key. */
+  const verbs = async (): Promise<(() => Promise<unknown>)[]> => {
+    const card = await hsm.generateCardNumber('400000', 'cvk')
+    const pin = await hsm.generatePin(card, rules())
+    const sealed = await hsm.sealRecord('note', 'a', 'text')
+    const [signing] = await hsm.tokenSigningKeys()
+    return [
+      () => hsm.generateCardNumber('400000', 'cvk'),
+      () => hsm.generatePin(card, rules()),
+      () => hsm.revealPin(card, pin),
+      () => hsm.verifyCvv2(card, 'cvk/1', rules().expiry, '000'),
+      () => hsm.sealRecord('note', 'a', 'text'),
+      () => hsm.revealRecord('note', 'a', sealed),
+      () => hsm.fingerprintRequest('x'),
+      async () => signing?.sign(randomBytes(10)),
+      () => hsm.importClearZoneKey('AES', randomBytes(32)),
+      () => hsm.ping(),
+    ]
+  }
+
+  test('each verb is unavailable while the token is hidden, and none once it is back', async () => {
+    const asked = await verbs()
+    await softHsm.hideTokens()
+    try {
+      for (const ask of asked) await assert.rejects(ask(), isUnavailable)
+      await Promise.all(asked.map((ask) => assert.rejects(ask(), isUnavailable)))
+    } finally {
+      await softHsm.showTokens()
+    }
+    await healed(hsm)
+    for (const ask of asked) await ask()
+  })
+
+  test('what is under way when the process of the token dies is unavailable, and the next is not', async () => {
+    const asked = await verbs()
+    const [pid = 0] = await tokenProcesses()
+    // Stopped first, so that everything is under way.
+    process.kill(pid, 'SIGSTOP')
+    const underWay = asked.map((ask) => assert.rejects(ask(), isUnavailable))
+    process.kill(pid, 'SIGKILL')
+    await Promise.all(underWay)
+    await Promise.all(asked.map((ask) => ask()))
+    assert.ok(!(await tokenProcesses()).includes(pid))
+  })
+
+  test('a module that hangs is given up after 5 s and replaced; whoever waits blocks nobody', async () => {
+    const [pid = 0] = await tokenProcesses()
+    process.kill(pid, 'SIGSTOP')
+    const since = performance.now()
+    let turns = 0
+    const timer = setInterval(() => {
+      turns += 1
+    }, 10)
+    await assert.rejects(hsm.sealRecord('note', 'a', 'text'), isUnavailable)
+    clearInterval(timer)
+    assert.ok(performance.now() - since < 6_000)
+    assert.ok(turns > 50, 'the event loop stood still')
+    await healed(hsm)
+    assert.ok(!(await tokenProcesses()).includes(pid))
+  })
+
+  test('beyond 1,000 questions that wait, the next is unavailable at once', async () => {
+    const [pid = 0] = await tokenProcesses()
+    process.kill(pid, 'SIGSTOP')
+    const waiting = Array.from({ length: 1_000 }, () => token.ask('random', 1))
+    const since = performance.now()
+    await assert.rejects(token.ask('random', 1), isUnavailable)
+    assert.ok(performance.now() - since < 1_000)
+    process.kill(pid, 'SIGCONT')
+    await Promise.all(waiting)
+    await token.ask('random', 1)
+  })
+
+  test('a record that does not open is no outage: what else runs goes on', async () => {
+    const sealed = await hsm.sealRecord('note', 'a', 'text')
+    const mixed = Array.from({ length: 40 }, (_, at) =>
+      at % 4 === 0
+        ? assert.rejects(hsm.revealRecord('note', 'b', sealed), (error) => !isUnavailable(error))
+        : hsm.revealRecord('note', 'a', sealed),
+    )
+    await Promise.all(mixed)
+  })
+})

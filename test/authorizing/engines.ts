@@ -18,12 +18,17 @@ export type Services = {
   database: Database
 }
 
-export type OpenOptions = { env?: Readonly<Record<string, string>>; poolSize?: number }
+export type OpenOptions = {
+  env?: Readonly<Record<string, string>>
+  poolSize?: number
+}
 
 export type Engine = {
   name: 'PGlite' | 'PostgreSQL'
   skip: string | false
   open: (options?: OpenOptions) => Promise<Services>
+  /** One service alone, for what does not race. */
+  openOne: (env?: OpenOptions['env']) => Promise<TestService>
 }
 
 const postgres = await openPostgres()
@@ -52,6 +57,7 @@ const engines: readonly Engine[] = [
       const database = await openEmbedded()
       return openTwo([database, database], env)
     },
+    openOne: async (env) => openTestService({ env: { ...unlimited, ...env } }),
   },
   {
     name: 'PostgreSQL',
@@ -59,6 +65,10 @@ const engines: readonly Engine[] = [
     open: async ({ env, poolSize = 10 } = {}) => {
       const { database, url } = await openServerDatabase(postgres, poolSize)
       return openTwo([database, pool(url, poolSize)], env)
+    },
+    openOne: async (env) => {
+      const { database } = await openServerDatabase(postgres)
+      return openTestService({ database, env: { ...unlimited, ...env } })
     },
   },
 ]

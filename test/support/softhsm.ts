@@ -15,7 +15,6 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { promisify } from 'node:util'
 import type { TokenSettings } from '../../src/hsm/pkcs11/token-session.ts'
 
@@ -49,7 +48,7 @@ export const openSoftHsm = (): SoftHsm => {
   // In memory where that can be had: SoftHSM2 syncs every object that it makes.
   const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
   const folder = mkdtempSync(join(root, 'pinfold-softhsm-'))
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const tokens = join(folder, 'tokens')
   const configuration = join(folder, 'softhsm2.conf')
   mkdirSync(tokens)

@@ -1,0 +1,89 @@
+/**
+ * `npm run bench:crypto`: verbs a second of both implementations of the HSM, beside bare `node:crypto`
+ * doing the same block operations. Medians of rounds that take turns, so that whatever else the
+ * machine does meets all alike.
+ */
+import { randomBytes } from 'node:crypto'
+import { cpus } from 'node:os'
+import type { KeyStore, StoredKey } from '../src/hsm/key-store.ts'
+import { openPkcs11Hsm } from '../src/hsm/pkcs11/pkcs11-hsm.ts'
+import { openToken } from '../src/hsm/pkcs11/token.ts'
+import { SecretKey } from '../src/hsm/secret-key.ts'
+import { openSoftwareHsm } from '../src/hsm/software-hsm.ts'
+import { openSoftHsm } from '../test/support/softhsm.ts'
+import { bareVerbs, type Verbs, verbsOf } from './crypto/verbs.ts'
+
+const rounds = 7
+const roundMs = 400
+/** Verbs that wait at once, as requests do. */
+const atOnce = 16
+
+const memoryKeyStore = (): KeyStore => {
+  const kept: StoredKey[] = []
+  return { list: async () => kept, add: async (key) => void kept.push(key) }
+}
+
+/** How often a verb is done in a second. */
+async function timed(verb: () => unknown): Promise<number> {
+  const end = performance.now() + roundMs
+  let done = 0
+  const work = async () => {
+    while (performance.now() < end) {
+      await verb()
+      done += 1
+    }
+  }
+  const since = performance.now()
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return (done * 1_000) / (performance.now() - since)
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+type Subject = { readonly name: string; readonly verbs: Verbs }
+
+/** Medians by verb, and in it by subject. */
+async function measure(subjects: readonly Subject[]): Promise<Map<string, number[]>> {
+  const medians = new Map<string, number[]>()
+  for (const name of ['verify PIN', 'verify CVV2', 'seal record'] as const) {
+    const figures = subjects.map((): number[] => [])
+    for (let round = 0; round < rounds; round += 1) {
+      for (const [at, { verbs }] of subjects.entries()) figures[at]?.push(await timed(verbs[name]))
+    }
+    medians.set(name, figures.map(median))
+  }
+  return medians
+}
+
+function print(
+  subjects: readonly Subject[],
+  medians: ReadonlyMap<string, readonly number[]>,
+): void {
+  const columns = subjects.map(({ name }) => name.padStart(26)).join('')
+  console.log(`${'verbs a second'.padEnd(16)}${columns}`)
+  for (const [verb, figures] of medians) {
+    const [bare = 1] = figures
+    const cells = figures.map((figure, at) => {
+      const ratio = at === 0 ? '' : ` (1/${(bare / figure).toFixed(1)} of bare)`
+      return `${Math.round(figure).toLocaleString('en')}${ratio}`.padStart(26)
+    })
+    console.log(`${verb.padEnd(16)}${cells.join('')}`)
+  }
+}
+
+const masterKey = new SecretKey(randomBytes(32))
+const software = await openSoftwareHsm({ masterKey, keyStore: memoryKeyStore() })
+const subjects: Subject[] = [
+  { name: 'bare node:crypto', verbs: bareVerbs() },
+  { name: 'software', verbs: await verbsOf(software) },
+]
+const softHsm = openSoftHsm()
+if (softHsm.leftOut) console.log(softHsm.leftOut)
+else {
+  const token = await openToken(await softHsm.createToken())
+  const hsm = await openPkcs11Hsm({ token, keyStore: memoryKeyStore() })
+  subjects.push({ name: 'PKCS#11 (SoftHSM2)', verbs: await verbsOf(hsm) })
+}
+console.log(`${cpus().length} cores, ${atOnce} at once, medians of ${rounds} rounds\n`)
+print(subjects, await measure(subjects))

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
 import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
 
 /** How the program runs. Read once, from the environment alone. */
@@ -25,6 +26,7 @@ export interface Config {
   readonly privateOutsideIssuer: OutsideIssuer | null
   /** Null: limits are off. */
   readonly limits: Limits | null
+  readonly delivery: DeliveryConfig
   readonly logLevel: LogLevel
   /** How often each process looks for new keys; the other times of a rotation follow from it. */
   readonly keyRefreshMs: number
@@ -96,6 +98,7 @@ export function readConfig(environment: Environment = process.env): Config {
     outsideIssuer: read.outsideIssuer('AUTH'),
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
     limits: read.limits(),
+    delivery: readDelivery(read),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
     sandboxSeed: read.text('SANDBOX_SEED'),

@@ -1,5 +1,6 @@
 import type { RateLimiter } from '../http/client-rate.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
+import type { EventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import type { AuthorizationServer } from '../oauth/authorization-server.ts'
 import type { Api } from './api.ts'
@@ -10,16 +11,21 @@ import { cardPinRoutes } from './routes/card-pin.ts'
 import { cardStatusRoutes } from './routes/card-status.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { documentRoutes } from './routes/documents.ts'
+import { eventRoutes } from './routes/events.ts'
 import { oauthRoutes } from './routes/oauth.ts'
 import { problemRoutes } from './routes/problems.ts'
 import { productRoutes } from './routes/products.ts'
 import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
+import { type TargetCheck, webhookRoutes } from './routes/webhooks.ts'
 
 export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly issuing: Issuing
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
   readonly baseUrl: string
+  readonly eventStreams: EventStreams
+  readonly faultOfTarget: TargetCheck
   readonly authorizationServer: AuthorizationServer
   /** For the token endpoint; nothing where limits are turned off. */
   readonly tokenRate: RateLimiter | null
@@ -39,6 +45,9 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   cardPinRoutes(api)
   cardCvvRoutes(api)
   cardAttemptRoutes(api)
+  eventRoutes(api, options.eventStreams)
+  webhookRoutes(api, options.faultOfTarget)
+  webhookDeliveryRoutes(api)
   if (options.simulate) simulatorRoutes(api, options.simulate)
   problemRoutes(api)
   documentRoutes(api)

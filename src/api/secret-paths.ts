@@ -6,6 +6,7 @@ import {
   UpdateCvvStatusSchema,
 } from './schemas/requests.ts'
 import { PinSchema } from './schemas/responses.ts'
+import { CreatedWebhookSchema } from './schemas/webhooks.ts'
 
 interface SchemaNode {
   readonly 'x-secret'?: boolean
@@ -19,6 +20,7 @@ const schemas: readonly SchemaNode[] = [
   UnblockPinSchema,
   ChangeCardStatusSchema,
   PinSchema,
+  CreatedWebhookSchema,
 ] as readonly SchemaNode[]
 
 /** The members that a schema marks secret, wherever they stand in it. */

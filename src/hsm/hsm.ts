@@ -36,7 +36,7 @@ export type ImportedPin =
   | { readonly pin: null; readonly weakness: string }
 
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
-export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox'
+export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
 
 /** The formats of PIN blocks that travel (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
 export const pinBlockFormats = [

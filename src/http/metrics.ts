@@ -6,6 +6,8 @@ export interface Metrics {
   /** @returns the text of `/metrics`. */
   read(): Promise<string>
   readonly contentType: string
+  /** Where others put theirs. */
+  readonly registry: Registry
   /** Notes a request that was answered. Routes are named by their pattern, so that no token is in a label. */
   observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
 }
@@ -23,6 +25,7 @@ export function createMetrics(): Metrics {
   return {
     read: () => registry.metrics(),
     contentType: registry.contentType,
+    registry,
     observe(listener, request, reply) {
       const labels = {
         listener,

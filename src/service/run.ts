@@ -1,5 +1,7 @@
 import type { Config } from '../config.ts'
+import { startDelivery } from '../delivery/start-delivery.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import { freeEveryLease } from '../storage/leases.ts'
 import { startKeyKeeping } from './key-keeping.ts'
 import { createLog } from './log.ts'
 import { openDatabase } from './open-database.ts'
@@ -27,12 +29,19 @@ export async function runService(config: Config): Promise<RunningService> {
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
+    // The embedded database has one process: whatever is held, a process that is gone held.
+    if (config.databaseUrl === null) await freeEveryLease(database)
+    const delivery = startDelivery(service.delivering)
     const sweeping = startSweeping(service.issuing, log)
     const keyKeeping = startKeyKeeping(service.keys, log)
     return {
       welcome: welcome(config, file),
       async stop() {
-        await Promise.all([finish(service.publicServer), finish(service.privateServer)])
+        await Promise.all([
+          finish(service.publicServer),
+          finish(service.privateServer),
+          delivery.stop(),
+        ])
         await Promise.all([sweeping.stop(), keyKeeping.stop()])
         await database.close()
       },

@@ -3,11 +3,13 @@ import { createPublicServer } from '../api/public-server.ts'
 import { stringFormats } from '../api/schemas/formats.ts'
 import type { Authorizing } from '../authorizing/authorizing.ts'
 import type { Config } from '../config.ts'
+import type { Delivering } from '../delivery/delivering.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import { rateLimiter } from '../http/client-rate.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
+import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
@@ -25,6 +27,7 @@ import {
   createAuthentication,
   registerAdministrator,
 } from './authentication.ts'
+import { createDelivering } from './delivering.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
@@ -34,6 +37,7 @@ export interface Service {
   readonly publicServer: Server['app']
   readonly privateServer: Server['app']
   readonly issuing: Issuing
+  readonly delivering: Delivering
   readonly keys: KeyManagement
   /** What the sandbox tells of its demo clients; null in production. */
   readonly sandbox: SandboxFile | null
@@ -66,12 +70,14 @@ async function createServers(
   clock: MovableClock,
   { authorizationServer, verifiers }: Authentication,
   log: Logger,
-): Promise<Pick<Service, 'publicServer' | 'privateServer'>> {
+): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
   const authorizing = createAuthorizing(issuing, log)
+  const metrics = createMetrics()
+  const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
   const common = {
     log,
-    metrics: createMetrics(),
+    metrics,
     rate: limits && rateLimiter(limits.calls),
     formats: stringFormats(() => dateOf(issuing.now())),
     hosts: config.sandbox ? sandboxHosts(config) : null,
@@ -82,6 +88,10 @@ async function createServers(
     issuing,
     processorPath,
     baseUrl,
+    eventStreams: createEventStreams(issuing.database, (error) =>
+      delivering.observe.faulted(error, 'open streams could not be served'),
+    ),
+    faultOfTarget,
     authorizationServer,
     tokenRate: limits && rateLimiter(limits.tokenCalls),
     simulate: sandbox ? createSimulator(authorizing) : null,
@@ -97,7 +107,7 @@ async function createServers(
     keys,
     sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
   })
-  return { publicServer, privateServer }
+  return { publicServer, privateServer, delivering }
 }
 
 /** What an authorization works with: the same database, HSM and clock. */

@@ -1,18 +1,7 @@
+import type { EventType } from '../domain/event-type.ts'
 import { type Connection, type Statement, statement } from './database.ts'
 
-/** The acts that are told (contract, section 11). */
-export type EventType =
-  | 'card.created'
-  | 'card.status_changed'
-  | 'card_data.revealed'
-  | 'pin.set'
-  | 'pin.revealed'
-  | 'pin.attempt_failed'
-  | 'pin.blocked'
-  | 'pin.unblocked'
-  | 'cvv.attempt_failed'
-  | 'cvv.blocked'
-  | 'cvv.unblocked'
+export type { EventType }
 
 /** One act on a card, as it enters the outbox. */
 export interface NewEvent {
@@ -20,7 +9,7 @@ export interface NewEvent {
   readonly type: EventType
   readonly requestId: string | null
   /** Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data. */
-  readonly details: Readonly<Record<string, string | number>>
+  readonly details: Readonly<Record<string, string | number | boolean>>
   /** What the client said of the act, sealed; nobody reads it from the event. */
   readonly note: Uint8Array | null
 }

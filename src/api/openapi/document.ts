@@ -51,6 +51,8 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
       { name: 'Cards', description: 'Creation, record and status.' },
       { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
       { name: 'CVV', description: 'Reading and changing the CVV status.' },
+      { name: 'Events', description: 'What happened to the cards.' },
+      { name: 'Webhooks', description: 'Having it told.' },
       { name: 'Simulator', description: 'Playing the card network, in the sandbox.' },
     ],
     components: {

@@ -7,6 +7,7 @@ import type {
   UnblockPinSchema,
   UpdateCvvStatusSchema,
 } from '../schemas/requests.ts'
+import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: CreateCardBody = {
   cardType: 'Virtual',
@@ -25,6 +26,12 @@ const updateCvvStatus: Static<typeof UpdateCvvStatusSchema> = { status: 'Unblock
 const unblockPin: Static<typeof UnblockPinSchema> = {}
 const simulateAuthorization: Simulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof ChangeCardStatusSchema> = { cardStatusCode: '62' }
+const createWebhook: CreateWebhookBody = {
+  url: 'https://client.example/pinfold',
+  events: ['pin.blocked', 'cvv.blocked'],
+}
+const updateWebhook: UpdateWebhookBody = { ...createWebhook, status: 'Enabled' }
+const replayWebhook: Static<typeof ReplaySchema> = { since: '2026-11-20T08:00:00Z' }
 
 /** A body for each operation that takes one, by `operationId`: what a reader tries first must work. */
 export const bodyExamples: Readonly<Record<string, object>> = {
@@ -34,4 +41,10 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   unblockPin,
   changeCardStatus,
   simulateAuthorization,
+  createWebhook,
+  updateWebhook,
+  rotateWebhookSecret: {},
+  pingWebhook: {},
+  resendDelivery: {},
+  replayWebhook,
 }

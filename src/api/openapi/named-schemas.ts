@@ -1,8 +1,10 @@
 import { stringify } from 'safe-stable-stringify'
 import * as authorizations from '../../authorizing/authorization-schema.ts'
 import * as simulator from '../routes/simulator.ts'
+import { EventSchema } from '../schemas/events.ts'
 import * as requests from '../schemas/requests.ts'
 import * as responses from '../schemas/responses.ts'
+import * as webhooks from '../schemas/webhooks.ts'
 import { publishedFormat } from './published-formats.ts'
 
 /** Parameters are told one by one, and an answer without a body has no schema. */
@@ -14,6 +16,8 @@ const sources: Readonly<Record<string, unknown>> = {
   ...responses,
   ...authorizations,
   ...simulator,
+  ...webhooks,
+  EventSchema,
 }
 
 /** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */

@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type, { type Static } from 'typebox'
+import { isEventType } from '../../domain/event-type.ts'
+import { validationFailed } from '../../errors.ts'
+import { callerOf as authenticatedCaller } from '../../http/authentication.ts'
+import { parseLimit } from '../../http/cursor.ts'
+import type { EventFilter, EventRecord } from '../../issuing/event-record.ts'
+import type { EventStream, EventStreams } from '../../issuing/event-streams.ts'
+import { listEvents } from '../../issuing/list-events.ts'
+import { type Api, callerOf } from '../api.ts'
+import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
+
+type Query = Static<typeof ListEventsQuerySchema>
+
+export function eventRoutes({ app, base, issuing }: Api, streams: EventStreams): void {
+  app.addHook('preClose', () => streams.close())
+  app.get(
+    `${base}/events`,
+    {
+      config: { access: 'events.read' },
+      schema: {
+        operationId: 'listEvents',
+        summary: 'Read events',
+        description:
+          'Oldest kept first. `after` goes on from an event that you have: what comes later is ' +
+          'always placed after it. With `Accept: text/event-stream` it follows live, from now on or ' +
+          'from `Last-Event-ID`, until the access token expires.',
+        tags: ['Events'],
+        querystring: ListEventsQuerySchema,
+        response: { 200: Type.Array(EventSchema) },
+      },
+    },
+    async (request, reply) => {
+      const filter = filterOf(request.query)
+      if (wantsStream(request)) return stream(streams, request, reply, filter)
+      const pageSize = parseLimit(request.query.limit)
+      // One more than asked for tells whether there is a next page.
+      const events = await listEvents(issuing, callerOf(request), filter, pageSize + 1)
+      const page = events.slice(0, pageSize)
+      const last = events.length > pageSize ? page.at(-1) : undefined
+      if (last) reply.header('link', nextLink(request.url, last.id))
+      return page
+    },
+  )
+}
+
+const filterOf = ({ after, types }: Query): EventFilter => ({
+  after: after ?? null,
+  types: types === undefined ? null : types.split(',').filter(isEventType),
+})
+
+/** The next page (RFC 8288), the other parameters kept. */
+function nextLink(url: string, after: string): string {
+  const [path = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  parameters.set('after', after)
+  return `<${path}?${parameters}>; rel="next"`
+}
+
+const wantsStream = ({ headers, method }: FastifyRequest): boolean =>
+  method === 'GET' && /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(headers.accept ?? '')
+
+async function stream(
+  streams: EventStreams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  filter: EventFilter,
+): Promise<FastifyReply> {
+  const { clientId, expiresAt } = authenticatedCaller(request)
+  const after = lastEventIdOf(request) ?? filter.after
+  const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
+  const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
+  // A reader that has gone, or reads no more when its token expires, is let go at once.
+  const expiry = setTimeout(() => request.raw.destroy(), expiresAt.getTime() + 5_000 - Date.now())
+  request.raw.socket.once('close', opened.end)
+  reply.raw.once('close', () => {
+    clearTimeout(expiry)
+    request.raw.socket.off('close', opened.end)
+    opened.end()
+  })
+  return reply
+    .header('content-type', 'text/event-stream; charset=utf-8')
+    .header('x-accel-buffering', 'no')
+    .send(lines)
+}
+
+/** @throws `Problem` `validation_failed` unless it can be an event's id. */
+function lastEventIdOf({ headers }: FastifyRequest): string | null {
+  const given = headers['last-event-id']
+  if (given === undefined || given === '') return null
+  if (typeof given === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)) {
+    return given
+  }
+  throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
+}
+
+/** In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life. */
+async function* linesOf({ after, events }: EventStream): AsyncGenerator<string> {
+  // A reader that breaks off before its first event can go on from here.
+  yield after === null ? ': live\n\n' : `id: ${after}\n: live\n\n`
+  for await (const some of events) {
+    yield some.length === 0 ? ': still here\n\n' : some.map(blockOf).join('')
+  }
+}
+
+const blockOf = (event: EventRecord): string =>
+  `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`

@@ -1,0 +1,106 @@
+import { BlockList, isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+
+/**
+ * What may be done with an address: called, called because the operator lists it as an exception, or
+ * refused.
+ */
+export type AddressVerdict = 'public' | 'exception' | 'refused'
+
+export interface AddressRules {
+  /** Blocks of addresses that are called although they are not public: `127.0.0.0/8`. */
+  readonly allowCidrs: readonly string[]
+  /** Ports that this service listens on: never called on this machine. */
+  readonly ownPorts: readonly number[]
+}
+
+/** Judges an address in its numeric form, and a port on it. */
+export type AddressPolicy = (address: string, port: number) => AddressVerdict
+
+/**
+ * IPv4 addresses that are not globally reachable, or are no single host's (IANA special-purpose
+ * address registry, RFC 6890; multicast, RFC 5771).
+ */
+const notPublicIpv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+]
+
+/** All that IPv6 gives to single hosts of the internet (RFC 4291, section 2.4; IANA). */
+const globalIpv6 = ['2000::/3']
+
+/** Within it: protocol assignments and Teredo, documentation, 6to4, AS112, documentation again. */
+const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
+
+/**
+ * Refuses every address that is private, loopback, link-local, multicast, mapped from or translated
+ * to another, or reserved, unless it is an exception; and this service itself in any case.
+ */
+export function addressPolicy({ allowCidrs, ownPorts }: AddressRules): AddressPolicy {
+  // Families apart: Node would hold a mapped address (::ffff:127.0.0.1) against rules of IPv4.
+  const exceptions = { 4: listOf(allowCidrs, 4), 6: listOf(allowCidrs, 6) }
+  return (address, port) => {
+    const family = isIP(address)
+    if (family !== 4 && family !== 6) return 'refused'
+    if (ownPorts.includes(port) && isThisMachine(address)) return 'refused'
+    if (isPublic(address, family)) return 'public'
+    return contains(exceptions[family], address, family) ? 'exception' : 'refused'
+  }
+}
+
+type Family = 4 | 6
+
+function listOf(cidrs: readonly string[], family: Family): BlockList {
+  const list = new BlockList()
+  for (const cidr of cidrs) {
+    const [address = '', prefix] = cidr.split('/')
+    if (isIP(address) !== family) continue
+    list.addSubnet(address, Number(prefix ?? (family === 4 ? 32 : 128)), typeOf(family))
+  }
+  return list
+}
+
+const typeOf = (family: Family): 'ipv4' | 'ipv6' => (family === 4 ? 'ipv4' : 'ipv6')
+
+const refusedIpv4 = listOf(notPublicIpv4, 4)
+const grantedIpv6 = listOf(globalIpv6, 6)
+const refusedIpv6 = listOf(notPublicIpv6, 6)
+
+const contains = (list: BlockList, address: string, family: Family): boolean =>
+  list.check(address, typeOf(family))
+
+const isPublic = (address: string, family: Family): boolean =>
+  family === 4
+    ? !contains(refusedIpv4, address, 4)
+    : contains(grantedIpv6, address, 6) && !contains(refusedIpv6, address, 6)
+
+const thisMachine = listOf(['127.0.0.0/8', '0.0.0.0/32'], 4)
+const thisMachineIpv6 = listOf(['::1/128', '::/128', '::ffff:0:0/96'], 6)
+
+function isThisMachine(address: string): boolean {
+  const family = isIP(address) === 6 ? 6 : 4
+  if (contains(family === 4 ? thisMachine : thisMachineIpv6, address, family)) return true
+  const own = new BlockList()
+  for (const { address: mine, family: kind } of Object.values(networkInterfaces()).flatMap(
+    (addresses) => addresses ?? [],
+  )) {
+    own.addAddress(mine, kind === 'IPv6' ? 'ipv6' : 'ipv4')
+  }
+  return contains(own, address, family)
+}

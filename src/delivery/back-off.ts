@@ -1,0 +1,13 @@
+const longestSeconds = 6 * 3_600
+const givenUpAfterMs = 3 * 24 * 3_600_000
+
+/**
+ * How long to wait after so many tries that failed: 1 s, 2, 4, 8 …, at most 6 h, each ± 20 %.
+ * @param chance from 0 to 1.
+ */
+export const backOffSeconds = (failures: number, chance: number): number =>
+  Math.min(2 ** (failures - 1), longestSeconds) * (0.8 + 0.4 * chance)
+
+/** Whether to try no more: three days have passed since the first try. */
+export const isGivenUp = (firstTriedAt: Date | null, now: Date): boolean =>
+  firstTriedAt !== null && now.getTime() - firstTriedAt.getTime() >= givenUpAfterMs

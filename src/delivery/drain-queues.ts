@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { abandonQueue, claimQueues } from '../storage/delivery-queues.ts'
+import type { Bell } from './bell.ts'
+import { type Delivering, leaseSecondsOf } from './delivering.ts'
+import { type ClaimedQueue, drain } from './drain.ts'
+import type { Stopping } from './pause.ts'
+
+/** Endpoints that a process drains at once. Those that fail have room of their own. */
+const endpointsMax = { healthy: 64, failing: 16 } as const
+
+const pollMs = 250
+
+/**
+ * Drains endpoints, side by side with every other process, until it is stopped.
+ * @param bell rings when there may be something due.
+ */
+export async function drainQueues(
+  delivering: Delivering,
+  bell: Bell,
+  stopping: Stopping,
+): Promise<void> {
+  const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
+  while (!stopping.stop.aborted) {
+    for (const kind of ['healthy', 'failing'] as const) {
+      const limit = endpointsMax[kind] - drains[kind].size
+      for (const claimed of await claim(delivering, kind === 'failing', limit)) {
+        const draining = drainOne(delivering, claimed, stopping).finally(() => {
+          drains[kind].delete(draining)
+        })
+        drains[kind].add(draining)
+      }
+    }
+    await bell.rung(pollMs)
+  }
+  await Promise.all([...drains.healthy, ...drains.failing])
+}
+
+async function claim(
+  delivering: Delivering,
+  failing: boolean,
+  limit: number,
+): Promise<ClaimedQueue[]> {
+  if (limit === 0) return []
+  // Of this claim alone: what an earlier one let lapse is another's.
+  const holder = randomUUID()
+  const seconds = leaseSecondsOf(delivering)
+  try {
+    const claimed = await claimQueues(delivering.database, holder, { failing, limit }, seconds)
+    return claimed.map((reference) => ({ reference, holder, wasFailing: failing }))
+  } catch (error) {
+    delivering.observe.faulted(error, 'endpoints could not be claimed')
+    return []
+  }
+}
+
+async function drainOne(
+  delivering: Delivering,
+  claimed: ClaimedQueue,
+  stopping: Stopping,
+): Promise<void> {
+  try {
+    await drain(delivering, claimed, stopping)
+    if (stopping.stop.aborted) {
+      await abandonQueue(delivering.database, claimed.reference, claimed.holder)
+    }
+  } catch (error) {
+    delivering.observe.faulted(error, 'deliveries were broken off')
+  }
+}

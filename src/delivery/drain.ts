@@ -1,0 +1,203 @@
+import { replayDeliveries } from '../storage/deliveries.ts'
+import {
+  type DueDelivery,
+  failPending,
+  listDueDeliveries,
+  pingLane,
+} from '../storage/delivery-lanes.ts'
+import {
+  type DrainedWebhook,
+  releaseQueue,
+  renewQueue,
+  type WebhookReference,
+} from '../storage/delivery-queues.ts'
+import { disableWebhook } from '../storage/webhooks.ts'
+import { type Delivering, leaseSecondsOf } from './delivering.ts'
+import { pause, type Stopping } from './pause.ts'
+import { type Target, tryDelivery } from './try-delivery.ts'
+import { createTryRecorder, type TryRecorder } from './try-recorder.ts'
+
+/** Requests to one endpoint at once. */
+const requestsMax = 16
+/** The same while it fails: enough to find out when it no longer does. */
+const requestsMaxFailing = 2
+/** So many failures in a row make an endpoint a failing one. */
+const failuresOfFailing = 5
+/** How often a busy endpoint is looked at for more. */
+const lookAgainMs = 250
+/** Events queued again, or given up, in one statement. */
+const stretch = 500
+
+/** An endpoint that this process drains. */
+interface Drain {
+  readonly reference: WebhookReference
+  readonly holder: string
+  readonly stopping: Stopping
+  readonly record: TryRecorder
+  /** Lanes with a request on its way. */
+  readonly busy: Map<string, Promise<void>>
+  failuresInRow: number
+  /** On this process's steady clock. */
+  leasedUntilMs: number
+  fault: { readonly error: unknown } | null
+}
+
+/** An endpoint that was claimed, and by which lease. */
+export interface ClaimedQueue {
+  readonly reference: WebhookReference
+  readonly holder: string
+  readonly wasFailing: boolean
+}
+
+/**
+ * Delivers what is due at one endpoint, in order on each lane, until nothing is due, the lease is lost
+ * or it is stopped.
+ */
+export async function drain(
+  delivering: Delivering,
+  { holder, reference, wasFailing }: ClaimedQueue,
+  stopping: Stopping,
+): Promise<void> {
+  const state: Drain = {
+    reference,
+    holder,
+    stopping,
+    record: createTryRecorder(delivering, reference),
+    busy: new Map(),
+    failuresInRow: wasFailing ? failuresOfFailing : 0,
+    leasedUntilMs: 0,
+    fault: null,
+  }
+  try {
+    while (!stopping.stop.aborted && (await takeTurn(delivering, state)));
+  } finally {
+    await Promise.all(state.busy.values())
+  }
+  if (state.fault) throw state.fault.error
+}
+
+/** @returns whether there is more to do here. */
+async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> {
+  const webhook = await renew(delivering, state)
+  if (webhook === null || state.fault) return false
+  await prepare(delivering, state, webhook)
+  const room = Math.max(0, requestsAllowed(state) * 4 - state.busy.size)
+  const due = await listDueDeliveries(
+    delivering.database,
+    state.reference,
+    [...state.busy.keys()],
+    room,
+  )
+  if (due.length > 0) {
+    const target = await targetOf(delivering, state, webhook)
+    await start(delivering, state, target, due)
+    return true
+  }
+  if (state.busy.size > 0) {
+    await somethingEnds(state)
+    return true
+  }
+  return (
+    (webhook.isReplaying && webhook.status === 'Enabled') ||
+    !(await release(delivering, state, webhook))
+  )
+}
+
+async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebhook | null> {
+  const seconds = leaseSecondsOf(delivering)
+  // Counted from before the statement: the database counts from later.
+  const askedMs = performance.now()
+  const webhook = await renewQueue(delivering.database, state.reference, state.holder, seconds)
+  state.leasedUntilMs = askedMs + seconds * 1_000
+  return webhook
+}
+
+/** What an endpoint's settings ask for before anything is sent. */
+async function prepare(
+  { database }: Delivering,
+  { reference }: Drain,
+  webhook: DrainedWebhook,
+): Promise<void> {
+  if (webhook.status === 'Enabled') {
+    if (webhook.isReplaying) await replayDeliveries(database, reference, stretch)
+    return
+  }
+  const keptLane = webhook.isDeleted ? null : pingLane
+  while (await failPending(database, reference, keptLane, stretch));
+}
+
+async function targetOf(
+  { revealSecret }: Delivering,
+  { reference }: Drain,
+  { previousSecret, secret, status, url }: DrainedWebhook,
+): Promise<Target> {
+  const sealed = previousSecret === null ? [secret] : [secret, previousSecret]
+  const secrets = await Promise.all(sealed.map((each) => revealSecret(reference.webhookId, each)))
+  return { ...reference, url, status, secrets }
+}
+
+const requestsAllowed = ({ failuresInRow }: Drain): number =>
+  failuresInRow < failuresOfFailing ? requestsMax : requestsMaxFailing
+
+/** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
+async function start(
+  delivering: Delivering,
+  state: Drain,
+  target: Target,
+  due: readonly DueDelivery[],
+): Promise<void> {
+  for (const delivery of due) {
+    while (state.busy.size >= requestsAllowed(state) && canStart(delivering, state)) {
+      await somethingEnds(state)
+    }
+    if (!canStart(delivering, state)) return
+    const request = deliver(delivering, state, target, delivery).finally(() => {
+      state.busy.delete(delivery.lane)
+    })
+    state.busy.set(delivery.lane, request)
+  }
+}
+
+const canStart = (
+  { postTimeoutMs }: Delivering,
+  { fault, leasedUntilMs, stopping }: Drain,
+): boolean =>
+  !stopping.stop.aborted && fault === null && performance.now() + postTimeoutMs < leasedUntilMs
+
+const somethingEnds = ({ busy, stopping }: Drain): Promise<void> =>
+  Promise.race([...busy.values(), pause(lookAgainMs, stopping.stop)])
+
+/** Never rejects: what goes wrong here ends the drain, and the lease lets another one begin. */
+async function deliver(
+  delivering: Delivering,
+  state: Drain,
+  target: Target,
+  due: DueDelivery,
+): Promise<void> {
+  try {
+    const result = await tryDelivery(delivering, target, due, state.stopping.cut)
+    if (result === null) return
+    state.failuresInRow = result.tried.status === 'Delivered' ? 0 : state.failuresInRow + 1
+    await state.record(result.tried)
+    if (result.isGivenUp) await disable(delivering, state.reference)
+  } catch (error) {
+    state.fault ??= { error }
+  }
+}
+
+async function disable(
+  { database, observe }: Delivering,
+  reference: WebhookReference,
+): Promise<void> {
+  await disableWebhook(database, reference.clientId, reference.webhookId)
+  observe.disabled(reference)
+}
+
+const release = ({ database }: Delivering, state: Drain, { wakes }: DrainedWebhook) =>
+  releaseQueue(
+    database,
+    state.reference,
+    state.holder,
+    wakes,
+    state.failuresInRow >= failuresOfFailing,
+  )

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from '../storage/database.ts'
+import { claimLease, releaseLease } from '../storage/leases.ts'
+import {
+  listUnplacedEvents,
+  markPlaced,
+  placeEvents as placeEventsOfClient,
+  type UnplacedEvent,
+} from '../storage/placing.ts'
+import type { Delivering } from './delivering.ts'
+import { pause } from './pause.ts'
+
+const leaseName = 'place-events'
+const leaseSeconds = 5
+const renewAfterMs = 1_500
+const pollMs = 100
+/** How long a process waits that is not the one to place. */
+const standByMs = 1_000
+const batchSize = 500
+
+/**
+ * Gives each event its place after it was committed, until it is stopped. One process does, by lease.
+ * The lease spares work; the order holds without it.
+ * @param onPlaced told when there may be something to deliver.
+ */
+export async function placeEvents(
+  { database, observe }: Delivering,
+  onPlaced: () => void,
+  stop: AbortSignal,
+): Promise<void> {
+  const holder = randomUUID()
+  let renewAtMs = 0
+  while (!stop.aborted) {
+    try {
+      if (performance.now() >= renewAtMs) {
+        if (!(await claimLease(database, leaseName, holder, leaseSeconds))) {
+          await pause(standByMs, stop)
+          continue
+        }
+        renewAtMs = performance.now() + renewAfterMs
+      }
+      const placed = await placeBatch(database)
+      if (placed > 0) onPlaced()
+      if (placed < batchSize) await pause(pollMs, stop)
+    } catch (error) {
+      observe.faulted(error, 'events could not be placed')
+      renewAtMs = 0
+      await pause(standByMs, stop)
+    }
+  }
+  await releaseLease(database, leaseName, holder).catch(() => undefined)
+}
+
+/** Places the oldest events that are not placed. @returns how many. */
+export async function placeBatch(database: Database): Promise<number> {
+  const events = inOrder(await listUnplacedEvents(database, batchSize))
+  for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
+    await placeEventsOfClient(database, clientId, ofClient)
+  }
+  if (events.length > 0) await markPlaced(database, events)
+  return events.length
+}
+
+/** Without those whose predecessor on the card is not placed before them: their turn is the next. */
+function inOrder(events: readonly UnplacedEvent[]): UnplacedEvent[] {
+  const kept = new Set<string>()
+  return events.filter(({ followsUnplaced, publicToken, sequence }) => {
+    if (followsUnplaced && !kept.has(`${publicToken} ${sequence - 1}`)) return false
+    kept.add(`${publicToken} ${sequence}`)
+    return true
+  })
+}

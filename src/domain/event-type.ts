@@ -1,0 +1,20 @@
+/** The acts that are told (contract, section 11). */
+export const eventTypes = [
+  'card.created',
+  'card.status_changed',
+  'card_data.revealed',
+  'pin.set',
+  'pin.revealed',
+  'pin.attempt_failed',
+  'pin.blocked',
+  'pin.unblocked',
+  'cvv.attempt_failed',
+  'cvv.blocked',
+  'cvv.unblocked',
+] as const
+
+export type EventType = (typeof eventTypes)[number]
+
+/** Whether a text names one of them. */
+export const isEventType = (text: string): text is EventType =>
+  eventTypes.some((type) => type === text)

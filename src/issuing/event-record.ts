@@ -1,0 +1,48 @@
+import type { EventType } from '../domain/event-type.ts'
+import { validationFailed } from '../errors.ts'
+import type { Connection } from '../storage/database.ts'
+import { type FeedPosition, findEventPosition, type PlacedEvent } from '../storage/event-feed.ts'
+
+/** An event as a client reads it. */
+export interface EventRecord {
+  /** The `webhook-id` that it is delivered under. */
+  readonly id: string
+  readonly type: EventType
+  readonly timestamp: string
+  readonly data: { readonly publicToken: string; readonly sequence: number } & Readonly<
+    Record<string, unknown>
+  >
+}
+
+/** Which of a client's events are asked for. */
+export interface EventFilter {
+  /** The id of the event before the first one. */
+  readonly after: string | null
+  /** Null for all types. */
+  readonly types: readonly EventType[] | null
+}
+
+export const eventRecord = (event: PlacedEvent): EventRecord => ({
+  id: event.eventId,
+  type: event.type,
+  timestamp: event.occurredAt.toISOString(),
+  data: {
+    publicToken: event.publicToken,
+    sequence: event.sequence,
+    ...(JSON.parse(event.details) as object),
+  },
+})
+
+/** The place of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
+export async function positionAfter(
+  connection: Connection,
+  clientId: string,
+  eventId: string,
+): Promise<FeedPosition> {
+  const position = await findEventPosition(connection, clientId, eventId)
+  // Going on from somewhere else would pass over what is lost without a word.
+  if (position === null) {
+    throw validationFailed({ pointer: '/after', detail: 'must be an event that is still kept' })
+  }
+  return position
+}

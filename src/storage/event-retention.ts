@@ -1,0 +1,118 @@
+import { type Connection, statement } from './database.ts'
+import type { WebhookReference } from './delivery-queues.ts'
+
+const outboxStatement = statement(
+  'prune_outbox',
+  `delete from event
+   where (public_token, sequence) in (
+     select public_token, sequence from event
+     where placed and occurred_at < now() - make_interval(days => $1)
+     order by occurred_at limit $2
+   ) and placed
+   returning sequence`,
+)
+
+/** Forgets some of the outbox's events that are placed and older than so many days. @returns how many. */
+export const pruneOutbox = async (
+  connection: Connection,
+  days: number,
+  limit: number,
+): Promise<number> => (await connection.query(outboxStatement, [days, limit])).length
+
+const clientsStatement = statement(
+  'list_feeds',
+  `select client_id as "clientId" from event_head where $1::text is null or client_id > $1
+   order by client_id limit $2`,
+)
+
+/** Clients that have a feed, by id. */
+export const listFeeds = async (
+  connection: Connection,
+  after: string | null,
+  limit: number,
+): Promise<string[]> =>
+  (await connection.query<{ clientId: string }>(clientsStatement, [after, limit])).map(
+    ({ clientId }) => clientId,
+  )
+
+const feedStatement = statement(
+  'prune_feed',
+  `delete from placed_event
+   where client_id = $1 and position in (
+     select position from placed_event where client_id = $1 order by position limit $3
+   ) and placed_at < now() - make_interval(days => $2)
+     and not exists (
+       select 1 from webhook
+       join delivery on delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
+       where webhook.client_id = $1 and delivery.position = placed_event.position
+         and delivery.status = 'Pending'
+     )
+   returning position`,
+)
+
+/** Forgets some of a client's events older than so many days, unless one is still to be delivered. */
+export const pruneFeed = async (
+  connection: Connection,
+  clientId: string,
+  days: number,
+  limit: number,
+): Promise<number> => (await connection.query(feedStatement, [clientId, days, limit])).length
+
+const webhooksStatement = statement(
+  'list_all_webhooks',
+  `select webhook_id as "webhookId", coalesce(deleted_at < now() - interval '1 minute', false)
+     as "isDeleted"
+   from webhook where client_id = $1`,
+)
+
+/** A client's webhooks, those that are gone with them. */
+export const listAllWebhooks = (
+  connection: Connection,
+  clientId: string,
+): Promise<{ webhookId: string; isDeleted: boolean }[]> =>
+  connection.query(webhooksStatement, [clientId])
+
+const deliveriesStatement = statement(
+  'prune_deliveries',
+  `delete from delivery
+   where client_id = $1 and webhook_id = $2 and position in (
+     select position from delivery where client_id = $1 and webhook_id = $2
+     order by position limit $4
+   ) and ($5 or (status <> 'Pending' and created_at < now() - make_interval(days => $3)))
+   returning position`,
+)
+
+/** Forgets some of an endpoint's deliveries: settled ones older than so many days, or any. */
+export const pruneDeliveries = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  days: number,
+  limit: number,
+  isEvery: boolean,
+): Promise<number> =>
+  (await connection.query(deliveriesStatement, [clientId, webhookId, days, limit, isEvery])).length
+
+const removeStatement = statement(
+  'remove_webhook',
+  `with lanes as (delete from delivery_lane where client_id = $1 and webhook_id = $2),
+   queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2)
+   delete from webhook where client_id = $1 and webhook_id = $2 and deleted_at is not null`,
+)
+
+/** Removes the last of a webhook that is gone. */
+export const removeWebhook = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+): Promise<void> => {
+  await connection.query(removeStatement, [clientId, webhookId])
+}
+
+const streamsStatement = statement(
+  'prune_event_streams',
+  `delete from event_stream where leased_until < now() - interval '1 hour'`,
+)
+
+/** Forgets slots of streams that ended without saying so. */
+export const pruneStreams = async (connection: Connection): Promise<void> => {
+  await connection.query(streamsStatement)
+}

@@ -1,0 +1,49 @@
+import { type Connection, statement } from './database.ts'
+
+const claimStatement = statement(
+  'claim_lease',
+  `insert into lease (lease_name, holder, leased_until)
+   values ($1, $2, now() + make_interval(secs => $3))
+   on conflict (lease_name) do update
+     set holder = excluded.holder, leased_until = excluded.leased_until
+     where lease.holder = excluded.holder or lease.leased_until <= now()
+   returning lease_name as "leaseName"`,
+)
+
+/** Takes a lease that is free, or keeps one that is held, for so many seconds. @returns whether. */
+export const claimLease = async (
+  connection: Connection,
+  leaseName: string,
+  holder: string,
+  seconds: number,
+): Promise<boolean> =>
+  (await connection.query(claimStatement, [leaseName, holder, seconds])).length === 1
+
+const releaseStatement = statement(
+  'release_lease',
+  'delete from lease where lease_name = $1 and holder = $2',
+)
+
+/** Lets another process have the lease at once. */
+export const releaseLease = async (
+  connection: Connection,
+  leaseName: string,
+  holder: string,
+): Promise<void> => {
+  await connection.query(releaseStatement, [leaseName, holder])
+}
+
+const freeLeases = statement('free_leases', 'delete from lease')
+const freeStreams = statement('free_event_streams', 'delete from event_stream')
+const freeQueues = statement(
+  'free_delivery_queues',
+  `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now()
+   where holder is not null`,
+)
+
+/** Frees whatever an earlier process held: only for one that has the database to itself. */
+export async function freeEveryLease(connection: Connection): Promise<void> {
+  await connection.query(freeLeases)
+  await connection.query(freeStreams)
+  await connection.query(freeQueues)
+}

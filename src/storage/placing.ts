@@ -1,0 +1,106 @@
+import { type Connection, statement } from './database.ts'
+
+/** An event of the outbox that readers do not see yet. */
+export interface UnplacedEvent {
+  readonly clientId: string
+  readonly publicToken: string
+  readonly sequence: number
+  readonly eventId: string
+  readonly type: string
+  /** As the database writes it, to the microsecond. */
+  readonly occurredAt: string
+  readonly details: string
+  /** Whether the card's event before it is not placed either. */
+  readonly followsUnplaced: boolean
+}
+
+const listStatement = statement(
+  'list_unplaced_events',
+  `select client_id as "clientId", public_token as "publicToken", sequence, event_id as "eventId",
+     type, occurred_at::text as "occurredAt", details,
+     exists (
+       select 1 from event earlier
+       where earlier.public_token = event.public_token
+         and earlier.sequence = event.sequence - 1 and not earlier.placed
+     ) as "followsUnplaced"
+   from event where not placed order by occurred_at, public_token, sequence limit $1`,
+)
+
+/** The oldest of the events that are not placed, oldest first. */
+export const listUnplacedEvents = (
+  connection: Connection,
+  limit: number,
+): Promise<UnplacedEvent[]> => connection.query(listStatement, [limit])
+
+// One statement, so one commit. The row of event_head is held to its end: whoever else places events
+// of this client waits, and positions show in their order. An event that is placed already is left.
+const placeStatement = statement(
+  'place_events',
+  `with given as (
+     select * from jsonb_to_recordset($2::jsonb) as given (
+       "publicToken" text, sequence integer, "eventId" uuid, type text,
+       "occurredAt" timestamptz, details text, ordinal integer)
+   ), head as (
+     insert into event_head (client_id, last_position) values ($1, $3::bigint)
+     on conflict (client_id) do update
+       set last_position = event_head.last_position + excluded.last_position
+     returning last_position - $3::bigint as base
+   ), placed as (
+     insert into placed_event
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
+     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details
+     from given cross join head
+     on conflict (client_id, event_id) do nothing
+     returning position, event_id, public_token, type
+   ), target as (
+     select webhook_id, position, event_id, public_token, placed.type
+     from placed join webhook on client_id = $1 and webhook.events && array['*', placed.type]
+     where status = 'Enabled' and deleted_at is null
+   ), delivering as (
+     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+     select $1, webhook_id, position, event_id, type, public_token from target
+   ), lanes as (
+     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+     select $1, webhook_id, public_token, count(*), now() from target
+     group by webhook_id, public_token order by webhook_id, public_token
+     on conflict (client_id, webhook_id, lane) do update set
+       pending = delivery_lane.pending + excluded.pending,
+       due_at = case when delivery_lane.pending = 0 then excluded.due_at
+         else delivery_lane.due_at end
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = least(due_at, now())
+     where client_id = $1 and webhook_id in (select webhook_id from target)
+   )
+   select count(*)::integer as count from placed`,
+)
+
+/**
+ * Gives events of one client, in this order, the positions after the last one, and queues them for
+ * the webhooks that want them. Doing it again, or at once in two processes, places none twice.
+ */
+export const placeEvents = async (
+  connection: Connection,
+  clientId: string,
+  events: readonly UnplacedEvent[],
+): Promise<void> => {
+  const given = events.map((event, index) => ({ ...event, ordinal: index + 1 }))
+  await connection.query(placeStatement, [clientId, JSON.stringify(given), events.length])
+}
+
+const markStatement = statement(
+  'mark_events_placed',
+  `update event set placed = true
+   from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
+   where event.public_token = done.public_token and event.sequence = done.sequence
+     and not event.placed`,
+)
+
+/** Marks events of the outbox as placed. */
+export const markPlaced = async (
+  connection: Connection,
+  events: readonly UnplacedEvent[],
+): Promise<void> => {
+  const tokens = events.map(({ publicToken }) => publicToken)
+  const sequences = events.map(({ sequence }) => sequence)
+  await connection.query(markStatement, [tokens, sequences])
+}

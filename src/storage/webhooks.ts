@@ -1,0 +1,172 @@
+import { type Connection, firstRow, type Statement, statement } from './database.ts'
+
+export type WebhookStatus = 'Enabled' | 'Disabled'
+
+/** What a client may set of a webhook. */
+export interface WebhookSettings {
+  readonly url: string
+  /** Types of events, or `*` alone. */
+  readonly events: readonly string[]
+  /** Sealed. */
+  readonly description: Uint8Array | null
+  readonly status: WebhookStatus
+}
+
+export interface WebhookRow extends WebhookSettings {
+  readonly webhookId: string
+  readonly createdAt: Date
+  readonly disabledAt: Date | null
+}
+
+const columns = `webhook_id as "webhookId", url, events, description, status,
+  created_at as "createdAt", disabled_at as "disabledAt"`
+
+const insertStatement = statement(
+  'insert_webhook',
+  `with queue as (
+     insert into delivery_queue (client_id, webhook_id) values ($1, $2)
+   )
+   insert into webhook (client_id, webhook_id, url, events, description, status, secret, disabled_at)
+   values ($1, $2, $3, $4, $5, $6, $7, case when $6 = 'Disabled' then now() end)
+   returning ${columns}`,
+)
+
+/** Adds a webhook under an id that is new. */
+export const insertWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+  { description, events, status, url }: WebhookSettings,
+  secret: Uint8Array,
+): Promise<WebhookRow> => {
+  const values = [clientId, webhookId, url, events, description, status, secret]
+  const [row] = await connection.query<WebhookRow>(insertStatement, values)
+  if (!row) throw new Error('A webhook was not added.')
+  return row
+}
+
+const countStatement = statement(
+  'count_webhooks',
+  'select count(*)::integer as count from webhook where client_id = $1 and deleted_at is null',
+)
+
+/** How many webhooks a client has. */
+export const countWebhooks = async (connection: Connection, clientId: string): Promise<number> =>
+  firstRow(await connection.query<{ count: number }>(countStatement, [clientId]))?.count ?? 0
+
+const listStatement = statement(
+  'list_webhooks',
+  `select ${columns} from webhook
+   where client_id = $1 and deleted_at is null and ($2::uuid is null or webhook_id > $2)
+   order by webhook_id limit $3`,
+)
+
+/** A client's webhooks after one of them, by id. */
+export const listWebhooks = (
+  connection: Connection,
+  clientId: string,
+  afterWebhookId: string | null,
+  limit: number,
+): Promise<WebhookRow[]> => connection.query(listStatement, [clientId, afterWebhookId, limit])
+
+const findStatement = statement(
+  'find_webhook',
+  `select ${columns} from webhook
+   where client_id = $1 and webhook_id = $2 and deleted_at is null`,
+)
+
+/** A client's webhook, or null. */
+export const findWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+): Promise<WebhookRow | null> =>
+  firstRow(await connection.query<WebhookRow>(findStatement, [clientId, webhookId]))
+
+/** A change of a webhook, after which whoever drains it looks at it again. */
+const change = (name: string, assignments: string): Statement =>
+  statement(
+    name,
+    `with woken as (
+       update delivery_queue set wakes = wakes + 1, due_at = now()
+       where client_id = $1 and webhook_id = $2
+     )
+     update webhook set ${assignments}
+     where client_id = $1 and webhook_id = $2 and deleted_at is null
+     returning ${columns}`,
+  )
+
+const updateStatement = change(
+  'update_webhook',
+  `url = $3, events = $4, description = $5, status = $6,
+   disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, now()) end`,
+)
+
+/** Replaces what a client may set. @returns null where there is no such webhook. */
+export const updateWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+  { description, events, status, url }: WebhookSettings,
+): Promise<WebhookRow | null> =>
+  firstRow(
+    await connection.query<WebhookRow>(updateStatement, [
+      clientId,
+      webhookId,
+      url,
+      events,
+      description,
+      status,
+    ]),
+  )
+
+const disableStatement = change('disable_webhook', `status = 'Disabled', disabled_at = now()`)
+
+/** Sends nothing more to an endpoint until its client enables it again. */
+export const disableWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+): Promise<void> => {
+  await connection.query(disableStatement, [clientId, webhookId])
+}
+
+const deleteStatement = change('delete_webhook', `status = 'Disabled', deleted_at = now()`)
+
+/** Makes a webhook be gone. @returns whether it was there. */
+export const deleteWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+): Promise<boolean> => (await connection.query(deleteStatement, [clientId, webhookId])).length === 1
+
+const replaceSecretStatement = change(
+  'replace_webhook_secret',
+  `previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = $3`,
+)
+
+/** Signs with another secret, and for 24 hours with the one before it, too. @returns whether. */
+export const replaceWebhookSecret = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+  secret: Uint8Array,
+): Promise<boolean> =>
+  (await connection.query(replaceSecretStatement, [clientId, webhookId, secret])).length === 1
+
+const replayStatement = change(
+  'replay_webhook',
+  `replay_after = least(replay_after, (
+     select min(position) - 1 from placed_event
+     where placed_event.client_id = $1 and occurred_at >= $3::timestamptz
+   ))`,
+)
+
+/** Has everything since an instant that was not delivered queued again. @returns whether it is there. */
+export const replayWebhook = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+  since: string,
+): Promise<boolean> =>
+  (await connection.query(replayStatement, [clientId, webhookId, since])).length === 1

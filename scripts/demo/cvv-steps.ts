@@ -13,13 +13,16 @@ const changeCvv = (title: string, status: 'Blocked' | 'Unblocked'): Step => ({
   status: 204,
 })
 
+/** Gives back the CVV tries of the card. */
+export const unblockCvv = changeCvv('Unblock the CVV', 'Unblocked')
+
 export const cvvScenario: Scenario = {
   title: 'Look after the CVV',
   steps: [
     readTryStatus('cvv', 'card', 'Unblocked', 3),
     changeCvv('Block the CVV', 'Blocked'),
     readTryStatus('cvv', 'card', 'Blocked', 0),
-    changeCvv('Unblock the CVV', 'Unblocked'),
+    unblockCvv,
     readTryStatus('cvv', 'card', 'Unblocked', 3),
   ],
 }

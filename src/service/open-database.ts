@@ -3,9 +3,11 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { holdDataDirectory, makeDataDirectory } from '../storage/data-directory.ts'
 import type { Database } from '../storage/database.ts'
+import { findInstallation } from '../storage/installation.ts'
 import { migrate } from '../storage/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
+import { refuseOtherKind } from './installation-kind.ts'
 
 const migrations = new URL('../../migrations/', import.meta.url)
 
@@ -19,6 +21,9 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
     ? openEmbedded(config)
     : openServer(config, config.databaseUrl, log))
   try {
+    // Before the schema is touched: another installation's database is left as it is.
+    const installation = await findInstallation(database)
+    if (installation) refuseOtherKind(config, installation.kind)
     const applied = await migrate(database, migrations)
     if (applied.length > 0) log.info({ applied }, 'migrated')
     return database

@@ -20,6 +20,7 @@ import {
   holdInstallation,
   rememberInstallation,
 } from '../storage/installation.ts'
+import { kindOf, refuseOtherKind } from './installation-kind.ts'
 
 /**
  * Opens the HSM that the configuration names, on the keys of this installation.
@@ -85,17 +86,13 @@ async function openInstallation(config: Config, database: Database): Promise<Mas
 
 /** @returns the check value that the database remembers: of a new one, ours. */
 async function rememberOurs(
-  { sandbox }: Config,
+  config: Config,
   database: Database,
   masterKeyCheckValue: string,
 ): Promise<string> {
-  const kind = sandbox ? 'sandbox' : 'production'
+  const kind = kindOf(config)
   const remembered = await rememberInstallation(database, { kind, masterKeyCheckValue })
-  if (remembered.kind !== kind) {
-    throw new StartRefusal(
-      `This database is a ${remembered.kind}'s, and this program runs as ${kind}.`,
-    )
-  }
+  refuseOtherKind(config, remembered.kind)
   return remembered.masterKeyCheckValue
 }
 

@@ -16,13 +16,24 @@ const findStatement = statement(
   `select kind, master_key_check_value as "masterKeyCheckValue" from installation`,
 )
 
+const isThereStatement = statement(
+  'has_installation_table',
+  `select to_regclass('installation') is not null as "isThere"`,
+)
+
+/** What a database remembers, or null: it may be new, even to having no tables. */
+export async function findInstallation(connection: Connection): Promise<Installation | null> {
+  const table = firstRow<{ isThere: boolean }>(await connection.query(isThereStatement))
+  return table?.isThere ? firstRow(await connection.query<Installation>(findStatement)) : null
+}
+
 /** Makes a new database remember this installation. @returns what it remembers: the first one. */
 export async function rememberInstallation(
   connection: Connection,
   { kind, masterKeyCheckValue }: Installation,
 ): Promise<Installation> {
   await connection.query(insertStatement, [kind, masterKeyCheckValue])
-  const remembered = firstRow<Installation>(await connection.query(findStatement))
+  const remembered = await findInstallation(connection)
   if (!remembered) throw new Error('The database did not keep its installation row.')
   return remembered
 }

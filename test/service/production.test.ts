@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { SignJWT } from 'jose'
+import pg from 'pg'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, type StartedProgram, spawnProgram, startProgram } from '../support/process.ts'
 
@@ -121,7 +122,14 @@ suite('on a PostgreSQL server', { skip }, () => {
       env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE },
     })
     await sandbox.kill('SIGTERM')
+    // As an older program left it: a newer one must not bring another's database up to date.
+    const database = new pg.Client({ connectionString: url })
+    await database.connect()
+    await database.query('delete from migration where migration_number > 1')
     const production = await spawnProgram({ dataDir: await makeFolder(), env })
     assert.match(await refusal(production), /database is a sandbox's/)
+    const { rows } = await database.query('select migration_number as number from migration')
+    await database.end()
+    assert.deepEqual(rows, [{ number: 1 }])
   })
 })

@@ -7,11 +7,13 @@ import type { Api } from './api.ts'
 import { registerReference } from './reference.ts'
 import { cardAttemptRoutes } from './routes/card-attempts.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
+import { cardDataRoutes } from './routes/card-data.ts'
 import { cardPinRoutes } from './routes/card-pin.ts'
 import { cardStatusRoutes } from './routes/card-status.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { documentRoutes } from './routes/documents.ts'
 import { eventRoutes } from './routes/events.ts'
+import { keyRoutes } from './routes/keys.ts'
 import { oauthRoutes } from './routes/oauth.ts'
 import { problemRoutes } from './routes/problems.ts'
 import { productRoutes } from './routes/products.ts'
@@ -48,6 +50,8 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   eventRoutes(api, options.eventStreams)
   webhookRoutes(api, options.faultOfTarget)
   webhookDeliveryRoutes(api)
+  cardDataRoutes(api, baseUrl)
+  keyRoutes(api)
   if (options.simulate) simulatorRoutes(api, options.simulate)
   problemRoutes(api)
   documentRoutes(api)

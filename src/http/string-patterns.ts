@@ -10,6 +10,8 @@ export const stringPatterns = {
   currencyCode: '^[A-Z]{3}$',
   pageLimit: '^([1-9][0-9]?|100)$',
   cursor: '^[A-Za-z0-9_-]+$',
+  coordinate: '^[A-Za-z0-9_-]{43}$',
+  nonce: '^[A-Za-z0-9_-]{16,64}$',
 } as const
 
 /** The same for people: a regular expression is no explanation. */
@@ -24,6 +26,8 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   currencyCode: 'must be three capital letters',
   pageLimit: 'must be a whole number from 1 to 100',
   cursor: 'must come from a Link header',
+  coordinate: 'must be 32 bytes in base64url',
+  nonce: 'must be 16 to 64 base64url characters',
 }
 
 const sentenceByPattern = new Map<string, string>(

@@ -1,27 +1,29 @@
 import { expiryOfDate } from '../domain/expiry.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem, validationFailed } from '../errors.ts'
-import type { StoredPin } from '../hsm/hsm.ts'
+import type { PinRules, StoredPin } from '../hsm/hsm.ts'
 import { once } from '../idempotency/once.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { setPin as storePin } from '../storage/card-changes.ts'
 import type { LockedCard } from '../storage/cards.ts'
+import type { Connection } from '../storage/database.ts'
+import { rememberPinEnvelope } from '../storage/pin-envelopes.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, refuseClosed } from './held-card.ts'
 import type { Caller, ChangeNote, Issuing } from './issuing.ts'
 import { revealPersonalData } from './personal-data.ts'
 
-/** A PIN that the cardholder chose, and where in the request it stood. */
-export interface ChosenPin {
-  readonly pin: Pin
-  /** JSON Pointer (RFC 6901). */
-  readonly pointer: string
-}
+/** A PIN that the cardholder chose. */
+export type ChosenPin =
+  /** In clear, with the JSON Pointer (RFC 6901) of where in the request it stood. */
+  | { readonly pin: Pin; readonly pointer: string }
+  /** In an envelope that was sealed on the device. */
+  | { readonly encryptedPin: string }
 
 /**
  * Sets a card's PIN. The tries stay as they are.
  * @throws `Problem` `card_not_found`, `card_closed`, `validation_failed` when the product wants
- * another length, `weak_pin`.
+ * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
   issuing: Issuing,
@@ -34,7 +36,11 @@ export const setPin = (
   once(issuing, request, async (connection) => {
     const card = await holdCard(connection, caller, publicToken)
     refuseClosed(issuing, card)
-    const pin = await importPin(issuing, card, chosen)
+    const rules = await rulesOf(issuing, card)
+    const pin =
+      'pin' in chosen
+        ? await importPin(issuing, card, rules, chosen)
+        : await importEncryptedPin(issuing, connection, card, rules, chosen.encryptedPin)
     await storePin(
       connection,
       await changeEvent(issuing, caller, publicToken, 'pin.set', { note }),
@@ -43,21 +49,42 @@ export const setPin = (
     return null
   })
 
+/** What the card's product, and the card, ask of its PIN. */
+async function rulesOf({ hsm }: Issuing, card: LockedCard): Promise<PinRules> {
+  const { cardHolder } = await revealPersonalData(hsm, card.publicToken, card.personalData)
+  const { dateOfBirth } = cardHolder
+  return { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
+}
+
 async function importPin(
   { hsm }: Issuing,
   card: LockedCard,
-  { pin, pointer }: ChosenPin,
+  rules: PinRules,
+  { pin, pointer }: Extract<ChosenPin, { pin: Pin }>,
 ): Promise<StoredPin> {
   if (pin.length !== card.pinLength) {
     throw validationFailed({ pointer, detail: `must have ${card.pinLength} digits` })
   }
-  const { cardHolder } = await revealPersonalData(hsm, card.publicToken, card.personalData)
-  const imported = await hsm.importPin(
-    card,
-    { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth: cardHolder.dateOfBirth },
-    pin,
-  )
+  const imported = await hsm.importPin(card, rules, pin)
   if (imported.pin) return imported.pin
   const detail = imported.weakness
   throw new Problem('weak_pin', { detail, errors: [{ pointer, detail }] })
+}
+
+/** Nothing is told of the PIN but that it is weak: the caller is not meant to know it. */
+async function importEncryptedPin(
+  { hsm }: Issuing,
+  connection: Connection,
+  card: LockedCard,
+  rules: PinRules,
+  encryptedPin: string,
+): Promise<StoredPin> {
+  // The device dates the envelope by its own clock, so this is the machine's.
+  const imported = await hsm.importEncryptedPin(card, rules, encryptedPin, new Date())
+  if (imported.refusal === 'weak_pin') throw new Problem('weak_pin')
+  if (imported.refusal !== null) throw new Problem('invalid_encrypted_pin')
+  const { publicToken } = card
+  const isNew = await rememberPinEnvelope(connection, { publicToken, ...imported.envelope })
+  if (!isNew) throw new Problem('invalid_encrypted_pin')
+  return imported.pin
 }

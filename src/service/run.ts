@@ -4,6 +4,7 @@ import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/leases.ts'
 import { startKeyKeeping } from './key-keeping.ts'
 import { createLog } from './log.ts'
+import { startMakingKeys } from './making-keys.ts'
 import { openDatabase } from './open-database.ts'
 import { createService, type Service } from './service.ts'
 import { startSweeping } from './sweeping.ts'
@@ -34,6 +35,7 @@ export async function runService(config: Config): Promise<RunningService> {
     const delivery = startDelivery(service.delivering)
     const sweeping = startSweeping(service.issuing, log)
     const keyKeeping = startKeyKeeping(service.keys, log)
+    const makingKeys = startMakingKeys(service.issuing.hsm, log)
     return {
       welcome: welcome(config, file),
       async stop() {
@@ -42,7 +44,7 @@ export async function runService(config: Config): Promise<RunningService> {
           finish(service.privateServer),
           delivery.stop(),
         ])
-        await Promise.all([sweeping.stop(), keyKeeping.stop()])
+        await Promise.all([sweeping.stop(), keyKeeping.stop(), makingKeys.stop()])
         await database.close()
       },
     }

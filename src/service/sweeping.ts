@@ -3,6 +3,7 @@ import { tellLostBlocks } from '../authorizing/tell-lost-blocks.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
 import { pruneAssertions } from '../storage/client-assertions.ts'
+import { prunePinEnvelopes } from '../storage/pin-envelopes.ts'
 
 const sweepIntervalMs = 30_000
 
@@ -15,6 +16,7 @@ export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<
         await sweep(issuing)
         await tellLostBlocks(issuing)
         await pruneAssertions(issuing.database, new Date(), 100)
+        await prunePinEnvelopes(issuing.database, new Date(), 100)
       })
       .catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
   }

@@ -53,6 +53,10 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
       { name: 'CVV', description: 'Reading and changing the CVV status.' },
       { name: 'Events', description: 'What happened to the cards.' },
       { name: 'Webhooks', description: 'Having it told.' },
+      {
+        name: 'Card data',
+        description: 'PAN, CVV2, expiry and PIN, sealed to the device.',
+      },
       { name: 'Simulator', description: 'Playing the card network, in the sandbox.' },
     ],
     components: {

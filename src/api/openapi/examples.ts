@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { Simulation } from '../routes/simulator.ts'
+import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type {
   ChangeCardStatusSchema,
   CreateCardBody,
@@ -24,6 +25,15 @@ const createCard: CreateCardBody = {
 const setPin: SetPinBody = { pin: '4821' }
 const updateCvvStatus: Static<typeof UpdateCvvStatusSchema> = { status: 'Unblocked' }
 const unblockPin: Static<typeof UnblockPinSchema> = {}
+const getCardData: GetCardDataBody = {
+  deviceKey: {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+    y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+  },
+  nonce: 'm2T9xkQ0wZ5bYc7Rr4hVJg',
+}
 const simulateAuthorization: Simulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof ChangeCardStatusSchema> = { cardStatusCode: '62' }
 const createWebhook: CreateWebhookBody = {
@@ -40,6 +50,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   updateCvvStatus,
   unblockPin,
   changeCardStatus,
+  getCardData,
   simulateAuthorization,
   createWebhook,
   updateWebhook,

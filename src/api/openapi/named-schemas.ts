@@ -1,6 +1,7 @@
 import { stringify } from 'safe-stable-stringify'
 import * as authorizations from '../../authorizing/authorization-schema.ts'
 import * as simulator from '../routes/simulator.ts'
+import * as cardData from '../schemas/card-data.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as requests from '../schemas/requests.ts'
 import * as responses from '../schemas/responses.ts'
@@ -14,6 +15,7 @@ const unnamed = /^(?:.*(?:Params|Query)|NoContent)$/
 const sources: Readonly<Record<string, unknown>> = {
   ...requests,
   ...responses,
+  ...cardData,
   ...authorizations,
   ...simulator,
   ...webhooks,

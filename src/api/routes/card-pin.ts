@@ -29,7 +29,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
         access: 'pin.write',
         repeatable: true,
         bodyRequired: true,
-        problems: ['card_closed', 'weak_pin'],
+        problems: ['card_closed', 'weak_pin', 'invalid_encrypted_pin'],
       },
       schema: {
         operationId: 'setPin',
@@ -43,7 +43,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const chosen = chosenPinOf(request.body)
-      const { cardPin: _, pin: __, ...note } = request.body
+      const { cardPin: _, encryptedPin: __, pin: ___, ...note } = request.body
       const answer = await setPin(
         issuing,
         callerOf(request),
@@ -57,13 +57,17 @@ function setPinRoute({ app, base, issuing }: Api): void {
   )
 }
 
-/** @throws `Problem` `validation_failed` unless exactly one spelling is given. */
-function chosenPinOf({ cardPin, pin }: SetPinBody): ChosenPin {
-  if (pin !== undefined && cardPin === undefined) return { pin: new Pin(pin), pointer: '/pin' }
-  if (cardPin !== undefined && pin === undefined) {
-    return { pin: new Pin(cardPin), pointer: '/cardPin' }
-  }
-  throw validationFailed({ pointer: '', detail: 'must have exactly one of pin and cardPin' })
+/** @throws `Problem` `validation_failed` unless exactly one of them is given. */
+function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
+  const chosen: ChosenPin[] = [
+    ...(pin === undefined ? [] : [{ pin: new Pin(pin), pointer: '/pin' }]),
+    ...(cardPin === undefined ? [] : [{ pin: new Pin(cardPin), pointer: '/cardPin' }]),
+    ...(encryptedPin === undefined ? [] : [{ encryptedPin }]),
+  ]
+  const [only, ...others] = chosen
+  if (only && others.length === 0) return only
+  const detail = 'must have exactly one of pin, cardPin and encryptedPin'
+  throw validationFailed({ pointer: '', detail })
 }
 
 function revealPinRoute({ app, base, issuing }: Api): void {

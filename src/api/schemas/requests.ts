@@ -89,9 +89,17 @@ export const SetPinSchema = Type.Object(
   {
     pin: Type.Optional(pinDigits('The PIN that the cardholder chose.')),
     cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
+    encryptedPin: Type.Optional(
+      Type.String({
+        description:
+          'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
+          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes.',
+        ...secret,
+      }),
+    ),
     ...note,
   },
-  { ...closed, description: 'Exactly one of `pin` and `cardPin`.' },
+  { ...closed, description: 'Exactly one of `pin`, `cardPin` and `encryptedPin`.' },
 )
 export type SetPinBody = Static<typeof SetPinSchema>
 

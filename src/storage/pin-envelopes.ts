@@ -1,0 +1,43 @@
+import { type Connection, statement } from './database.ts'
+
+/** A sealed PIN that was taken for a card. */
+export interface PinEnvelopeRow {
+  readonly publicToken: string
+  /** SHA-256 of its `jti`. */
+  readonly jtiHash: Uint8Array
+  /** From here on its own `iat` refuses it, and it need not be remembered. */
+  readonly expiresAt: Date
+}
+
+const rememberStatement = statement(
+  'remember_pin_envelope',
+  `insert into pin_envelope (public_token, jti_hash, expires_at) values ($1, $2, $3)
+   on conflict (public_token, jti_hash) do nothing
+   returning public_token as "publicToken"`,
+)
+
+/**
+ * Remembers an envelope, in the transaction of the change that it makes.
+ * @returns false where the card has had it before: of many that race, one gets true.
+ */
+export const rememberPinEnvelope = async (
+  connection: Connection,
+  { expiresAt, jtiHash, publicToken }: PinEnvelopeRow,
+): Promise<boolean> =>
+  (await connection.query(rememberStatement, [publicToken, jtiHash, expiresAt])).length === 1
+
+// The condition is repeated outside, so that a distributed engine accepts the bounded sub-select.
+const pruneStatement = statement(
+  'prune_pin_envelopes',
+  `delete from pin_envelope
+   where expires_at < $1 and (public_token, jti_hash) in (
+     select public_token, jti_hash from pin_envelope where expires_at < $1 limit $2)
+   returning public_token as "publicToken"`,
+)
+
+/** Forgets at most `limit` envelopes that had expired by then. @returns how many they were. */
+export const prunePinEnvelopes = async (
+  connection: Connection,
+  expiredBefore: Date,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatement, [expiredBefore, limit])).length

@@ -1,0 +1,82 @@
+/** The whole service with the keys of card data, and a device that speaks to it. */
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { join } from 'node:path'
+import { pinKeys, type ServiceKeys } from '../../sdk/device/device.ts'
+import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
+import { keyKinds } from '../../src/hsm/key-table.ts'
+import { readMasterKeys } from '../../src/hsm/master-key-file.ts'
+import { masterKeysOf } from '../../src/hsm/master-keys.ts'
+import { headerOf } from '../../src/hsm/software-key-engine.ts'
+import { insertHsmKey } from '../../src/storage/hsm-keys.ts'
+import {
+  type Answer,
+  type CallOptions,
+  openTestService,
+  type TestService,
+  type TestServiceOptions,
+} from '../support/service.ts'
+import rsaTestKeys from './rsa-test-keys.json' with { type: 'json' }
+
+export const issuer = 'http://127.0.0.1:8080'
+
+type SlowKeyName = 'card-data-wrap' | 'card-data-sign'
+
+export type CardDataService = TestService & {
+  serviceKeys: ServiceKeys
+  /** Asks for a card's data. */
+  getCardData: (publicToken: string, body: object, options?: CallOptions) => Promise<Answer>
+}
+
+/** A service whose RSA keys are there: test keys, because drawing them would take seconds. */
+export const openCardDataService = async (
+  options: TestServiceOptions = {},
+): Promise<CardDataService> => {
+  const service = await openTestService(options)
+  await keepRsaKeys(service)
+  const published = await service.call('GET', '//.well-known/jwks.json', { token: null })
+  return {
+    ...service,
+    serviceKeys: pinKeys(issuer, published.json),
+    getCardData: (publicToken, body, given = {}) =>
+      service.call('POST', `/cards/${publicToken}/encrypted`, { body, ...given }),
+  }
+}
+
+/** Puts the test keys into a service's key store, under its master key. */
+export const keepRsaKeys = async (service: TestService): Promise<void> => {
+  await keepRsaKey(service, 'card-data-wrap', 1, rsaTestKeys['card-data-wrap'])
+  await keepRsaKey(service, 'card-data-sign', 1, rsaTestKeys['card-data-sign'])
+}
+
+export const keepRsaKey = async (
+  { database, dataDir }: TestService,
+  keyName: SlowKeyName,
+  keyVersion: number,
+  pkcs8: string,
+): Promise<void> => {
+  const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
+  if (!masterKey) throw new Error('The service has no master key.')
+  const key = Buffer.from(pkcs8, 'base64')
+  await insertHsmKey(database, {
+    keyName,
+    keyVersion,
+    state: 'active',
+    keyBlock: masterKeysOf(masterKey).wrap(headerOf(keyKinds[keyName], 'N'), key),
+    keyCheckValue: keyCheckValueOf('R', key),
+  })
+}
+
+/** The private half of a test key. */
+export const rsaTestKey = (name: SlowKeyName | 'other'): KeyObject =>
+  createPrivateKey({ key: Buffer.from(rsaTestKeys[name], 'base64'), format: 'der', type: 'pkcs8' })
+
+/** A client system that changes nothing: it brings the body to the service and the answer back. */
+export const relay = async (
+  service: CardDataService,
+  publicToken: string,
+  body: object,
+): Promise<unknown> => {
+  const answer = await service.getCardData(publicToken, body)
+  if (answer.status !== 200) throw new Error(`No card data: ${answer.text}`)
+  return answer.json
+}

@@ -1,9 +1,17 @@
+import { validationFailed } from '../errors.ts'
+
 /** A clock that can be moved forward, so that an expiry can be tried today. */
 export interface MovableClock {
   now(): Date
-  /** @returns whether it could be moved: never back. */
+  /**
+   * @returns whether it could be moved: never back.
+   * @throws `Problem` `validation_failed` past the last year that it runs to.
+   */
   moveTo(instant: Date): boolean
 }
+
+/** A card made in this year expires before the year 10000, which no date here can name. */
+const lastYear = 9_899
 
 /** @param start where it begins to run; now, unless given. */
 export function movableClock(start: Date | null): MovableClock {
@@ -13,6 +21,12 @@ export function movableClock(start: Date | null): MovableClock {
     now,
     moveTo(instant) {
       if (instant < now()) return false
+      if (instant.getUTCFullYear() > lastYear) {
+        throw validationFailed({
+          pointer: '/now',
+          detail: `must not be after the year ${lastYear}`,
+        })
+      }
       offsetMs = instant.getTime() - Date.now()
       return true
     },

@@ -72,22 +72,39 @@ export async function openKeyRing(
   const refresh = asOneAtATime(async () => {
     reading = await read()
   })
+  const readNow = () => inTime(refresh())
   const fresh = async (): Promise<Reading> => {
-    if (reading.isStale(staleAfterMs)) await refresh().catch(refuseToAnswer)
+    if (reading.isStale(staleAfterMs)) await readNow()
     return reading
   }
-  return ringOf(fresh, refresh)
+  return { ...ringOf(fresh, readNow), refresh }
 }
 
-const refuseToAnswer = (cause: unknown): never => {
-  throw new Problem('unavailable', { detail: 'The keys could not be read.', cause })
+const readTimeoutMs = 2_000
+
+/** Whoever asks may hold the connection that the store waits for: then it must let go, not wait. */
+async function inTime(reading: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The key store is slow.')), readTimeoutMs)
+  })
+  try {
+    await Promise.race([reading, late])
+  } catch (cause) {
+    throw new Problem('unavailable', { detail: 'The keys could not be read.', cause })
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 const refuseUntilMade = (): never => {
   throw new Problem('unavailable', { detail: 'A key is still being made.' })
 }
 
-function ringOf(fresh: () => Promise<Reading>, refresh: () => Promise<void>): KeyRing {
+function ringOf(
+  fresh: () => Promise<Reading>,
+  readNow: () => Promise<void>,
+): Omit<KeyRing, 'refresh'> {
   // The engine opened each key for the action of its name, which the types cannot follow.
   const all = async <Name extends KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
@@ -100,17 +117,16 @@ function ringOf(fresh: () => Promise<Reading>, refresh: () => Promise<void>): Ke
       const known = await findActive(name)
       if (known || !isSlow(name)) return present(known)
       // Another process may have made it by now.
-      await refresh()
+      await readNow()
       return (await findActive(name)) ?? refuseUntilMade()
     },
     async version(name, version) {
       const known = await find(name, version)
       if (known) return known
-      await refresh()
+      await readNow()
       return present(await find(name, version))
     },
     versions: async (name) => (await all(name)).filter(({ state }) => state !== 'retired'),
-    refresh,
   }
 }
 

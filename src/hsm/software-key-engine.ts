@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { UnwrappedKeyBlock } from '../crypto/key-block.ts'
 import { type KeyBlockHeader, readKeyBlockHeader } from '../crypto/key-block-header.ts'
 import { keyCheckValueOf } from './key-check.ts'
 import type { Exportability, KeyEngine, KeyUse } from './key-engine.ts'
@@ -26,13 +27,23 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEng
       return keep(kind, key, 'N')
     },
     async open(kind, keyBlock) {
-      const { header, key } = masterKeys.unwrap(keyBlock)
+      const { header, key } = await unwrap(masterKeys, keyBlock)
       refuseOtherUse(kind, header)
       refuseWeakKey(header.algorithm, key)
       return softwareKeys[kind.action](kind, key)
     },
     usageOf: (keyBlock) => readKeyBlockHeader(keyBlock).header,
     random: (lengthBytes) => randomBytes(lengthBytes),
+  }
+}
+
+/** A block may be under a master key that another process has just moved on to. */
+async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<UnwrappedKeyBlock> {
+  try {
+    return masterKeys.unwrap(keyBlock)
+  } catch {
+    await masterKeys.refresh()
+    return masterKeys.unwrap(keyBlock)
   }
 }
 

@@ -55,8 +55,10 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
-const optionsOf = ({ keyRefreshMs, sandboxSeed }: Config) => ({
-  staleAfterMs: keyTimings(keyRefreshMs).staleAfterMs,
+const optionsOf = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
+  // Nobody else changes the keys of an embedded database: what was read once stays true.
+  staleAfterMs:
+    databaseUrl === null ? Number.POSITIVE_INFINITY : keyTimings(keyRefreshMs).staleAfterMs,
   ...(sandboxSeed !== null && { drawDigits: seededDigits(sandboxSeed) }),
 })
 

@@ -65,7 +65,9 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         operationId: 'enterComponent',
         summary: 'Enter a component',
         tags,
-        params: Type.Object({ entryId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }) }),
+        params: Type.Object({
+          entryId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+        }),
         body: Type.Object(
           {
             person: Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N} .-]+$' }),

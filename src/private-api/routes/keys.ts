@@ -111,12 +111,12 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: admin,
+      config: adminWithBody,
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
         tags,
-        body: Type.Optional(Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closed)),
+        body: Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closed),
         response: {
           200: Type.Object({
             before: Type.String(),
@@ -127,11 +127,7 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
       },
     },
     async (request) =>
-      rotateMasterKey(
-        keys,
-        operatorOf(request),
-        request.body?.keyCheckValue?.toUpperCase() ?? null,
-      ),
+      rotateMasterKey(keys, operatorOf(request), request.body.keyCheckValue?.toUpperCase() ?? null),
   )
 }
 

@@ -1,6 +1,7 @@
 import { before, suite } from 'node:test'
 import { cardNumberGuarantees } from './contract/card-numbers.ts'
 import { keyGuarantees } from './contract/keys.ts'
+import { pairGuarantees } from './contract/pairs.ts'
 import { pinGuarantees } from './contract/pins.ts'
 import { recordGuarantees } from './contract/records.ts'
 import { verificationGuarantees } from './contract/verification.ts'
@@ -26,5 +27,6 @@ export function hsmContract(
     verificationGuarantees(subject)
     recordGuarantees(subject)
     keyGuarantees(subject)
+    pairGuarantees(subject)
   })
 }

@@ -10,7 +10,7 @@ export interface Attribute {
 
 export interface Mechanism {
   readonly mechanism: number
-  readonly parameter?: GcmParameters
+  readonly parameter?: GcmParameters | PssParameters | EcdhParameters
 }
 
 export interface GcmParameters {
@@ -19,6 +19,19 @@ export interface GcmParameters {
   readonly ivBits: number
   readonly aad: Buffer
   readonly tagBits: number
+}
+
+export interface PssParameters {
+  readonly type: number
+  readonly hashAlg: number
+  readonly mgf: number
+  readonly saltLen: number
+}
+
+export interface EcdhParameters {
+  readonly type: number
+  readonly kdf: number
+  readonly publicData: Buffer
 }
 
 /** The functions of PKCS#11 2.40 in use here, as `pkcs11js` offers them. Each throws on an error. */
@@ -49,6 +62,12 @@ export interface Cryptoki {
     publicTemplate: readonly Attribute[],
     privateTemplate: readonly Attribute[],
   ): { readonly privateKey: Handle; readonly publicKey: Handle }
+  C_DeriveKey(
+    session: Handle,
+    mechanism: Mechanism,
+    key: Handle,
+    template: readonly Attribute[],
+  ): Handle
   C_GenerateRandom(session: Handle, bytes: Buffer): Buffer
   C_EncryptInit(session: Handle, mechanism: Mechanism, key: Handle): void
   C_Encrypt(session: Handle, clear: Buffer, room: Buffer): Buffer

@@ -8,8 +8,9 @@ import { tokenKeys } from './token-keys.ts'
 
 /** Keys that lie and work in a PKCS#11 token; the key store keeps references to them. */
 export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
-  async generate(kind, exportability = 'N') {
+  async generate(kind, exportability = 'N', signal) {
     if (exportability !== 'N') throw new KeyRefusal('A key of a token does not leave it.')
+    if (kind.algorithm === 'R') return token.generateApart(kind, signal)
     return token.ask('generate', kind)
   },
   async import(kind, key) {

@@ -1,4 +1,4 @@
-import { gcmParametersType, mechanism } from './constants.ts'
+import { mechanism, parametersType } from './constants.ts'
 import type { Handle, Mechanism } from './cryptoki.ts'
 import type { TokenSession } from './token-session.ts'
 
@@ -30,7 +30,7 @@ export function decipherBlocks(
 const gcm = (iv: Uint8Array, associated: Uint8Array): Mechanism => ({
   mechanism: mechanism.aesGcm,
   parameter: {
-    type: gcmParametersType,
+    type: parametersType.gcm,
     iv: Buffer.from(iv),
     ivBits: iv.length * 8,
     aad: Buffer.from(associated),
@@ -77,16 +77,6 @@ export function macOf(
   return message.length === 0
     ? cryptoki.C_SignFinal(handle, space)
     : cryptoki.C_Sign(handle, Buffer.from(message), space)
-}
-
-/** ECDSA over a digest that was made already. @returns r and s, 32 bytes each. */
-export function signDigest(
-  { cryptoki, handle }: TokenSession,
-  key: Handle,
-  digest: Uint8Array,
-): Buffer {
-  cryptoki.C_SignInit(handle, { mechanism: mechanism.ecdsa }, key)
-  return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(64))
 }
 
 export const drawBytes = ({ cryptoki, handle }: TokenSession, lengthBytes: number): Buffer =>

@@ -15,6 +15,8 @@ export interface TokenProcess {
     given: Parameters<TokenVerbs[Verb]>,
   ): Promise<ReturnType<TokenVerbs[Verb]>>
   end(): void
+  /** Ends it in the middle of whatever it does. */
+  kill(): void
 }
 
 /** The token could not be opened, and trying again would do harm. */
@@ -22,8 +24,8 @@ export class FinalRefusal extends Error {}
 
 const startTimeoutMs = 5_000
 const askTimeoutMs = 5_000
-/** A key pair may take its time, and is made at the first start and by an operator alone. */
-const generateTimeoutMs = 60_000
+/** RSA keys take long, and are made where nobody waits for them. */
+const generateTimeoutMs = 600_000
 
 /**
  * Starts a process and opens the token in it.
@@ -110,6 +112,7 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
       })
     },
     end: () => child.connected && child.disconnect(),
+    kill: () => child.kill('SIGKILL'),
   }
 }
 

@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { aesBlockLength } from '../../crypto/aes.ts'
 import { desBlockLength } from '../../crypto/tdes.ts'
-import { Problem } from '../../errors.ts'
 import { inMode } from '../mode-of-use.ts'
-import type { KeyAction, SigningKey, WorkingKeys } from '../working-key.ts'
+import type { KeyAction, RsaPublicJwk, WorkingKeys } from '../working-key.ts'
 import type { Token } from './token.ts'
 import { readReference, useOf } from './token-key.ts'
+import type { EcPublicJwk, PublicHalf } from './token-public-halves.ts'
 
 /** What each action is when the key lies in a token. */
 export const tokenKeys: {
   readonly [Action in KeyAction]: (
     token: Token,
     reference: string,
-    publicJwk: SigningKey['publicJwk'] | null,
+    publicHalf: PublicHalf | null,
   ) => WorkingKeys[Action]
 } = {
   blocks(token, reference) {
@@ -40,28 +40,41 @@ export const tokenKeys: {
       token.ask('open', reference, iv, associated, Buffer.concat([ciphertext, tag])),
   }),
   mac: (token, reference) => ({ mac: (message) => token.ask('mac', reference, message) }),
-  sign(token, reference, publicJwk) {
-    if (!publicJwk) throw new Error('This key has no public half.')
-    const digestOf = (message: Uint8Array) => createHash('sha256').update(message).digest()
-    return {
-      publicJwk,
-      sign: async (message) => token.ask('signDigest', reference, digestOf(message)),
-    }
-  },
-  agree(_, __, publicJwk) {
-    if (!publicJwk) throw new Error('This key has no public half.')
-    return { publicJwk, agree: refuseAgreement }
-  },
-  signPss: refuseRsa,
-  unwrap: refuseRsa,
+  sign: (token, reference, publicHalf) => ({
+    publicJwk: ecHalf(publicHalf),
+    sign: async (message) => token.ask('signDigest', reference, digestOf(message)),
+  }),
+  signPss: (token, reference, publicHalf) => ({
+    publicJwk: rsaHalf(publicHalf),
+    sign: async (message) => token.ask('signDigestPss', reference, digestOf(message)),
+  }),
+  unwrap: (token, reference, publicHalf) => ({
+    publicJwk: rsaHalf(publicHalf),
+    unwrap: (wrapped) => token.ask('unwrap', reference, wrapped),
+  }),
+  agree: (token, reference, publicHalf) => ({
+    publicJwk: ecHalf(publicHalf),
+    agree: async (publicKey) => token.ask('agree', reference, pointOf(publicKey)),
+  }),
 }
 
-async function refuseAgreement(): Promise<never> {
-  throw new Problem('unavailable', { detail: 'Keys in a token do not agree on secrets yet.' })
+const digestOf = (message: Uint8Array): Buffer => createHash('sha256').update(message).digest()
+
+function ecHalf(publicHalf: PublicHalf | null): EcPublicJwk {
+  if (publicHalf?.kty !== 'EC') throw new Error('This key has no public half on P-256.')
+  return publicHalf
 }
 
-function refuseRsa(): never {
-  throw new Error('A token has no RSA keys here.')
+function rsaHalf(publicHalf: PublicHalf | null): RsaPublicJwk {
+  if (publicHalf?.kty !== 'RSA') throw new Error('This key has no public half of RSA.')
+  return publicHalf
+}
+
+/** A point that Node has found to be on its curve, uncompressed (SEC 1, 2.3.3). */
+function pointOf(publicKey: KeyObject): Buffer {
+  const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  if (crv !== 'P-256') throw new Error('This key is not on P-256.')
+  return Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
 }
 
 const blockLengths = { AES: aesBlockLength, TDES: desBlockLength }

@@ -34,7 +34,8 @@ export async function generateKey(session: TokenSession, kind: KeyKind): Promise
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
   if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
-  if (kind.algorithm === 'E') generatePair(session, kind, key)
+  const { algorithm } = kind
+  if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
   else generateSecret(session, kind, key)
   const whole = findObject(session, key, 'whole')
   return {
@@ -106,11 +107,18 @@ function generationOf({ algorithm, lengthBytes }: KeyKind): number {
   return lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration
 }
 
-function generatePair({ cryptoki, handle }: TokenSession, kind: KeyKind, key: TokenKey): void {
+const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
+
+function generatePair(
+  { cryptoki, handle }: TokenSession,
+  kind: KeyKind,
+  algorithm: 'E' | 'R',
+  key: TokenKey,
+): void {
   cryptoki.C_GenerateKeyPair(
     handle,
-    { mechanism: mechanism.ecKeyPairGeneration },
-    publicTemplate(key),
+    { mechanism: pairGenerations[algorithm] },
+    publicTemplate(key, algorithm),
     privateTemplate(key, permissionsOf(kind)),
   )
 }

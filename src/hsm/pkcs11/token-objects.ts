@@ -75,13 +75,24 @@ export const bytesTemplate = (type: number, bytes: Uint8Array): Attribute[] => [
 /** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
 const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
 
-export const publicTemplate = (key: TokenKey): Attribute[] => [
+/** The public half of a pair that is to be made: of P-256, or of RSA-4096 with exponent 65,537. */
+export const publicTemplate = (key: TokenKey, algorithm: 'E' | 'R'): Attribute[] => [
   ...nameOf(key, 'publicHalf'),
   { type: attribute.token, value: true },
-  { type: attribute.keyType, value: keyType.ec },
-  { type: attribute.ecParameters, value: p256 },
-  { type: attribute.verify, value: true },
+  ...pairParameters[algorithm],
 ]
+
+const pairParameters = {
+  E: [
+    { type: attribute.keyType, value: keyType.ec },
+    { type: attribute.ecParameters, value: p256 },
+  ],
+  R: [
+    { type: attribute.keyType, value: keyType.rsa },
+    { type: attribute.modulusBits, value: 4096 },
+    { type: attribute.publicExponent, value: Buffer.of(1, 0, 1) },
+  ],
+} as const satisfies Record<string, readonly Attribute[]>
 
 /** @throws KeyMissing unless there is exactly one. */
 export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {

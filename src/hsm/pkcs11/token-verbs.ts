@@ -1,9 +1,7 @@
 import type { GeneratedKey } from '../key-engine.ts'
 import type { KeyKind } from '../key-table.ts'
-import type { SigningKey } from '../working-key.ts'
 import { mechanism } from './constants.ts'
 import type { Handle } from './cryptoki.ts'
-import { publicJwkOf } from './token-check.ts'
 import {
   decipherBlocks,
   drawBytes,
@@ -11,11 +9,12 @@ import {
   macOf,
   openBytes,
   sealBytes,
-  signDigest,
 } from './token-ciphers.ts'
 import { readReference, useOf } from './token-key.ts'
 import { generateKey, importKey } from './token-making.ts'
 import { findObject, type Part, refuseExtractable } from './token-objects.ts'
+import { agreeWith, signDigest, signDigestPss, unwrapOaep } from './token-pairs.ts'
+import { type PublicHalf, publicHalfOf } from './token-public-halves.ts'
 import type { TokenSession } from './token-session.ts'
 
 /** What a token is asked. Keys are named by their references. */
@@ -24,7 +23,7 @@ export interface TokenVerbs {
   generate(kind: KeyKind): GeneratedKey
   import(kind: KeyKind, bytes: Uint8Array): GeneratedKey
   /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
-  inspect(reference: string): SigningKey['publicJwk'] | null
+  inspect(reference: string): PublicHalf | null
   encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
   decipher(reference: string, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
@@ -32,6 +31,11 @@ export interface TokenVerbs {
   open(reference: string, iv: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
   mac(reference: string, message: Uint8Array): Buffer
   signDigest(reference: string, digest: Uint8Array): Buffer
+  signDigestPss(reference: string, digest: Uint8Array): Buffer
+  /** @returns null when the padding is wrong. */
+  unwrap(reference: string, wrapped: Uint8Array): Buffer | null
+  /** @param point of another on P-256, uncompressed. */
+  agree(reference: string, point: Uint8Array): Buffer
 }
 
 /** The verbs where the session is. */
@@ -57,7 +61,7 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     inspect(reference) {
       refuseExtractable(session, object(reference))
       const key = readReference(reference)
-      return useOf(key).algorithm === 'E' ? publicJwkOf(session, key) : null
+      return /[ER]/.test(useOf(key).algorithm) ? publicHalfOf(session, key) : null
     },
     encipher: (reference, part, blocks) =>
       encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
@@ -69,6 +73,9 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
       openBytes(session, object(reference), iv, associated, sealed),
     mac: (reference, message) => macOf(session, object(reference), message),
     signDigest: (reference, digest) => signDigest(session, object(reference), digest),
+    signDigestPss: (reference, digest) => signDigestPss(session, object(reference), digest),
+    unwrap: (reference, wrapped) => unwrapOaep(session, object(reference), wrapped),
+    agree: (reference, point) => agreeWith(session, object(reference), point),
   }
 }
 

@@ -1,4 +1,6 @@
 import { Problem } from '../../errors.ts'
+import type { GeneratedKey } from '../key-engine.ts'
+import type { KeyKind } from '../key-table.ts'
 import { FinalRefusal, startTokenProcess, type TokenProcess } from './token-client.ts'
 import type { TokenSettings } from './token-session.ts'
 import type { TokenVerbs } from './token-verbs.ts'
@@ -15,6 +17,8 @@ export interface Token {
     verb: Verb,
     ...given: Parameters<TokenVerbs[Verb]>
   ): Promise<ReturnType<TokenVerbs[Verb]>>
+  /** Makes a key that takes long, in a process of its own, so that nobody waits behind it. */
+  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<GeneratedKey>
   close(): void
 }
 
@@ -38,6 +42,18 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
         return await (await running()).ask(verb, given)
       } finally {
         waiting -= 1
+      }
+    },
+    async generateApart(kind, signal) {
+      const apart = await startTokenProcess(settings, checkValue).catch((cause: unknown) => {
+        throw unavailable('The token is away.', cause)
+      })
+      signal?.addEventListener('abort', apart.kill, { once: true })
+      try {
+        return await apart.ask('generate', [kind])
+      } finally {
+        signal?.removeEventListener('abort', apart.kill)
+        apart.end()
       }
     },
     close,

@@ -1,0 +1,93 @@
+import { CryptoRefusal } from '../../crypto/refusal.ts'
+import { removeOaepPadding } from '../../crypto/rsa-oaep-padding.ts'
+import {
+  attribute,
+  keyType,
+  mechanism,
+  mgf1Sha256,
+  noKeyDerivation,
+  objectClass,
+  parametersType,
+  sha256,
+} from './constants.ts'
+import type { Handle } from './cryptoki.ts'
+import type { TokenSession } from './token-session.ts'
+
+/** Bytes of the modulus of RSA-4096: room for whatever comes of it. */
+const modulusLength = 512
+
+/** ECDSA over a digest that was made already. @returns r and s, 32 bytes each. */
+export function signDigest(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  digest: Uint8Array,
+): Buffer {
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.ecdsa }, key)
+  return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(64))
+}
+
+/** RSASSA-PSS with SHA-256 and 32 bytes of salt over a digest that was made already. */
+export function signDigestPss(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  digest: Uint8Array,
+): Buffer {
+  const parameter = {
+    type: parametersType.rsaPss,
+    hashAlg: sha256,
+    mgf: mgf1Sha256,
+    saltLen: 32,
+  }
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.rsaPss, parameter }, key)
+  return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(modulusLength))
+}
+
+/**
+ * Opens RSA-OAEP with SHA-256. The token does the bare operation, because many modules know SHA-1
+ * only and tell what is wrong with a padding by how they fail.
+ * @returns null when the padding is wrong, whatever is wrong with it.
+ */
+export function unwrapOaep(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  wrapped: Uint8Array,
+): Buffer | null {
+  cryptoki.C_DecryptInit(handle, { mechanism: mechanism.rsaX509 }, key)
+  const encoded = cryptoki.C_Decrypt(handle, Buffer.from(wrapped), Buffer.alloc(modulusLength))
+  try {
+    return removeOaepPadding(encoded)
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return null
+    throw error
+  }
+}
+
+/**
+ * ECDH with a point of another (SP 800-56A 5.7.1.2). @returns the x coordinate of the shared point,
+ * which is made as a key of this session alone and given out at once.
+ */
+export function agreeWith(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  point: Uint8Array,
+): Buffer {
+  const publicData = Buffer.from(point)
+  const parameter = { type: parametersType.ecdh1, kdf: noKeyDerivation, publicData }
+  const secret = cryptoki.C_DeriveKey(
+    handle,
+    { mechanism: mechanism.ecdh1Derive, parameter },
+    key,
+    [
+      { type: attribute.class, value: objectClass.secretKey },
+      { type: attribute.keyType, value: keyType.genericSecret },
+      { type: attribute.valueLength, value: 32 },
+      { type: attribute.token, value: false },
+      { type: attribute.sensitive, value: false },
+      { type: attribute.extractable, value: true },
+    ],
+  )
+  const [found] = cryptoki.C_GetAttributeValue(handle, secret, [{ type: attribute.value }])
+  cryptoki.C_DestroyObject(handle, secret)
+  if (found?.value.length !== 32) throw new Error('The token agreed on no secret.')
+  return found.value
+}

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { requestCardData } from '../../sdk/device/device.ts'
-import type { CreatedCard } from '../support/service.ts'
+import { type CreatedCard, sql, strongPins } from '../support/service.ts'
 import { type CardDataService, openCardDataService, relay } from './service.ts'
 
 let service: CardDataService
@@ -13,11 +14,23 @@ before(async () => {
 })
 
 const forms = ['deviceKey', 'sessionKey'] as const
+type Form = (typeof forms)[number]
 
-const open = async (form: (typeof forms)[number], includePin = false) => {
-  const request = await requestCardData(service.serviceKeys, card.publicToken, { form, includePin })
-  return request.open(await relay(service, card.publicToken, request.body))
+const ask = (form: Form, includePin = false, { publicToken } = card) =>
+  requestCardData(service.serviceKeys, publicToken, { form, includePin })
+
+const open = async (form: Form, includePin = false, of = card) => {
+  const request = await ask(form, includePin, of)
+  return request.open(await relay(service, of.publicToken, request.body))
 }
+
+const disclosures = (publicToken: string) =>
+  sql<{ details: string; requestId: string }>(
+    service.database,
+    `select details, request_id as "requestId" from event
+     where public_token = $1 and type = 'card_data.revealed' order by sequence`,
+    [publicToken],
+  )
 
 test('in both forms the device reads the card that was issued, with the CVV2 that is accepted', async () => {
   for (const form of forms) {
@@ -29,4 +42,184 @@ test('in both forms the device reads the card that was issued, with the CVV2 tha
     const decided = await service.call('POST', '/simulator/authorizations', { body })
     assert.equal(decided.json.cvv.result, 'match', form)
   }
+})
+
+test('the PIN is in it exactly when it is asked for', async () => {
+  const [pin] = strongPins(card)
+  await service.call('POST', `/card-pin/${card.publicToken}/pin`, { body: { pin } })
+  for (const form of forms) {
+    assert.equal((await open(form, true)).pin, pin)
+    assert.equal((await open(form, false)).pin, undefined)
+  }
+})
+
+test('without the scope pin.encrypted the PIN is refused by name, and never left out in silence', async () => {
+  const token = await service.token('cards.encrypted')
+  for (const form of forms) {
+    const { body } = await ask(form, true)
+    const refused = await service.getCardData(card.publicToken, body, { token })
+    assert.deepEqual([refused.status, refused.json.code], [403, 'insufficient_scope'])
+    assert.match(refused.json.detail, /pin\.encrypted/)
+    const { body: without } = await ask(form)
+    assert.equal((await service.getCardData(card.publicToken, without, { token })).status, 200)
+  }
+  const other = await service.token('pin.encrypted cards.read')
+  const { body } = await ask('deviceKey')
+  assert.equal((await service.getCardData(card.publicToken, body, { token: other })).status, 403)
+})
+
+test('a PIN that is not kept to be shown is refused, and the rest of the card is not', async () => {
+  const sealed = await service.createCard({ cardProduct: 1002 })
+  for (const form of forms) {
+    const { body } = await ask(form, true, sealed)
+    const refused = await service.getCardData(sealed.publicToken, body)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'pin_not_revealable'])
+    assert.equal((await open(form, false, sealed)).pin, undefined)
+  }
+  assert.equal((await disclosures(sealed.publicToken)).length, 2)
+})
+
+test('each disclosure is one event, which says who, in which form and whether with the PIN, and no more', async () => {
+  const told = await service.createCard()
+  const expected = []
+  for (const form of forms) {
+    for (const includePin of [false, true]) {
+      const requestId = `told-${form}-${includePin}`
+      const { body } = await ask(form, includePin, told)
+      const headers = { 'x-request-id': requestId }
+      assert.equal((await service.getCardData(told.publicToken, body, { headers })).status, 200)
+      expected.push({ clientId: service.sandbox?.clientId, requestId, form, includePin })
+    }
+  }
+  const events = await disclosures(told.publicToken)
+  assert.deepEqual(
+    events.map(({ details }) => JSON.parse(details)),
+    expected,
+  )
+})
+
+test('a card in a final status tells nothing', async () => {
+  const closed = await service.createCard()
+  const path = `/cards/${closed.publicToken}/status`
+  await service.call('PUT', path, { body: { cardStatusCode: '46' } })
+  for (const form of forms) {
+    const { body } = await ask(form, false, closed)
+    const refused = await service.getCardData(closed.publicToken, body)
+    assert.deepEqual([refused.status, refused.json.code], [409, 'card_closed'])
+  }
+  assert.equal((await disclosures(closed.publicToken)).length, 0)
+})
+
+test("another client's card is answered like one that does not exist, whatever else is wrong", async () => {
+  const { body } = await ask('deviceKey', true)
+  const bodies = [body, (await ask('sessionKey')).body, { key: 'nonsense' }]
+  for (const each of bodies) {
+    for (const [token, as] of [
+      [card.publicToken, 'otherClient'],
+      ['9999999999', 'client'],
+    ] as const) {
+      const refused = await service.getCardData(token, each, { as })
+      assert.deepEqual([refused.status, refused.json.code], [404, 'card_not_found'])
+    }
+  }
+})
+
+test('an idempotency key has no effect: each answer is sealed and recorded anew', async () => {
+  const again = await service.createCard()
+  const { body } = await ask('deviceKey', false, again)
+  const headers = { 'idempotency-key': 'card-data-1' }
+  const first = await service.getCardData(again.publicToken, body, { headers })
+  const second = await service.getCardData(again.publicToken, body, { headers })
+  assert.deepEqual([first.status, second.status], [200, 200])
+  assert.notEqual(first.json.jwe, second.json.jwe)
+  assert.equal(second.headers['idempotency-replayed'], undefined)
+  assert.equal((await disclosures(again.publicToken)).length, 2)
+})
+
+test('HEAD and GET are refused, and no answer may be stored', async () => {
+  for (const method of ['HEAD', 'GET']) {
+    const answer = await service.call(method, `/cards/${card.publicToken}/encrypted`)
+    assert.equal(answer.status, 405)
+    assert.equal(answer.headers.allow, 'POST')
+  }
+  const { body } = await ask('deviceKey')
+  const { headers } = await service.getCardData(card.publicToken, body)
+  assert.equal(headers['cache-control'], 'no-store')
+})
+
+test('a body is one form, whole, and nothing of the other', async () => {
+  const { body: device } = await ask('deviceKey')
+  const { body: session } = await ask('sessionKey')
+  const { nonce, ...withoutNonce } = { nonce: '', ...device }
+  const rest = {
+    paddingMode: 'PKCS2_2',
+    encryptionKeyLength: 'Rsa4096',
+    hashingAlgorithm: 'Sha256',
+  }
+  assert.equal((await service.getCardData(card.publicToken, { ...session, ...rest })).status, 200)
+  const faults: [object, string][] = [
+    [{}, ''],
+    [{ ...device, ...session }, ''],
+    [{ nonce }, ''],
+    [withoutNonce, '/nonce'],
+    [{ ...device, nonce: 'short' }, '/nonce'],
+    [{ ...device, nonce: `${nonce}=` }, '/nonce'],
+    [{ ...device, nonce: 'a'.repeat(65) }, '/nonce'],
+    [{ ...session, nonce }, '/nonce'],
+    [{ ...device, paddingMode: 'PKCS2_2' }, '/paddingMode'],
+    [{ ...session, paddingMode: 'PKCS1' }, '/paddingMode'],
+    [{ ...session, encryptionKeyLength: 'Rsa2048' }, '/encryptionKeyLength'],
+    [{ ...session, hashingAlgorithm: 'Sha1' }, '/hashingAlgorithm'],
+    [{ ...device, includePin: 'true' }, '/includePin'],
+    [{ ...device, alg: 'none' }, '/alg'],
+    [{ key: 1 }, '/key'],
+  ]
+  for (const [body, pointer] of faults) {
+    const { json, status } = await service.getCardData(card.publicToken, body)
+    assert.deepEqual(
+      [status, json.code, json.errors[0].pointer],
+      [422, 'validation_failed', pointer],
+    )
+  }
+})
+
+test('a device key that is private, off its curve, of small order or misspelt is refused', async () => {
+  const { body } = await ask('deviceKey')
+  const deviceKey = 'deviceKey' in body ? body.deviceKey : assert.fail()
+  const x25519 = generateKeyPairSync('x25519')
+  const okp = { ...x25519.publicKey.export({ format: 'jwk' }) }
+  const smallOrder = (hex: string) => ({
+    ...okp,
+    x: Buffer.from(hex.padEnd(64, '0'), 'hex').toString('base64url'),
+  })
+  const coordinate = randomBytes(32).toString('base64url')
+  const faults: [string, object][] = [
+    ['with its private half', { ...deviceKey, d: coordinate }],
+    ['X25519 with its private half', x25519.privateKey.export({ format: 'jwk' })],
+    ['off the curve', { ...deviceKey, y: coordinate }],
+    ['the point at zero', { ...deviceKey, x: 'A'.repeat(43), y: 'A'.repeat(43) }],
+    ['not canonical', { ...deviceKey, x: `${deviceKey.x.slice(0, -1)}_` }],
+    ['without y', { ...deviceKey, y: undefined }],
+    ['X25519 with y', { ...okp, y: deviceKey.y }],
+    ['EC called X25519', { ...deviceKey, crv: 'X25519' }],
+    ['another curve', { ...deviceKey, crv: 'P-384' }],
+    ['a symmetric key', { kty: 'oct', k: coordinate }],
+    ['order 1', smallOrder('00')],
+    ['order 2', smallOrder('01')],
+    ['order 8', smallOrder('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b8')],
+    ['order 8', smallOrder('5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157')],
+    ['order 2', smallOrder(`ec${'f'.repeat(60)}7f`)],
+    ['order 1', smallOrder(`ee${'f'.repeat(60)}7f`)],
+  ]
+  const { nonce } = { nonce: '', ...body }
+  for (const [what, fault] of faults) {
+    const answer = await service.getCardData(card.publicToken, { deviceKey: fault, nonce })
+    assert.deepEqual([answer.status, answer.json.code], [422, 'validation_failed'], what)
+    assert.match(answer.json.errors[0].pointer, /^\/deviceKey/, what)
+    assert.ok(!answer.text.includes(coordinate), what)
+  }
+  // What Web Cryptography adds to a public key by itself is no reason to refuse it.
+  const exported = { ...deviceKey, key_ops: [], ext: true }
+  const taken = await service.getCardData(card.publicToken, { deviceKey: exported, nonce })
+  assert.equal(taken.status, 200)
 })

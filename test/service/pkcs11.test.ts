@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict'
+import {
+  constants,
+  createDecipheriv,
+  createPublicKey,
+  publicEncrypt,
+  randomBytes,
+  randomUUID,
+  verify,
+} from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { CompactEncrypt, type JWK } from 'jose'
 import { ConfigError, readConfig } from '../../src/config.ts'
 import { StartRefusal } from '../../src/errors.ts'
 import type { TokenSettings } from '../../src/hsm/pkcs11/token-session.ts'
 import { specified } from '../api/operations.ts'
+import { tokenProcesses } from '../hsm/pkcs11/token-processes.ts'
 import { ask, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
+import { startProgram } from '../support/process.ts'
 import { openEmbedded, openTestService, sql, type TestService } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 
@@ -51,6 +64,40 @@ suite('a service whose keys lie in a PKCS#11 token', { skip: softHsm.leftOut }, 
     }
   })
 
+  test('seals card data to a session key and takes in a PIN that a device sealed', async () => {
+    await service.issuing.hsm.generateCardDataKeys()
+    const card = await issueCard(service)
+    const published = await service.call('GET', '//.well-known/jwks.json', { token: null })
+    const jwkOf = (name: string): JWK =>
+      published.json.keys.find(({ kid }: JWK) => kid === `card-data-${name}-1`)
+    const publicKey = (name: string) => createPublicKey({ key: { ...jwkOf(name) }, format: 'jwk' })
+    const sessionKey = randomBytes(32)
+    const key = publicEncrypt({ key: publicKey('wrap'), oaepHash: 'sha256' }, sessionKey)
+    const { json } = await service.call('POST', `/cards/${card.publicToken}/encrypted`, {
+      body: { key: key.toString('base64'), includePin: true },
+    })
+    const [iv, payload, signature] = (
+      ['iv', 'encryptedPayload', 'signatureOfPayloadAndIv'] as const
+    ).map((name) => Buffer.from(json[name], 'base64')) as [Buffer, Buffer, Buffer]
+    const padding = constants.RSA_PKCS1_PSS_PADDING
+    const signer = { key: publicKey('sign'), padding, saltLength: 32 }
+    assert.ok(verify('sha256', Buffer.concat([payload, iv]), signer, signature))
+    const decipher = createDecipheriv('aes-256-cbc', sessionKey, iv)
+    const clear = JSON.parse(Buffer.concat([decipher.update(payload), decipher.final()]).toString())
+    assert.deepEqual([clear.PAN, clear.CVV, clear.PIN], [card.pan, card.cvv2, card.pin])
+
+    const pin = otherDigits(card.pin) === '7193' ? '6284' : '7193'
+    const iat = Math.floor(Date.now() / 1000)
+    const envelope = { pin, publicToken: card.publicToken, jti: randomUUID(), iat }
+    const encryptedPin = await new CompactEncrypt(Buffer.from(JSON.stringify(envelope)))
+      .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', typ: 'set-pin+jwe' })
+      .encrypt(publicKey('pin'))
+    const path = `/card-pin/${card.publicToken}/pin`
+    const set = await service.call('POST', path, { body: { encryptedPin } })
+    assert.equal(set.status, 204, set.text)
+    assert.deepEqual((await service.call('GET', path)).json, { pin })
+  })
+
   test('keeps references to its keys in the database, and no key', async () => {
     const rows = await sql<{ keyBlock: string }>(
       service.database,
@@ -94,6 +141,28 @@ suite('a service whose keys lie in a PKCS#11 token', { skip: softHsm.leftOut }, 
     const other = envOf(await softHsm.createToken())
     await assert.rejects(openTestService({ database, env: other, dataDir }), StartRefusal)
     await assert.rejects(openTestService({ database, env: {}, dataDir }), /check value/)
+  })
+
+  test('leaves no process behind, whether it is stopped in order, with its group, or killed', async () => {
+    for (const [signal, code] of [
+      ['SIGTERM', 0],
+      ['SIGKILL', null],
+    ] as const) {
+      const program = await startProgram({ env: { ...env, ...softHsm.env } })
+      const [holder = 0] = await tokenProcesses(program.pid)
+      // As from a terminal, where a signal goes to the whole group.
+      process.kill(holder, 'SIGINT')
+      assert.equal(
+        (await program.call('GET', '/products', { token: await program.token() })).status,
+        200,
+      )
+      const holders = await tokenProcesses(program.pid)
+      assert.ok(holders.includes(holder))
+      assert.equal((await program.kill(signal)).code, code)
+      // One that makes an RSA key for a service that was killed ends with the key.
+      const due = signal === 'SIGKILL' ? [holder] : holders
+      while (due.some((pid) => existsSync(`/proc/${pid}`))) await wait(20)
+    }
   })
 
   test('does not start, and says why, where the token cannot be used', async () => {

@@ -2,13 +2,11 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** The processes that this one has started to hold its tokens, by their ids. */
-export async function tokenProcesses(): Promise<readonly number[]> {
+/** The processes that one, by default this one, has started to hold its tokens: their ids. */
+export async function tokenProcesses(of = process.pid): Promise<readonly number[]> {
   const listed = process.platform === 'linux' ? await listByFiles() : await listByCommand()
   return listed
-    .filter(
-      ({ args, parent }) => parent === process.pid && /\/pkcs11\/token-process\.ts/.test(args),
-    )
+    .filter(({ args, parent }) => parent === of && /\/pkcs11\/token-process\.ts/.test(args))
     .map(({ pid }) => pid)
 }
 

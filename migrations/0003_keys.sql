@@ -74,3 +74,14 @@ create table key_component (
 
 -- For a pass: the few events that have a note.
 create index event_with_note on event (public_token, sequence) where note is not null;
+
+-- What was done to keys, when and at whose word: nobody's where it was due. Never changed.
+create table key_act (
+  act_id uuid primary key default gen_random_uuid(),
+  acted_at timestamptz not null default now(),
+  act text not null,
+  key_reference text not null,
+  client_id text,
+  request_id text
+);
+create index key_act_by_time on key_act (acted_at desc);

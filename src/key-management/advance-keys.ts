@@ -16,7 +16,7 @@ export async function followKeys(keys: KeyManagement): Promise<void> {
   const activated = await activateDueHsmKeys(keys.database)
   if (activated.length > 0) await keys.hsm.refreshKeys()
   for (const { keyName, keyVersion } of activated) {
-    keys.onAct({ act: 'activated', key: referenceOf(keyName, keyVersion) })
+    await keys.onAct({ act: 'activated', key: referenceOf(keyName, keyVersion) })
   }
 }
 
@@ -53,7 +53,7 @@ async function advanceKey(
       rule.seconds + settleSeconds,
     )
     for (const each of retired) {
-      keys.onAct({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
+      await keys.onAct({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
     }
   }
   if (rule.by !== 'pass') return

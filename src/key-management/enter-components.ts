@@ -55,7 +55,7 @@ export async function openEntry(
     },
     entrySeconds,
   )
-  keys.onAct({ act: 'component entry opened', key: target.key, ...operator })
+  await keys.onAct({ act: 'component entry opened', key: target.key, ...operator })
   return progressOf(entry, [], null)
 }
 
@@ -87,7 +87,7 @@ export async function enterComponent(
     await deleteComponentEntry(connection, entryId)
     return combine(keys, connection, entry, entered)
   })
-  keys.onAct({ act: `component entered by ${component.person}`, key: entryId, ...operator })
+  await keys.onAct({ act: `component entered by ${component.person}`, key: entryId, ...operator })
   if ('refusal' in outcome) throw outcome.refusal
   return outcome.progress
 }

@@ -35,7 +35,11 @@ export async function exportKey(
   if (!kept) throw new Problem('not_found')
   const zoneMasterKey = await zoneMasterKeyBlock(keys.database, leaving.zoneMasterKey)
   const keyBlock = await custody.exportKeyBlock(kept.keyBlock, zoneMasterKey)
-  keys.onAct({ act: `exported under ${leaving.zoneMasterKey}`, key: leaving.key, ...operator })
+  await keys.onAct({
+    act: `exported under ${leaving.zoneMasterKey}`,
+    key: leaving.key,
+    ...operator,
+  })
   return { key: leaving.key, keyBlock, keyCheckValue: kept.keyCheckValue }
 }
 

@@ -21,6 +21,6 @@ export async function generateKey(
   const kept = await keepKey(keys, target, () =>
     keys.hsm.generateKey(purposeOf(target), form, exportable),
   )
-  keys.onAct({ act: 'generated', key: kept.key, ...operator })
+  await keys.onAct({ act: 'generated', key: kept.key, ...operator })
   return kept
 }

@@ -34,7 +34,7 @@ export async function importKey(
       keyCheckValue,
     ),
   )
-  keys.onAct({ act: 'imported', key: kept.key, ...operator })
+  await keys.onAct({ act: 'imported', key: kept.key, ...operator })
   return kept
 }
 

@@ -9,8 +9,8 @@ export interface KeyManagement {
   readonly timings: KeyTimings
   /** Names this process among those that walk passes. */
   readonly processId: string
-  /** Told of every change in the life of a key, for the audit trail. Never a clear key. */
-  onAct(act: KeyAct): void
+  /** Puts every change in the life of a key on record. Never a clear key. */
+  onAct(act: KeyAct): Promise<void>
 }
 
 /** What happened to a key, and at whose word; nobody's where it was due. */

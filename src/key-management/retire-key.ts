@@ -20,7 +20,7 @@ export async function retireKey(
   if (!(await retireHsmKey(keys.database, keyName, keyVersion))) {
     throw inUse(keyName, keyVersion, 'is not active, or has no successor.')
   }
-  keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+  await keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
 }
 
 /**
@@ -38,7 +38,7 @@ export async function deleteKey(
   if (!(await deleteHsmKey(keys.database, keyName, keyVersion))) {
     throw inUse(keyName, keyVersion, 'is not retired.')
   }
-  keys.onAct({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+  await keys.onAct({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
 }
 
 const inUse = (keyName: string, keyVersion: number, why: string) =>

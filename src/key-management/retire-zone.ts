@@ -18,5 +18,5 @@ export async function retireZone(
       ? await retireZoneMasterKey(keys.database, key)
       : await retireZoneKey(keys.database, clientId, key)
   if (!isRetired) throw new Problem('not_found')
-  keys.onAct({ act: 'retired', key, ...operator })
+  await keys.onAct({ act: 'retired', key, ...operator })
 }

@@ -26,7 +26,7 @@ export async function rotateKey(
   await refuseWhileMoving(keys, keyName)
   const version = (await pendingVersion(keys, keyName)) ?? (await draw(keys, operator, keyName))
   await scheduleHsmKey(keys.database, keyName, version, keys.timings.pendingMs / 1_000)
-  keys.onAct({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
+  await keys.onAct({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
   const row = await findHsmKey(keys.database, keyName, version)
   return { key: keyName, version, activatesAt: row?.activatesAt ?? null }
 }

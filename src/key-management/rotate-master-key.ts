@@ -35,7 +35,7 @@ export async function rotateMasterKey(
     return moveAll(keys, connection, after)
   })
   await keys.hsm.refreshKeys()
-  keys.onAct({ act: `rotated from ${current}`, key: `master-key ${after}`, ...operator })
+  await keys.onAct({ act: `rotated from ${current}`, key: `master-key ${after}`, ...operator })
   return { before: current, after, keyBlocks }
 }
 

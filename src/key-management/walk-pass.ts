@@ -74,7 +74,7 @@ async function endRound(keys: KeyManagement, pass: KeyPassRow): Promise<null> {
   )
   if (!retired) await beginKeyPassRound(database, pass, processId, settleSeconds)
   for (const { keyName, keyVersion } of retired ?? []) {
-    keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion) })
+    await keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion) })
   }
   return null
 }

@@ -7,7 +7,7 @@ import {
 } from '../../key-management/enter-components.ts'
 import type { KeyManagement } from '../../key-management/key-management.ts'
 import { checkValue, closed, KeptVersionSchema, targetMembers, targetOf } from './key-schemas.ts'
-import { operatorOf } from './keys.ts'
+import { operatorOf } from './operator.ts'
 
 const ProgressSchema = Type.Object({
   entryId: Type.String(),

@@ -73,6 +73,16 @@ export const KeptVersionSchema = Type.Object({
   keyCheckValue: Type.String(),
 })
 
+const orNull = Type.Union([Type.String(), Type.Null()])
+
+export const KeyActSchema = Type.Object({
+  at: Type.String({ format: 'date-time' }),
+  act: Type.String(),
+  key: Type.String(),
+  clientId: orNull,
+  requestId: orNull,
+})
+
 const PassSchema = Type.Object({
   holding: Type.String(),
   round: Type.Integer(),

@@ -1,11 +1,8 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { callerOf } from '../../http/authentication.ts'
 import type { Server } from '../../http/server.ts'
-import { exportKey } from '../../key-management/export-key.ts'
 import { generateKey } from '../../key-management/generate-key.ts'
-import { importKey } from '../../key-management/import-key.ts'
-import type { KeyManagement, Operator } from '../../key-management/key-management.ts'
+import type { KeyManagement } from '../../key-management/key-management.ts'
+import { listActs } from '../../key-management/list-acts.ts'
 import { listKeys } from '../../key-management/list-keys.ts'
 import { deleteKey, retireKey } from '../../key-management/retire-key.ts'
 import { retireZone } from '../../key-management/retire-zone.ts'
@@ -17,21 +14,18 @@ import {
   formMembers,
   formOf,
   KeptVersionSchema,
+  KeyActSchema,
   keyName,
   ListedKeySchema,
   targetMembers,
   targetOf,
 } from './key-schemas.ts'
+import { travelRoutes } from './key-travel.ts'
+import { operatorOf } from './operator.ts'
 
 const admin = { access: 'admin' } as const
 const adminWithBody = { access: 'admin', bodyRequired: true } as const
 const tags = ['Keys']
-const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
-
-export const operatorOf = (request: FastifyRequest): Operator => ({
-  clientId: callerOf(request).clientId,
-  requestId: request.id,
-})
 
 /** The life of keys. None of these calls carries a key in clear, either way. */
 export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
@@ -47,6 +41,19 @@ export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
       },
     },
     async () => [...(await listKeys(keys))] as never,
+  )
+  app.get(
+    '/keys/acts',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listKeyActs',
+        summary: 'List what was done to keys',
+        tags,
+        response: { 200: Type.Array(KeyActSchema) },
+      },
+    },
+    async () => (await listActs(keys)).map(({ at, ...act }) => ({ at: at.toISOString(), ...act })),
   )
   makingRoutes(app, keys)
   travelRoutes(app, keys)
@@ -128,66 +135,6 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
     },
     async (request) =>
       rotateMasterKey(keys, operatorOf(request), request.body.keyCheckValue?.toUpperCase() ?? null),
-  )
-}
-
-function travelRoutes(app: Server['app'], keys: KeyManagement): void {
-  app.post(
-    '/keys/import',
-    {
-      config: adminWithBody,
-      schema: {
-        operationId: 'importKey',
-        summary: 'Import a key block',
-        tags,
-        body: Type.Object(
-          {
-            ...targetMembers,
-            zoneMasterKey: keyName,
-            keyBlock,
-            keyCheckValue: Type.Optional(checkValue),
-          },
-          closed,
-        ),
-        response: { 201: KeptVersionSchema },
-      },
-    },
-    async (request, reply) => {
-      const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
-      const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
-      return reply.code(201).send(await importKey(keys, operatorOf(request), key))
-    },
-  )
-  app.post(
-    '/keys/export',
-    {
-      config: adminWithBody,
-      schema: {
-        operationId: 'exportKey',
-        summary: 'Export a key block',
-        tags,
-        body: Type.Object(
-          {
-            key: keyName,
-            version: Type.Optional(Type.Integer({ minimum: 1 })),
-            clientId: targetMembers.clientId,
-            zoneMasterKey: keyName,
-          },
-          closed,
-        ),
-        response: {
-          200: Type.Object({
-            key: Type.String(),
-            keyBlock: Type.String(),
-            keyCheckValue: Type.String(),
-          }),
-        },
-      },
-    },
-    async (request) => {
-      const { clientId = null, key, version = null, zoneMasterKey } = request.body
-      return exportKey(keys, operatorOf(request), { key, version, clientId, zoneMasterKey })
-    },
   )
 }
 

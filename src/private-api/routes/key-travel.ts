@@ -1,0 +1,79 @@
+import Type from 'typebox'
+import type { Server } from '../../http/server.ts'
+import { exportKey } from '../../key-management/export-key.ts'
+import { importKey } from '../../key-management/import-key.ts'
+import type { KeyManagement } from '../../key-management/key-management.ts'
+import {
+  checkValue,
+  closed,
+  KeptVersionSchema,
+  keyName,
+  targetMembers,
+  targetOf,
+} from './key-schemas.ts'
+import { operatorOf } from './operator.ts'
+
+const adminWithBody = { access: 'admin', bodyRequired: true } as const
+const tags = ['Keys']
+const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
+
+/** Keys that come and go, as key blocks under a zone master key and in no other form. */
+export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
+  app.post(
+    '/keys/import',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'importKey',
+        summary: 'Import a key block',
+        tags,
+        body: Type.Object(
+          {
+            ...targetMembers,
+            zoneMasterKey: keyName,
+            keyBlock,
+            keyCheckValue: Type.Optional(checkValue),
+          },
+          closed,
+        ),
+        response: { 201: KeptVersionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
+      const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
+      return reply.code(201).send(await importKey(keys, operatorOf(request), key))
+    },
+  )
+  app.post(
+    '/keys/export',
+    {
+      config: adminWithBody,
+      schema: {
+        operationId: 'exportKey',
+        summary: 'Export a key block',
+        tags,
+        body: Type.Object(
+          {
+            key: keyName,
+            version: Type.Optional(Type.Integer({ minimum: 1 })),
+            clientId: targetMembers.clientId,
+            zoneMasterKey: keyName,
+          },
+          closed,
+        ),
+        response: {
+          200: Type.Object({
+            key: Type.String(),
+            keyBlock: Type.String(),
+            keyCheckValue: Type.String(),
+          }),
+        },
+      },
+    },
+    async (request) => {
+      const { clientId = null, key, version = null, zoneMasterKey } = request.body
+      return exportKey(keys, operatorOf(request), { key, version, clientId, zoneMasterKey })
+    },
+  )
+}

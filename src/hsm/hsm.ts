@@ -51,14 +51,14 @@ export type PinBlockFormat = (typeof pinBlockFormats)[number]
 export interface EncryptedPinBlock {
   readonly format: PinBlockFormat
   readonly bytes: Uint8Array
-  /** The key block of the zone key that it is enciphered under. */
+  /** The key block of the zone key that it is enciphered under, or what the HSM keeps in its place. */
   readonly zoneKeyBlock: string
 }
 
 /** What a zone key enciphers with: TDES of double length, or AES-256. */
 export type ZoneKeyAlgorithm = 'TDES' | 'AES'
 
-/** A zone key as it is kept: a key block under the master key is itself the reference. */
+/** A zone key as it is kept: a key block under the master key, or a reference to a key in a token. */
 export interface ZoneKey {
   readonly keyBlock: string
   /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */

@@ -10,7 +10,7 @@ export interface StoredKey {
   readonly keyName: string
   readonly keyVersion: number
   readonly state: KeyState
-  /** X9.143 version D. */
+  /** X9.143 version D; or where the keys lie in a token, a reference to one (RFC 7512). */
   readonly keyBlock: string
   readonly keyCheckValue: string
 }

@@ -8,6 +8,7 @@ import { makeExpiry } from '../../src/domain/expiry.ts'
 import type { Pan } from '../../src/domain/pan.ts'
 import type { HsmOptions } from '../../src/hsm/engine-hsm.ts'
 import type { CardReference, Hsm, PinRules } from '../../src/hsm/hsm.ts'
+import type { KeyAdministration } from '../../src/hsm/key-administration.ts'
 import type { KeyEngine } from '../../src/hsm/key-engine.ts'
 import type { KeyStore, StoredKey } from '../../src/hsm/key-store.ts'
 import { type KeyName, keyKinds } from '../../src/hsm/key-table.ts'
@@ -15,7 +16,7 @@ import { type KeyName, keyKinds } from '../../src/hsm/key-table.ts'
 /** An implementation of the HSM, with nothing in it yet. */
 export type Implementation = {
   engine: KeyEngine
-  openHsm: (options: HsmOptions) => Promise<Hsm>
+  openHsm: (options: HsmOptions) => Promise<Hsm & KeyAdministration>
 }
 
 /** The suites ask for it when their tests run, and it is opened once. */
@@ -46,7 +47,7 @@ export async function openWith(
   { engine, openHsm }: Implementation,
   known: KnownKeys = {},
   options: Omit<HsmOptions, 'keyStore'> = {},
-): Promise<Hsm & { keyStore: ReturnType<typeof memoryKeyStore> }> {
+): Promise<Hsm & KeyAdministration & { keyStore: ReturnType<typeof memoryKeyStore> }> {
   const rows: StoredKey[] = []
   for (const [keyName, bytes] of Object.entries(known) as [KeyName, Uint8Array][]) {
     const key = await engine.import(keyKinds[keyName], bytes)

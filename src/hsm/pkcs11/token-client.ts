@@ -75,8 +75,12 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let answeredAt = 0
-  const ended = once(child, 'exit').then(() => {
-    for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
+  // Not `once`, which also rejects: an error of the child is no more than a reason to end it.
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
+      resolve()
+    })
   })
   child.on('error', () => child.kill('SIGKILL'))
   child.on('message', (answer: Answer) => {

@@ -29,8 +29,11 @@ process.once('message', (start: Start) => {
   })
 })
 process.on('disconnect', () => {
-  work?.session.end()
-  process.exit(0)
+  try {
+    work?.session.end()
+  } finally {
+    process.exit(0)
+  }
 })
 // A signal to the whole group is for the service to follow: it still has requests to finish.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)

@@ -59,9 +59,11 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     generate: (kind) => generateKey(session, kind),
     import: (kind, bytes) => importKey(session, kind, bytes),
     inspect(reference) {
-      refuseExtractable(session, object(reference))
       const key = readReference(reference)
-      return /[ER]/.test(useOf(key).algorithm) ? publicHalfOf(session, key) : null
+      const { algorithm, keyUsage } = useOf(key)
+      refuseExtractable(session, object(reference))
+      if (keyUsage === 'C0') refuseExtractable(session, object(reference, 'keyA'))
+      return algorithm === 'E' || algorithm === 'R' ? publicHalfOf(session, key) : null
     },
     encipher: (reference, part, blocks) =>
       encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
 import { hasOddParity, setOddParity } from '../../../src/crypto/des-parity.ts'
 import { hasEqualParts, isWeakTdesKey } from '../../../src/crypto/weak-key.ts'
+import { Pin } from '../../../src/domain/pin.ts'
 import {
   isSlow,
   type KeyKind,
@@ -16,6 +17,7 @@ import {
   fitTdesKey,
   memoryKeyStore,
   openWith,
+  rules,
   type Subject,
   vectorsOf,
 } from '../implementation.ts'
@@ -146,6 +148,33 @@ export function keyGuarantees(subject: Subject): void {
     assert.equal(await second.revealRecord('note', 'a', sealed), 'text')
     assert.deepEqual(await first.fingerprintRequest('x'), await second.fingerprintRequest('x'))
     assert.equal(keyStore.rows.length, quickNames.length)
+  })
+
+  test('what was made under an older version still opens, and new things are made under the newest', async () => {
+    const hsm = await openWith(subject())
+    const card = await hsm.generateCardNumber('400000', 'cvk')
+    const { pin } = await hsm.importPin(card, rules(), new Pin('7193'))
+    const older = await hsm.sealRecord('note', 'a', 'older')
+    for (const keyName of ['pan', 'pin-storage', 'personal-data', 'cvk'] as const) {
+      const key = await hsm.generateKey({ family: 'installation', keyName }, null, false)
+      await hsm.keyStore.add({ keyName, keyVersion: 2, state: 'active', ...key })
+    }
+    await hsm.refreshKeys()
+    const newer = await hsm.sealRecord('note', 'a', 'newer')
+    assert.deepEqual(
+      [older, newer].map((sealed) => Buffer.from(sealed).readUInt16BE(0)),
+      [1, 2],
+    )
+    assert.equal(await hsm.revealRecord('note', 'a', older), 'older')
+    assert.equal(await hsm.revealRecord('note', 'a', newer), 'newer')
+    assert.ok(pin?.pinBlock)
+    assert.equal((await hsm.revealPin(card, pin)).reveal(), '7193')
+    const moved = { ...card, encryptedPan: await hsm.rewrapPan(card) }
+    assert.equal(Buffer.from(moved.encryptedPan).readUInt16BE(0), 2)
+    const rewrapped = await hsm.rewrapPin(moved, pin)
+    assert.equal(rewrapped.pinKey, 'pin-storage/2')
+    assert.equal((await hsm.revealPin(moved, rewrapped)).reveal(), '7193')
+    assert.equal((await hsm.generateCardNumber('400000', 'cvk')).cvk, 'cvk/2')
   })
 
   test('access tokens are signed so that another library verifies them with the public key', async () => {

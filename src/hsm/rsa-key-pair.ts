@@ -8,7 +8,7 @@ const program = fileURLToPath(new URL('rsa-key-process.ts', import.meta.url))
 
 /**
  * Makes an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, which are spent in another process
- * of the lowest priority; that one ends with this one at the latest.
+ * of lower priority; that one ends with this one at the latest.
  *
  * @param signal ends it before it is done.
  */
@@ -27,7 +27,7 @@ export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
 
 function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW)
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
     // It may have ended, or the machine forbids it: then it works at ours.
   }

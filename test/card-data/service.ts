@@ -1,5 +1,5 @@
 /** The whole service with the keys of card data, and a device that speaks to it. */
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { pinKeys, type ServiceKeys } from '../../sdk/device/device.ts'
 import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
@@ -15,7 +15,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from '../support/service.ts'
-import rsaTestKeys from './rsa-test-keys.json' with { type: 'json' }
+import { rsaTestKey } from './rsa-test-key.ts'
 
 export const issuer = 'http://127.0.0.1:8080'
 
@@ -44,19 +44,19 @@ export const openCardDataService = async (
 
 /** Puts the test keys into a service's key store, under its master key. */
 export const keepRsaKeys = async (service: TestService): Promise<void> => {
-  await keepRsaKey(service, 'card-data-wrap', 1, rsaTestKeys['card-data-wrap'])
-  await keepRsaKey(service, 'card-data-sign', 1, rsaTestKeys['card-data-sign'])
+  await keepRsaKey(service, 'card-data-wrap', 1, rsaTestKey('card-data-wrap'))
+  await keepRsaKey(service, 'card-data-sign', 1, rsaTestKey('card-data-sign'))
 }
 
 export const keepRsaKey = async (
   { database, dataDir }: TestService,
   keyName: SlowKeyName,
   keyVersion: number,
-  pkcs8: string,
+  privateKey: KeyObject,
 ): Promise<void> => {
   const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
   if (!masterKey) throw new Error('The service has no master key.')
-  const key = Buffer.from(pkcs8, 'base64')
+  const key = privateKey.export({ format: 'der', type: 'pkcs8' })
   await insertHsmKey(database, {
     keyName,
     keyVersion,
@@ -65,10 +65,6 @@ export const keepRsaKey = async (
     keyCheckValue: keyCheckValueOf('R', key),
   })
 }
-
-/** The private half of a test key. */
-export const rsaTestKey = (name: SlowKeyName | 'other'): KeyObject =>
-  createPrivateKey({ key: Buffer.from(rsaTestKeys[name], 'base64'), format: 'der', type: 'pkcs8' })
 
 /** A client system that changes nothing: it brings the body to the service and the answer back. */
 export const relay = async (

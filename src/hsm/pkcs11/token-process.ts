@@ -106,7 +106,9 @@ const isFaultOfQuestion = ({ verb }: Question, error: unknown): boolean =>
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { cause } = error
-  return cause instanceof Error ? `${error.message} (${cause.message})` : error.message
+  // The first line says what; what follows is where, for a programmer.
+  const [reason] = cause instanceof Error ? cause.message.split('\n') : []
+  return reason === undefined ? error.message : `${error.message} (${reason})`
 }
 
 function reply(message: Started | Answer, sent: () => void = () => undefined): void {

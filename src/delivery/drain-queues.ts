@@ -1,28 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { abandonQueue, claimQueues } from '../storage/delivery-queues.ts'
-import type { Bell } from './bell.ts'
 import { type Delivering, leaseSecondsOf } from './delivering.ts'
 import { type ClaimedQueue, drain } from './drain.ts'
-import type { Stopping } from './pause.ts'
+import { pause, type Stopping } from './pause.ts'
 
 /** Endpoints that a process drains at once. Those that fail have room of their own. */
 const endpointsMax = { healthy: 64, failing: 16 } as const
 
-const pollMs = 250
+/** So many are taken at a time, now and then by chance: the processes share what is due. */
+const claimsMax = 8
+const pollMs = 100
 
-/**
- * Drains endpoints, side by side with every other process, until it is stopped.
- * @param bell rings when there may be something due.
- */
-export async function drainQueues(
-  delivering: Delivering,
-  bell: Bell,
-  stopping: Stopping,
-): Promise<void> {
+/** Drains endpoints, side by side with every other process, until it is stopped. */
+export async function drainQueues(delivering: Delivering, stopping: Stopping): Promise<void> {
   const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
   while (!stopping.stop.aborted) {
     for (const kind of ['healthy', 'failing'] as const) {
-      const limit = endpointsMax[kind] - drains[kind].size
+      const limit = Math.min(claimsMax, endpointsMax[kind] - drains[kind].size)
       for (const claimed of await claim(delivering, kind === 'failing', limit)) {
         const draining = drainOne(delivering, claimed, stopping).finally(() => {
           drains[kind].delete(draining)
@@ -30,7 +24,7 @@ export async function drainQueues(
         drains[kind].add(draining)
       }
     }
-    await bell.rung(pollMs)
+    await pause(pollMs * (0.5 + Math.random()), stopping.stop)
   }
   await Promise.all([...drains.healthy, ...drains.failing])
 }

@@ -21,11 +21,9 @@ const batchSize = 500
 /**
  * Gives each event its place after it was committed, until it is stopped. One process does, by lease.
  * The lease spares work; the order holds without it.
- * @param onPlaced told when there may be something to deliver.
  */
 export async function placeEvents(
   { database, observe }: Delivering,
-  onPlaced: () => void,
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
@@ -40,7 +38,6 @@ export async function placeEvents(
         renewAtMs = performance.now() + renewAfterMs
       }
       const placed = await placeBatch(database)
-      if (placed > 0) onPlaced()
       if (placed < batchSize) await pause(pollMs, stop)
     } catch (error) {
       observe.faulted(error, 'events could not be placed')

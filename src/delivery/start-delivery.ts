@@ -1,4 +1,3 @@
-import { createBell } from './bell.ts'
 import type { Delivering } from './delivering.ts'
 import { drainQueues } from './drain-queues.ts'
 import { placeEvents } from './place-events.ts'
@@ -17,16 +16,14 @@ export interface RunningDelivery {
 export function startDelivery(delivering: Delivering): RunningDelivery {
   const stop = new AbortController()
   const cut = new AbortController()
-  const bell = createBell()
   const running = Promise.all([
-    placeEvents(delivering, bell.ring, stop.signal),
-    drainQueues(delivering, bell, { stop: stop.signal, cut: cut.signal }),
+    placeEvents(delivering, stop.signal),
+    drainQueues(delivering, { stop: stop.signal, cut: cut.signal }),
     pruneRegularly(delivering, stop.signal),
   ])
   return {
     async stop() {
       stop.abort()
-      bell.ring()
       const cutting = setTimeout(() => cut.abort(), graceMs)
       await running
       clearTimeout(cutting)

@@ -4,8 +4,8 @@ import type { AddressPolicy } from './address-policy.ts'
 export interface TargetRules {
   /** Whether only https is called: everywhere but in the sandbox. */
   readonly httpsOnly: boolean
-  /** What this service is reached by, as `host` or `host:port`: never called. */
-  readonly ownHosts: readonly string[]
+  /** What this service is reached by: never called. */
+  readonly ownUrls: readonly string[]
   readonly judge: AddressPolicy
 }
 
@@ -13,8 +13,9 @@ export interface TargetRules {
 export type TargetCheck = (text: string) => string | null
 
 /** Holds a URL against the rules. A name is not looked up here: what counts is when it is called. */
-export const targetCheck = (rules: TargetRules): TargetCheck =>
-  function faultOf(text) {
+export const targetCheck = (rules: TargetRules): TargetCheck => {
+  const own = new Set(rules.ownUrls.map((url) => placeOf(new URL(url))))
+  return function faultOf(text) {
     if (!URL.canParse(text)) return 'must be an absolute URL'
     const url = new URL(text)
     const faults: readonly (readonly [boolean, string])[] = [
@@ -23,11 +24,15 @@ export const targetCheck = (rules: TargetRules): TargetCheck =>
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
       [url.port === '0' || hostOf(url) === '', 'must name a host'],
-      [rules.ownHosts.includes(url.host), 'must not lead to this service'],
+      [own.has(placeOf(url)), 'must not lead to this service'],
       [isRefusedAddress(rules, url), 'must lead to a public address'],
     ]
     return faults.find(([isFault]) => isFault)?.[1] ?? null
   }
+}
+
+/** Host and port in one spelling. */
+const placeOf = (url: URL): string => `${hostOf(url)} ${portOf(url)}`
 
 /** The host of a URL: an address without brackets, or a name without the dot at its end. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')

@@ -43,7 +43,7 @@ function targetRules(config: Config): TargetRules {
   const ownPorts = [publicListener.port, privateListener.port]
   return {
     httpsOnly: !sandbox,
-    ownHosts: [baseUrl, privateUrl].map((url) => new URL(url).host),
+    ownUrls: [baseUrl, privateUrl],
     judge: addressPolicy({ allowCidrs, ownPorts }),
   }
 }

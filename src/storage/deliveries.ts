@@ -23,7 +23,7 @@ const listStatement = statement(
      created_at as "createdAt", case when status = 'Pending' then due_at end as "nextTryAt", tries
    from delivery left join delivery_lane using (client_id, webhook_id, lane)
    where client_id = $1 and webhook_id = $2 and ($3::bigint is null or position < $3)
-   order by position desc limit $4`,
+   order by delivery.position desc limit $4`,
 )
 
 /** An endpoint's deliveries before a position, newest first. */

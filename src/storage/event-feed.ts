@@ -22,7 +22,7 @@ const listStatement = statement(
      sequence, type, occurred_at as "occurredAt", details
    from placed_event
    where client_id = $1 and position > $2::bigint and ($3::text[] is null or type = any($3))
-   order by position limit $4`,
+   order by placed_event.position limit $4`,
 )
 
 /** A client's events after a position, oldest first. @param types null for all of them. */
@@ -56,7 +56,7 @@ export const findEventPosition = async (
 const newestStatement = statement(
   'find_newest_event',
   `select position::text as "position", event_id as "eventId" from placed_event
-   where client_id = $1 order by position desc limit 1`,
+   where client_id = $1 order by placed_event.position desc limit 1`,
 )
 
 /** The client's last event, or null. */

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../domain/event-type.ts'
 import { cardTypes } from '../../domain/product.ts'
@@ -16,25 +16,6 @@ const blocked = {
 }
 const cardStatusCode = Type.Enum([...cardStatusCodes])
 
-/** What each type of event tells beside the card and the event's number on it. */
-const details = {
-  'card.created': {
-    cardProduct: Type.Integer({ examples: [1001] }),
-    cardType: Type.Enum([...cardTypes]),
-    cardStatusCode,
-  },
-  'card.status_changed': { from: cardStatusCode, to: cardStatusCode },
-  'card_data.revealed': {},
-  'pin.set': {},
-  'pin.revealed': {},
-  'pin.attempt_failed': attemptFailed,
-  'pin.blocked': blocked,
-  'pin.unblocked': {},
-  'cvv.attempt_failed': attemptFailed,
-  'cvv.blocked': blocked,
-  'cvv.unblocked': {},
-} as const satisfies Record<EventType, object>
-
 const timestamp = Type.String({
   format: 'date-time',
   description: 'When it happened.',
@@ -51,26 +32,41 @@ const cardMembers = {
 }
 
 /** The body of a message of one type. Later versions may add members. */
-const messageSchema = <Name extends EventType>(type: Name) =>
+const messageSchema = <Name extends EventType, Details extends TProperties>(
+  type: Name,
+  details: Details,
+) =>
   Type.Object({
     type: Type.Literal(type),
     timestamp,
-    data: Type.Object({ ...cardMembers, ...details[type] }),
+    data: Type.Object({ ...cardMembers, ...details }),
   })
 
 /** The body that each type of event is delivered with. */
 export const messageSchemas = {
-  'card.created': messageSchema('card.created'),
-  'card.status_changed': messageSchema('card.status_changed'),
-  'card_data.revealed': messageSchema('card_data.revealed'),
-  'pin.set': messageSchema('pin.set'),
-  'pin.revealed': messageSchema('pin.revealed'),
-  'pin.attempt_failed': messageSchema('pin.attempt_failed'),
-  'pin.blocked': messageSchema('pin.blocked'),
-  'pin.unblocked': messageSchema('pin.unblocked'),
-  'cvv.attempt_failed': messageSchema('cvv.attempt_failed'),
-  'cvv.blocked': messageSchema('cvv.blocked'),
-  'cvv.unblocked': messageSchema('cvv.unblocked'),
+  'card.created': messageSchema('card.created', {
+    cardProduct: Type.Integer({ examples: [1001] }),
+    cardType: Type.Enum([...cardTypes]),
+    cardStatusCode,
+  }),
+  'card.status_changed': messageSchema('card.status_changed', {
+    from: cardStatusCode,
+    to: cardStatusCode,
+  }),
+  'card_data.revealed': messageSchema('card_data.revealed', {
+    clientId: Type.String(),
+    requestId: Type.String(),
+    form: Type.Enum(['sessionKey', 'deviceKey']),
+    includePin: Type.Boolean(),
+  }),
+  'pin.set': messageSchema('pin.set', {}),
+  'pin.revealed': messageSchema('pin.revealed', {}),
+  'pin.attempt_failed': messageSchema('pin.attempt_failed', attemptFailed),
+  'pin.blocked': messageSchema('pin.blocked', blocked),
+  'pin.unblocked': messageSchema('pin.unblocked', {}),
+  'cvv.attempt_failed': messageSchema('cvv.attempt_failed', attemptFailed),
+  'cvv.blocked': messageSchema('cvv.blocked', blocked),
+  'cvv.unblocked': messageSchema('cvv.unblocked', {}),
 } as const satisfies Record<EventType, object>
 
 /** The body of a ping, which is no event of a card. */

@@ -3,25 +3,16 @@ import { test } from 'node:test'
 import { startKeyKeeping } from '../../src/service/key-keeping.ts'
 import { createLog } from '../../src/service/log.ts'
 import { openTestService, sql } from '../support/service.ts'
-import { openLoad, type Send } from './mixed-load.ts'
-import { type Administer, countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
+import { subjectOf } from './in-process.ts'
+import { openLoad } from './mixed-load.ts'
+import { countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
 
 test('every key rotates under 2,000 requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
   const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
   const service = await openTestService({ env })
   const keeping = startKeyKeeping(service.keys, createLog('silent'))
   t.after(() => keeping.stop())
-  const send: Send = async (as, method, path, body, key) => {
-    const listener = as === 'network' ? 'private' : 'public'
-    const headers = key === undefined ? {} : { 'idempotency-key': key }
-    const token = await service.token(undefined, as)
-    const call = { as, token, listener, headers, ...(body && { body }) } as const
-    const answer = await service.call(method, path, call)
-    return { ...answer, header: (name) => String(answer.headers[name] ?? '') || null }
-  }
-  const administer: Administer = (method, path, body) =>
-    service.call(method, path, { as: 'admin', listener: 'private', ...(body && { body }) })
-  const zoneKey = Buffer.from(service.sandbox?.network.zoneKeys[0]?.value ?? '', 'hex')
+  const { administer, send, zoneKey } = subjectOf(service)
   const panOf = await panReader(service.database, service.dataDir)
   const load = await openLoad({ send, panOf, zoneKey, workers: 8, cardsEach: 10 })
 

@@ -1,0 +1,90 @@
+/**
+ * 20,000 requests while every key rotates at the times of production, on the embedded database and on
+ * two programs with a PostgreSQL server: `npm run bench:rotation`. None may fail, and no card may be
+ * unreadable at any moment.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startKeyKeeping } from '../src/service/key-keeping.ts'
+import { createLog } from '../src/service/log.ts'
+import { subjectOf } from '../test/key-management/in-process.ts'
+import { openLoad, type Send } from '../test/key-management/mixed-load.ts'
+import {
+  type Administer,
+  countUnder,
+  panReader,
+  rotateAll,
+  untilMoved,
+} from '../test/key-management/rotating.ts'
+import { administerOf, openInstallation, sendToAny } from '../test/key-management/two-programs.ts'
+import { openPostgres } from '../test/support/postgres.ts'
+import { openTestService } from '../test/support/service.ts'
+
+const requests = 20_000
+const refreshMs = 1_000
+const timeoutMs = 600_000
+
+type Subject = {
+  dataDir: string
+  zoneKey: Buffer
+  send: Send
+  administer: Administer
+  panOf: (publicToken: string) => Promise<string>
+}
+
+/** Rotates under load, and tells how long everything took. */
+const measure = async ({ administer, dataDir, panOf, send, zoneKey }: Subject) => {
+  const load = await openLoad({ send, panOf, zoneKey, workers: 16, cardsEach: 25 })
+  const from = performance.now()
+  let isMoved = false
+  const loading = load.run(() => isMoved, requests)
+  const rotating = rotateAll(administer, dataDir)
+    .then(() => untilMoved(administer, 2, timeoutMs))
+    .then(() => performance.now() - from)
+    .finally(() => {
+      isMoved = true
+    })
+  const [figures, rotatedMs] = await Promise.all([loading, rotating])
+  const seconds = Math.round((performance.now() - from) / 1_000)
+  const cardsRead = await load.check()
+  return {
+    ...figures,
+    seconds,
+    rotatedSeconds: Math.round(rotatedMs / 1_000),
+    cardsRead,
+    failed: 0,
+  }
+}
+
+const postgres = await openPostgres()
+
+test('the embedded database, called by inject', async (t) => {
+  const env = { KEY_REFRESH_MS: String(refreshMs), RATE_LIMIT: 'off' }
+  const service = await openTestService({ env })
+  const keeping = startKeyKeeping(service.keys, createLog('silent'))
+  t.after(() => keeping.stop())
+  const figures = await measure({
+    ...subjectOf(service),
+    panOf: await panReader(service.database, service.dataDir),
+  })
+  t.diagnostic(JSON.stringify(figures))
+  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0])
+})
+
+test('two programs on a PostgreSQL server', { skip: postgres.leftOut }, async (t) => {
+  const { database, dataDir, start } = await openInstallation(postgres, refreshMs)
+  const programs = [await start(), await start()]
+  const [first] = programs
+  assert.ok(first)
+  const panOf = await panReader(database, dataDir)
+  const administer = administerOf(first)
+  const figures = await measure({
+    dataDir,
+    zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
+    send: sendToAny(programs),
+    administer,
+    panOf,
+  })
+  t.diagnostic(JSON.stringify(figures))
+  assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0])
+})

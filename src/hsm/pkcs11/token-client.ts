@@ -22,7 +22,8 @@ export interface TokenProcess {
 /** The token could not be opened, and trying again would do harm. */
 export class FinalRefusal extends Error {}
 
-const startTimeoutMs = 5_000
+/** Longer than a verb waits: a busy machine may take its time to start a process. */
+const startTimeoutMs = 15_000
 const askTimeoutMs = 5_000
 /** RSA keys take long, and are made where nobody waits for them. */
 const generateTimeoutMs = 600_000

@@ -28,7 +28,7 @@ async function healed(hsm: Hsm): Promise<number> {
       },
     )
     if (answer) return performance.now() - since
-    assert.ok(performance.now() - since < 10_000, 'it does not heal')
+    assert.ok(performance.now() - since < 30_000, 'it does not heal')
     await wait(20)
   }
 }
@@ -99,7 +99,7 @@ suite('a PKCS#11 token that goes away', { skip: softHsm.leftOut }, () => {
     }, 10)
     await assert.rejects(hsm.sealRecord('note', 'a', 'text'), isUnavailable)
     clearInterval(timer)
-    assert.ok(performance.now() - since < 6_000)
+    assert.ok(performance.now() - since < 9_000)
     assert.ok(turns > 50, 'the event loop stood still')
     await healed(hsm)
     assert.ok(!(await tokenProcesses()).includes(pid))
@@ -111,7 +111,7 @@ suite('a PKCS#11 token that goes away', { skip: softHsm.leftOut }, () => {
     const waiting = Array.from({ length: 1_000 }, () => token.ask('random', 1))
     const since = performance.now()
     await assert.rejects(token.ask('random', 1), isUnavailable)
-    assert.ok(performance.now() - since < 1_000)
+    assert.ok(performance.now() - since < 4_000)
     process.kill(pid, 'SIGCONT')
     await Promise.all(waiting)
     await token.ask('random', 1)

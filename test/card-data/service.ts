@@ -19,7 +19,7 @@ import { rsaTestKey } from './rsa-test-key.ts'
 
 export const issuer = 'http://127.0.0.1:8080'
 
-type SlowKeyName = 'card-data-wrap' | 'card-data-sign'
+type CardDataKeyName = 'card-data-wrap' | 'card-data-sign' | 'card-data-sign-ec' | 'card-data-pin'
 
 export type CardDataService = TestService & {
   serviceKeys: ServiceKeys
@@ -44,25 +44,27 @@ export const openCardDataService = async (
 
 /** Puts the test keys into a service's key store, under its master key. */
 export const keepRsaKeys = async (service: TestService): Promise<void> => {
-  await keepRsaKey(service, 'card-data-wrap', 1, rsaTestKey('card-data-wrap'))
-  await keepRsaKey(service, 'card-data-sign', 1, rsaTestKey('card-data-sign'))
+  await keepKeyVersion(service, 'card-data-wrap', 1, rsaTestKey('card-data-wrap'))
+  await keepKeyVersion(service, 'card-data-sign', 1, rsaTestKey('card-data-sign'))
 }
 
-export const keepRsaKey = async (
-  { database, dataDir }: TestService,
-  keyName: SlowKeyName,
+/** Keeps a version of a key, active at once. */
+export const keepKeyVersion = async (
+  { database, dataDir }: Pick<TestService, 'database' | 'dataDir'>,
+  keyName: CardDataKeyName,
   keyVersion: number,
   privateKey: KeyObject,
 ): Promise<void> => {
   const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
   if (!masterKey) throw new Error('The service has no master key.')
   const key = privateKey.export({ format: 'der', type: 'pkcs8' })
+  const kind = keyKinds[keyName]
   await insertHsmKey(database, {
     keyName,
     keyVersion,
     state: 'active',
-    keyBlock: masterKeysOf(masterKey).wrap(headerOf(keyKinds[keyName], 'N'), key),
-    keyCheckValue: keyCheckValueOf('R', key),
+    keyBlock: masterKeysOf(masterKey).wrap(headerOf(kind, 'N'), key),
+    keyCheckValue: keyCheckValueOf(kind.algorithm, key),
   })
 }
 

@@ -6,6 +6,7 @@ import {
   pingLane,
 } from '../storage/delivery-lanes.ts'
 import {
+  abandonQueue,
   type DrainedWebhook,
   releaseQueue,
   renewQueue,
@@ -25,6 +26,8 @@ const requestsMaxFailing = 2
 const failuresOfFailing = 5
 /** How often a busy endpoint is looked at for more. */
 const lookAgainMs = 250
+/** How long a process keeps an endpoint that always has something due. */
+const turnMs = 5_000
 /** Events queued again, or given up, in one statement. */
 const stretch = 500
 
@@ -39,6 +42,8 @@ interface Drain {
   failuresInRow: number
   /** On this process's steady clock. */
   leasedUntilMs: number
+  /** From then on it is another process's turn, if one wants it. */
+  readonly sharedFromMs: number
   fault: { readonly error: unknown } | null
 }
 
@@ -66,6 +71,7 @@ export async function drain(
     busy: new Map(),
     failuresInRow: wasFailing ? failuresOfFailing : 0,
     leasedUntilMs: 0,
+    sharedFromMs: performance.now() + turnMs,
     fault: null,
   }
   try {
@@ -80,6 +86,7 @@ export async function drain(
 async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> {
   const webhook = await renew(delivering, state)
   if (webhook === null || state.fault) return false
+  if (performance.now() > state.sharedFromMs) return passOn(delivering, state)
   await prepare(delivering, state, webhook)
   const room = Math.max(0, requestsAllowed(state) * 4 - state.busy.size)
   const due = await listDueDeliveries(
@@ -110,6 +117,16 @@ async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebho
   const webhook = await renewQueue(delivering.database, state.reference, state.holder, seconds)
   state.leasedUntilMs = askedMs + seconds * 1_000
   return webhook
+}
+
+/** Starts nothing more, and lets whoever comes first have the endpoint. */
+async function passOn({ database }: Delivering, state: Drain): Promise<boolean> {
+  if (state.busy.size > 0) {
+    await somethingEnds(state)
+    return true
+  }
+  await abandonQueue(database, state.reference, state.holder)
+  return false
 }
 
 /** What an endpoint's settings ask for before anything is sent. */

@@ -79,10 +79,14 @@ async function stream(
     request.raw.socket.off('close', opened.end)
     opened.end()
   })
-  return reply
-    .header('content-type', 'text/event-stream; charset=utf-8')
-    .header('x-accel-buffering', 'no')
-    .send(lines)
+  return (
+    reply
+      .header('content-type', 'text/event-stream; charset=utf-8')
+      .header('x-accel-buffering', 'no')
+      // Its end is the end of the connection: one that was kept would keep the service from stopping.
+      .header('connection', 'close')
+      .send(lines)
+  )
 }
 
 /** @throws `Problem` `validation_failed` unless it can be an event's id. */

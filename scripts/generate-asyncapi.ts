@@ -1,0 +1,95 @@
+/**
+ * `npm run generate:asyncapi` writes asyncapi.json, the description of the messages that webhooks get,
+ * from their schemas. With `--check` it writes nothing, and fails where the file differs.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { messageSchemas, PingMessageSchema } from '../src/api/schemas/events.ts'
+import { apiVersion } from '../src/http/request-headers.ts'
+
+const file = resolve(import.meta.dirname, '../asyncapi.json')
+
+const description = `What Pinfold posts to the webhooks of a client, each message signed as Standard
+Webhooks 1.0.0 says. A message may come again: its \`webhook-id\` stays the same. The messages of one
+card come in order. Answer 2xx once it is yours.`
+
+const header = (text: string, example: string) => ({
+  type: 'string',
+  description: text,
+  examples: [example],
+})
+
+const headers = {
+  type: 'object',
+  required: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+  properties: {
+    'webhook-id': header(
+      'The same for every try of a message.',
+      '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
+    ),
+    'webhook-timestamp': header('When this try was signed, in seconds since 1970.', '1795161600'),
+    'webhook-signature': header(
+      'HMAC-SHA256 of `id.timestamp.body`, one for each secret that is valid.',
+      'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+    ),
+  },
+}
+
+/** `pin.attempt_failed` is `PinAttemptFailed`. */
+const nameOf = (type: string): string =>
+  type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** The text of asyncapi.json (AsyncAPI 3.0.0). */
+export function generateAsyncapi(): string {
+  const schemas: Record<string, object> = { ...messageSchemas, 'webhook.ping': PingMessageSchema }
+  const names = Object.keys(schemas).map(nameOf)
+  const refer = (kind: string) => (name: string) => ({ $ref: `#/${kind}/${name}` })
+  const document = {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Pinfold events',
+      version: apiVersion,
+      description: description.replaceAll('\n', ' '),
+      license: { name: 'Apache-2.0' },
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      webhook: {
+        address: null,
+        description: 'The URL of a webhook, as its client set it.',
+        messages: Object.fromEntries(
+          names.map((name) => [name, refer('components/messages')(name)]),
+        ),
+      },
+    },
+    operations: {
+      deliver: {
+        action: 'send',
+        summary: 'Post a message to a webhook',
+        channel: { $ref: '#/channels/webhook' },
+        bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+        messages: names.map(refer('channels/webhook/messages')),
+      },
+    },
+    components: {
+      messages: Object.fromEntries(
+        Object.entries(schemas).map(([type, payload]) => [
+          nameOf(type),
+          { name: type, contentType: 'application/json', headers, payload },
+        ]),
+      ),
+    },
+  }
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+async function main(): Promise<void> {
+  const text = generateAsyncapi()
+  if (!process.argv.includes('--check')) await writeFile(file, text)
+  else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+    console.error('asyncapi.json is not what the code says: npm run generate:asyncapi')
+    process.exitCode = 1
+  }
+}
+
+if (import.meta.main) await main()

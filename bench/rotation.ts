@@ -68,7 +68,7 @@ test('the embedded database, called by inject', async (t) => {
     panOf: await panReader(service.database, service.dataDir),
   })
   t.diagnostic(JSON.stringify(figures))
-  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0])
+  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
 })
 
 test('two programs on a PostgreSQL server', { skip: postgres.leftOut }, async (t) => {
@@ -86,5 +86,5 @@ test('two programs on a PostgreSQL server', { skip: postgres.leftOut }, async (t
     panOf,
   })
   t.diagnostic(JSON.stringify(figures))
-  assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0])
+  assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])
 })

@@ -80,7 +80,7 @@ export interface KeyCustody {
   exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
   /** Takes in one component, in hexadecimal. */
   keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<KeptKey>
-  /** The key that kept components make (PCI PIN Security 3.1, requirement 6). */
+  /** The key that kept components make (PCI PIN Security 3.1, requirement 12). */
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,

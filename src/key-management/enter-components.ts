@@ -37,7 +37,7 @@ export interface EntryProgress {
   readonly key: KeptVersion | null
 }
 
-/** Opens the entry of a key in components (PCI PIN Security 3.1, requirements 6 and 12). */
+/** Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15). */
 export async function openEntry(
   keys: KeyManagement,
   operator: Operator,

@@ -14,23 +14,10 @@ import {
   moveNote,
   moveSandboxSecret,
 } from '../storage/sealed-records.ts'
+import { sealedWebhookColumns } from '../storage/sealed-webhooks.ts'
+import type { Held, Holding } from './holding.ts'
 import type { KeyManagement } from './key-management.ts'
-
-/** One thing that lies under a key. */
-export interface Held {
-  /** Where it stands: the next page begins after it. */
-  readonly position: string
-  /** The version that it is under; null where it does not say. */
-  readonly keyVersion: number | null
-  /** Puts it under the active version, unless it changed meanwhile. @returns whether it did. */
-  move(): Promise<boolean>
-}
-
-/** A column that lies under a key, read in the order of its rows. */
-export interface Holding {
-  readonly holdingName: string
-  page(keys: KeyManagement, after: string, limit: number): Promise<readonly Held[]>
-}
+import { webhookHolding } from './webhook-holdings.ts'
 
 /** What of each card lies under a key; null where nothing does. */
 const ofCards = (
@@ -147,12 +134,14 @@ const sandboxSecrets: Holding = {
   },
 }
 
+const webhooks = sealedWebhookColumns.map(webhookHolding)
+
 /** Everything that lies under each key, in the order in which a pass walks through it. */
 const holdings: Readonly<Record<string, readonly Holding[]>> = {
   pan: [cardPans],
   'pan-fingerprint': [panFingerprints],
   'pin-storage': [cardPins],
-  'personal-data': [cardPersonalData, eventNotes, answers, sandboxSecrets],
+  'personal-data': [cardPersonalData, eventNotes, answers, sandboxSecrets, ...webhooks],
   cvk: [cardCvks],
   pvk: [cardPvks],
 }

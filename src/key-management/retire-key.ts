@@ -1,7 +1,8 @@
 import { Problem } from '../errors.ts'
 import { deleteHsmKey, findHsmKey, retireHsmKey } from '../storage/hsm-keys.ts'
 import { hasPanFingerprints } from '../storage/keys-of-cards.ts'
-import { type Holding, holdingsOf } from './holdings.ts'
+import type { Holding } from './holding.ts'
+import { holdingsOf } from './holdings.ts'
 import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
 import { rotationRule } from './rotation-rules.ts'
 

@@ -5,7 +5,8 @@ import {
   type KeyPassRow,
   stepKeyPass,
 } from '../storage/key-passes.ts'
-import { type Held, type Holding, holdingsOf } from './holdings.ts'
+import type { Held, Holding } from './holding.ts'
+import { holdingsOf } from './holdings.ts'
 import { type KeyManagement, referenceOf } from './key-management.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */

@@ -84,7 +84,8 @@ export const panReader = async (database: Database, dataDir: string) => {
     return listHsmKeys(database)
   }
   const store = { list, add: async () => {} }
-  const ring = await openKeyRing(openSoftwareKeyEngine(masterKeys), store)
+  const engine = openSoftwareKeyEngine(masterKeys)
+  const ring = await openKeyRing(engine, store, { staleAfterMs: Number.POSITIVE_INFINITY })
   return async (publicToken: string): Promise<string> => {
     const [card] = await sql<{ encryptedPan: Uint8Array }>(
       database,
@@ -92,7 +93,10 @@ export const panReader = async (database: Database, dataDir: string) => {
       [publicToken],
     )
     if (!card) throw new Error('There is no such card.')
-    return (await openPan(ring, { publicToken, ...card })).reveal()
+    const open = () => openPan(ring, { publicToken, ...card })
+    // Under a version that this reader does not know yet, on a database that is busy.
+    const pan = await open().catch(() => ring.refresh().then(open))
+    return pan.reveal()
   }
 }
 
@@ -109,7 +113,10 @@ export const countUnder = async (database: Database, version: number): Promise<n
        (select count(*)::int from event
         where get_byte(note, 0) * 256 + get_byte(note, 1) = $1) as note,
        (select count(*)::int from idempotency_record
-        where get_byte(answer, 0) * 256 + get_byte(answer, 1) = $1) as answer`,
+        where get_byte(answer, 0) * 256 + get_byte(answer, 1) = $1) as answer,
+       (select count(*)::int from webhook
+        where get_byte(secret, 0) * 256 + get_byte(secret, 1) = $1
+          or get_byte(description, 0) * 256 + get_byte(description, 1) = $1) as webhook`,
     [version],
   )
   return Object.values(row ?? {})

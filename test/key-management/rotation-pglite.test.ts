@@ -16,6 +16,11 @@ test('every key rotates under 2,000 requests: none fails, no card is unreadable,
   const panOf = await panReader(service.database, service.dataDir)
   const load = await openLoad({ send, panOf, zoneKey, workers: 8, cardsEach: 10 })
 
+  const url = 'http://127.0.0.1:9/hook'
+  const hook = { url, events: ['pin.blocked'], description: 'To nobody.' }
+  const webhook = (await service.call('POST', '/webhooks', { body: hook })).json
+  assert.equal((await countUnder(service.database, 1)).at(-1), 1)
+
   let isMoved = false
   const loading = load.run(() => isMoved, 2_000)
   const rotating = rotateAll(administer, service.dataDir)
@@ -28,7 +33,9 @@ test('every key rotates under 2,000 requests: none fails, no card is unreadable,
   t.diagnostic(JSON.stringify(figures))
   assert.ok(figures.requests >= 2_000)
   assert.ok((await load.check()) >= 80)
-  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0])
+  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
+  const told = await service.call('GET', `/webhooks/${webhook.webhookId}`)
+  assert.equal(told.json.description, 'To nobody.')
   const [pans] = await sql<{ cards: number; pans: number }>(
     service.database,
     `select (select count(*)::int from card) as cards,

@@ -29,13 +29,25 @@ export async function advanceKeys(
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   const rows = await listHsmKeys(keys.database)
+  // One key whose rotation is stuck holds up no other.
+  const faults: unknown[] = []
   for (const keyName of new Set(rows.map((row) => row.keyName))) {
     const versions = rows.filter((row) => row.keyName === keyName)
-    const active = versions.filter(({ state }) => state === 'active')
-    const newest = active.at(-1)
-    if (newest && active.length > 1) await advanceKey(keys, newest, isStopped)
-    if (keyName === 'pan-fingerprint') await forgetRetired(keys, versions, isStopped)
+    await advanceVersions(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
   }
+  if (faults.length > 0) throw faults[0]
+}
+
+async function advanceVersions(
+  keys: KeyManagement,
+  keyName: string,
+  versions: readonly DatedHsmKeyRow[],
+  isStopped: () => boolean,
+): Promise<void> {
+  const active = versions.filter(({ state }) => state === 'active')
+  const newest = active.at(-1)
+  if (newest && active.length > 1) await advanceKey(keys, newest, isStopped)
+  if (keyName === 'pan-fingerprint') await forgetRetired(keys, versions, isStopped)
 }
 
 async function advanceKey(

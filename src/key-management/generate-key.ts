@@ -1,4 +1,5 @@
-import type { KeyForm } from '../hsm/key-administration.ts'
+import { Problem } from '../errors.ts'
+import type { KeptKey, KeyForm } from '../hsm/key-administration.ts'
 import { type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
@@ -18,9 +19,18 @@ export async function generateKey(
   operator: Operator,
   { exportable, form, target }: NewKey,
 ): Promise<KeptVersion> {
-  const kept = await keepKey(keys, target, () =>
-    keys.hsm.generateKey(purposeOf(target), form, exportable),
-  )
+  // Drawn before the installation is held: a long RSA key takes seconds, and nobody is to wait for it.
+  const masterKeyBefore = masterKeyOf(keys)
+  const drawn = await keys.hsm.generateKey(purposeOf(target), form, exportable)
+  const kept = await keepKey(keys, target, async () => unlessRotated(keys, masterKeyBefore, drawn))
   await keys.onAct({ act: 'generated', key: kept.key, ...operator })
   return kept
+}
+
+const masterKeyOf = ({ hsm }: KeyManagement): string | undefined =>
+  hsm.custody?.masterKeyCheckValue()
+
+function unlessRotated(keys: KeyManagement, before: string | undefined, drawn: KeptKey): KeptKey {
+  if (masterKeyOf(keys) === before) return drawn
+  throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
 }

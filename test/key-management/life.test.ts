@@ -166,6 +166,28 @@ test('a version is forgotten only when it is retired and nothing is under it', a
   assert.equal((await administer('DELETE', '//keys/pan/versions/1')).status, 404)
 })
 
+test('a row that does not open keeps its own key from retiring, and no other', async () => {
+  const broken = await issueCard(service)
+  const put = (sealed: Uint8Array) =>
+    sql(service.database, 'update card set personal_data = $2 where public_token = $1', [
+      broken.publicToken,
+      sealed,
+    ])
+  const [card] = await sql<{ sealed: Uint8Array }>(
+    service.database,
+    'select personal_data as sealed from card where public_token = $1',
+    [broken.publicToken],
+  )
+  assert.ok(card)
+  await put(Uint8Array.from(card.sealed, (byte, at) => (at === 20 ? byte ^ 1 : byte)))
+  for (const key of ['personal-data', 'pin-storage']) await rotate(key)
+  await until('pin-storage', 1, 'retired')
+  await wait(500)
+  assert.equal(await stateOf('personal-data', 1), 'active')
+  await put(card.sealed)
+  await until('personal-data', 1, 'retired')
+})
+
 test('every act on a key is on record, with who asked for it', async () => {
   const { json } = await administer('GET', '//keys/acts')
   const told = json.map(

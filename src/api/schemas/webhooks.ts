@@ -14,7 +14,7 @@ const url = Type.String({
 const events = Type.Union(
   [
     Type.Array(Type.Enum([...eventTypes]), { minItems: 1, maxItems: eventTypes.length }),
-    Type.Array(Type.Literal('*'), { minItems: 1, maxItems: 1 }),
+    Type.Array(Type.Enum(['*']), { minItems: 1, maxItems: 1 }),
   ],
   { description: 'Types of events, or `["*"]` for all of them.', examples: [['pin.blocked']] },
 )

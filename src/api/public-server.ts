@@ -11,6 +11,7 @@ import { cardDataRoutes } from './routes/card-data.ts'
 import { cardPinRoutes } from './routes/card-pin.ts'
 import { cardStatusRoutes } from './routes/card-status.ts'
 import { cardRoutes } from './routes/cards.ts'
+import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { documentRoutes } from './routes/documents.ts'
 import { eventRoutes } from './routes/events.ts'
 import { keyRoutes } from './routes/keys.ts'
@@ -33,6 +34,8 @@ export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly tokenRate: RateLimiter | null
   /** Null in production. */
   readonly simulate: Simulate | null
+  /** Null in production. */
+  readonly demo: DemoSite | null
 }
 
 /** What a client system calls. Nothing private is reachable here. */
@@ -53,6 +56,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   cardDataRoutes(api, baseUrl)
   keyRoutes(api)
   if (options.simulate) simulatorRoutes(api, options.simulate)
+  if (options.demo) demoRoutes(api, options.demo)
   problemRoutes(api)
   documentRoutes(api)
   oauthRoutes(api, authorizationServer, tokenRate)

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { createPublicServer } from '../api/public-server.ts'
+import type { DemoSite } from '../api/routes/demo.ts'
 import { stringFormats } from '../api/schemas/formats.ts'
 import type { Authorizing } from '../authorizing/authorizing.ts'
 import type { Config } from '../config.ts'
@@ -28,6 +29,7 @@ import {
   registerAdministrator,
 } from './authentication.ts'
 import { createDelivering } from './delivering.ts'
+import { createDemo } from './demo.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
@@ -59,7 +61,8 @@ export async function createService(
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(database, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
-  const servers = await createServers(config, issuing, keys, clock, authentication, log)
+  const demo = createDemo(config, sandbox)
+  const servers = await createServers(config, issuing, keys, clock, authentication, demo, log)
   return { issuing, keys, sandbox, ...servers }
 }
 
@@ -69,6 +72,7 @@ async function createServers(
   keys: KeyManagement,
   clock: MovableClock,
   { authorizationServer, verifiers }: Authentication,
+  demo: DemoSite | null,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
@@ -95,6 +99,7 @@ async function createServers(
     authorizationServer,
     tokenRate: limits && rateLimiter(limits.tokenCalls),
     simulate: sandbox ? createSimulator(authorizing) : null,
+    demo,
   })
   const ready = async () => {
     await Promise.all([pingDatabase(issuing.database), issuing.hsm.ping()])

@@ -1,0 +1,32 @@
+import { createDemoSite } from '../../web/site/demo-site.ts'
+import type { DemoSite } from '../api/routes/demo.ts'
+import type { Config } from '../config.ts'
+import type { SandboxFile } from '../sandbox/sandbox-file.ts'
+
+/**
+ * The demo's client system. It runs in this process for convenience, and calls the service over HTTP
+ * with the demo client's credentials: nothing else is handed to it. Null where the demo client can get
+ * no token here.
+ */
+export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSite | null {
+  if (!sandbox || config.outsideIssuer) return null
+  const { clientId, clientSecret, processorPath } = sandbox
+  return createDemoSite({
+    access: { serviceUrl: ownUrl(config), processorPath, clientId, clientSecret },
+    issuer: config.baseUrl,
+    // From the page's own origin, by whatever name of this machine it was reached.
+    keysUrl: '/.well-known/jwks.json',
+    hasShop: true,
+    isSecure: config.baseUrl.startsWith('https:'),
+  })
+}
+
+const everyAddress = ['0.0.0.0', '::']
+const loopback = ['127.0.0.1', 'localhost', '::1']
+
+/** Where this process reaches its own listener: a proxy in front of it may not be there yet. */
+function ownUrl({ baseUrl, publicListener: { host, port } }: Config): string {
+  if (everyAddress.includes(host)) return `http://127.0.0.1:${port}`
+  const name = host.includes(':') ? `[${host}]` : host
+  return loopback.includes(host) ? `http://${name}:${port}` : baseUrl
+}

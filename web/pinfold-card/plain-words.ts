@@ -1,0 +1,65 @@
+/** What went wrong, for the person who holds the card. Nothing of the error itself is shown. */
+export function plainWords(error: unknown): string {
+  const code = codeOf(error)
+  if (code === 'rate_limited') return tooOften(error)
+  return sentences[code] ?? (tampered.has(code) ? changed : other)
+}
+
+const changed =
+  'The answer does not come unchanged from your card’s issuer, so nothing of it is shown. ' +
+  'If this happens again, tell your bank.'
+const other = 'That did not work. Nothing was shown.'
+
+/** Whoever sees one of these may be looking at a relay that reads along. */
+const tampered = new Set([
+  'malformed_answer',
+  'already_opened',
+  'not_sealed_to_device',
+  'unknown_key',
+  'invalid_signature',
+  'wrong_issuer',
+  'wrong_card',
+  'wrong_nonce',
+  'wrong_recipient',
+  'wrong_content',
+])
+
+const sentences: Readonly<Record<string, string>> = {
+  unreachable: 'There is no connection. Try again in a moment.',
+  service_unreachable: 'The card service gives no answer. Try again in a moment.',
+  unavailable: 'The card service is not ready. Try again in a moment.',
+  keys_unavailable: 'The issuer’s keys could not be fetched, so nothing can be checked or shown.',
+  invalid_keys: 'The issuer’s keys are not in order, so nothing can be checked or shown.',
+  key_missing: 'The issuer’s keys are not in order, so nothing can be checked or shown.',
+  insecure_service: 'This page is not set up safely, so nothing is shown.',
+  invalid_argument: 'This page is not set up right, so nothing is shown.',
+  wrong_time:
+    'The clock of this device is wrong, or the answer came too late. Set it and try again.',
+  card_closed: 'This card is closed.',
+  card_not_found: 'This card is not yours, or is gone.',
+  no_session: 'Your session is over. Open the page again.',
+  pin_not_revealable: 'Nobody can look up the PIN of this card. You can choose a new one.',
+  weak_pin:
+    'That PIN is too easy to guess. Avoid series, repeats, years and parts of the card number.',
+  invalid_encrypted_pin: 'The issuer could not open the sealed PIN. Try again.',
+  validation_failed: 'Something in the form is not right. Look at it again.',
+}
+
+function tooOften(error: unknown): string {
+  const seconds = retryAfterOf(error)
+  const when = seconds === null ? 'later' : `in ${minutes(seconds)}`
+  return `That was asked for too often, to keep the card safe. Try again ${when}.`
+}
+
+const minutes = (seconds: number): string => {
+  const count = Math.ceil(seconds / 60)
+  return count === 1 ? 'a minute' : `${count} minutes`
+}
+
+const codeOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+
+const retryAfterOf = (error: unknown): number | null =>
+  typeof error === 'object' && error !== null && 'retryAfterSeconds' in error
+    ? Number(error.retryAfterSeconds) || null
+    : null

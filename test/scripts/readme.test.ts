@@ -68,7 +68,7 @@ const documents = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'docs/api.md',
-  'docs/dependencies.md',
+  'docs/decisions/dependencies.md',
 ]
 
 test('every link between the documents leads to a file', async () => {
@@ -83,13 +83,13 @@ test('every link between the documents leads to a file', async () => {
 test('every dependency has its line in dependencies.md', async () => {
   const project = JSON.parse(await readText('package.json'))
   const { dependencies, devDependencies, optionalDependencies } = project
-  const text = await readText('docs/dependencies.md')
+  const text = await readText('docs/decisions/dependencies.md')
   for (const name of Object.keys({
     ...dependencies,
     ...devDependencies,
     ...optionalDependencies,
   })) {
-    assert.ok(text.includes(`| \`${name}\` |`), `docs/dependencies.md has no ${name}`)
+    assert.ok(text.includes(`| \`${name}\` |`), `docs/decisions/dependencies.md has no ${name}`)
   }
 })
 

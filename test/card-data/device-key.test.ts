@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, compactDecrypt, type JWK, jwtVerify } from 'jose'
+import { requestCardData } from '../../sdk/device/device.ts'
 import type { CreatedCard } from '../support/service.ts'
 import { type CardDataService, issuer, openCardDataService } from './service.ts'
 
@@ -83,6 +84,46 @@ test('each answer has a key of its own', async () => {
   const jwes = await Promise.all(Array.from({ length: 8 }, () => reveal(deviceKey)))
   const keys = jwes.map((jwe) => headerOf(jwe.split('.')[0] ?? '').epk.x)
   assert.equal(new Set(keys).size, keys.length)
+})
+
+test('a device key that is private, off its curve, of small order or misspelt is refused', async () => {
+  const { body } = await requestCardData(service.serviceKeys, card.publicToken)
+  const deviceKey = 'deviceKey' in body ? body.deviceKey : assert.fail()
+  const x25519 = generateKeyPairSync('x25519')
+  const okp = { ...x25519.publicKey.export({ format: 'jwk' }) }
+  const smallOrder = (hex: string) => ({
+    ...okp,
+    x: Buffer.from(hex.padEnd(64, '0'), 'hex').toString('base64url'),
+  })
+  const coordinate = randomBytes(32).toString('base64url')
+  const faults: [string, object][] = [
+    ['with its private half', { ...deviceKey, d: coordinate }],
+    ['X25519 with its private half', x25519.privateKey.export({ format: 'jwk' })],
+    ['off the curve', { ...deviceKey, y: coordinate }],
+    ['the point at zero', { ...deviceKey, x: 'A'.repeat(43), y: 'A'.repeat(43) }],
+    ['not canonical', { ...deviceKey, x: `${deviceKey.x.slice(0, -1)}_` }],
+    ['without y', { ...deviceKey, y: undefined }],
+    ['X25519 with y', { ...okp, y: deviceKey.y }],
+    ['EC called X25519', { ...deviceKey, crv: 'X25519' }],
+    ['another curve', { ...deviceKey, crv: 'P-384' }],
+    ['a symmetric key', { kty: 'oct', k: coordinate }],
+    ['order 1', smallOrder('00')],
+    ['order 2', smallOrder('01')],
+    ['order 8', smallOrder('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b8')],
+    ['order 8', smallOrder('5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157')],
+    ['order 2', smallOrder(`ec${'f'.repeat(60)}7f`)],
+    ['order 1', smallOrder(`ee${'f'.repeat(60)}7f`)],
+  ]
+  for (const [what, fault] of faults) {
+    const answer = await service.getCardData(card.publicToken, { deviceKey: fault, nonce })
+    assert.deepEqual([answer.status, answer.json.code], [422, 'validation_failed'], what)
+    assert.match(answer.json.errors[0].pointer, /^\/deviceKey/, what)
+    assert.ok(!answer.text.includes(coordinate), what)
+  }
+  // What Web Cryptography adds to a public key by itself is no reason to refuse it.
+  const exported = { ...deviceKey, key_ops: [], ext: true }
+  const taken = await service.getCardData(card.publicToken, { deviceKey: exported, nonce })
+  assert.equal(taken.status, 200)
 })
 
 const hasJose = await run('jose', ['alg']).then(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { requestCardData } from '../../sdk/device/device.ts'
 import { type CreatedCard, sql, strongPins } from '../support/service.ts'
@@ -183,43 +182,29 @@ test('a body is one form, whole, and nothing of the other', async () => {
   }
 })
 
-test('a device key that is private, off its curve, of small order or misspelt is refused', async () => {
-  const { body } = await ask('deviceKey')
-  const deviceKey = 'deviceKey' in body ? body.deviceKey : assert.fail()
-  const x25519 = generateKeyPairSync('x25519')
-  const okp = { ...x25519.publicKey.export({ format: 'jwk' }) }
-  const smallOrder = (hex: string) => ({
-    ...okp,
-    x: Buffer.from(hex.padEnd(64, '0'), 'hex').toString('base64url'),
-  })
-  const coordinate = randomBytes(32).toString('base64url')
-  const faults: [string, object][] = [
-    ['with its private half', { ...deviceKey, d: coordinate }],
-    ['X25519 with its private half', x25519.privateKey.export({ format: 'jwk' })],
-    ['off the curve', { ...deviceKey, y: coordinate }],
-    ['the point at zero', { ...deviceKey, x: 'A'.repeat(43), y: 'A'.repeat(43) }],
-    ['not canonical', { ...deviceKey, x: `${deviceKey.x.slice(0, -1)}_` }],
-    ['without y', { ...deviceKey, y: undefined }],
-    ['X25519 with y', { ...okp, y: deviceKey.y }],
-    ['EC called X25519', { ...deviceKey, crv: 'X25519' }],
-    ['another curve', { ...deviceKey, crv: 'P-384' }],
-    ['a symmetric key', { kty: 'oct', k: coordinate }],
-    ['order 1', smallOrder('00')],
-    ['order 2', smallOrder('01')],
-    ['order 8', smallOrder('e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b8')],
-    ['order 8', smallOrder('5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157')],
-    ['order 2', smallOrder(`ec${'f'.repeat(60)}7f`)],
-    ['order 1', smallOrder(`ee${'f'.repeat(60)}7f`)],
-  ]
-  const { nonce } = { nonce: '', ...body }
-  for (const [what, fault] of faults) {
-    const answer = await service.getCardData(card.publicToken, { deviceKey: fault, nonce })
-    assert.deepEqual([answer.status, answer.json.code], [422, 'validation_failed'], what)
-    assert.match(answer.json.errors[0].pointer, /^\/deviceKey/, what)
-    assert.ok(!answer.text.includes(coordinate), what)
+const revealFrom = async (from: CardDataService, publicToken: string) => {
+  const { body } = await requestCardData(from.serviceKeys, publicToken)
+  return from.getCardData(publicToken, body)
+}
+
+test('card data and PIN are told ten times an hour per card together; what is refused costs nothing', async () => {
+  const limited = await openCardDataService({ env: { REVEALS_PER_CLIENT_HOUR: '14' } })
+  const revealPin = (publicToken: string) => limited.call('GET', `/card-pin/${publicToken}/pin`)
+  const { publicToken } = await limited.createCard()
+  const refused = await limited.getCardData(publicToken, { key: 'nonsense' })
+  assert.equal(refused.status, 422)
+  for (let use = 1; use <= 5; use += 1) {
+    assert.equal((await revealFrom(limited, publicToken)).status, 200)
+    assert.equal((await revealPin(publicToken)).status, 200)
   }
-  // What Web Cryptography adds to a public key by itself is no reason to refuse it.
-  const exported = { ...deviceKey, key_ops: [], ext: true }
-  const taken = await service.getCardData(card.publicToken, { deviceKey: exported, nonce })
-  assert.equal(taken.status, 200)
+  for (const eleventh of [await revealFrom(limited, publicToken), await revealPin(publicToken)]) {
+    assert.deepEqual([eleventh.status, eleventh.json.code], [429, 'rate_limited'])
+    assert.ok(Number(eleventh.headers['retry-after']) >= 1)
+  }
+  // A client's hour is one for all its cards.
+  const other = await limited.createCard()
+  for (let use = 11; use <= 14; use += 1) {
+    assert.equal((await revealFrom(limited, other.publicToken)).status, 200)
+  }
+  assert.equal((await revealFrom(limited, other.publicToken)).status, 429)
 })

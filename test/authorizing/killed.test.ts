@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { tellLostBlocks } from '../../src/authorizing/tell-lost-blocks.ts'
 import type { Connection, Database } from '../../src/storage/database.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
 import { addProduct } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { type Program, startProgram } from '../support/process.ts'
+import { makeFolder, type Program, spawnProgram, startProgram } from '../support/process.ts'
 import {
   newCard,
   openServerDatabase,
   openTestService,
+  sql,
   type TestService,
 } from '../support/service.ts'
 import {
@@ -28,7 +29,17 @@ import { assertExplained, attemptsOf, counterOf, typesOf } from './tried.ts'
 const postgres = await openPostgres()
 const kills = 20
 const burst = 40
-const common = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
+const NODE_COMPILE_CACHE = await makeFolder()
+const common = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn', NODE_COMPILE_CACHE }
+
+// Programs that are killed compile for themselves alone: one that ends by itself leaves it to them.
+before(async () => {
+  const program = await spawnProgram({
+    dataDir: await makeFolder(),
+    env: { ...common, PORT: 'none' },
+  })
+  await program.ended
+})
 
 /** Each question spent one try at most, whatever was repeated, and was approved once at most. */
 async function assertSpentOnce(
@@ -68,16 +79,18 @@ test('twenty times kill -9 of one process of two buys no try, and approves nothi
   const service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
   await addProduct(service, { productId: 3101, pinTryLimit: 15 })
   const env = { ...common, DATABASE_URL: url, SANDBOX: 'true' }
-  const start = () => startProgram({ dataDir: service.dataDir, env }).then(withToken)
-  const survivor = await start()
-  let next = start()
+  const start = (PGAPPNAME: string) =>
+    startProgram({ dataDir: service.dataDir, env: { ...env, PGAPPNAME } }).then(withToken)
+  const survivor = await start('survivor')
+  let next = start('victim 0')
   let lost = 0
   for (let round = 0; round < kills; round += 1) {
     const victim = await next
-    if (round + 1 < kills) next = start()
+    if (round + 1 < kills) next = start(`victim ${round + 1}`)
     const card = await cardOf(service)
     const plan = planBurst(survivor, card, burst)
     const asked = await burstAndKill([survivor, victim], plan, 1 + (round % 10))
+    await untilForgotten(database, `victim ${round}`)
     await ageWhatWasLost(database)
     const repeats = await Promise.all(asked.map((each) => send(survivor, each)))
     for (const [index, each] of asked.entries()) assertRepeated(each, repeats[index] ?? null)
@@ -88,6 +101,12 @@ test('twenty times kill -9 of one process of two buys no try, and approves nothi
   assert.ok(lost > 0, 'some process was killed between a spend and its result')
   assert.doesNotMatch(survivor.program.stdout(), /40P01|internal_error/)
 })
+
+/** What a killed process had sent already its sessions at the server still do. */
+const untilForgotten = async (database: Connection, name: string): Promise<void> => {
+  const sessions = 'select from pg_stat_activity where application_name = $1'
+  while ((await sql(database, sessions, [name])).length > 0);
+}
 
 const cardOf = async (service: TestService) => {
   const { publicToken } = await service.createCard({ cardProduct: 3101 })

@@ -67,7 +67,7 @@ onEachEngine((engine) => {
         await startAnew(kind)
         await new Run(opened, hsm, card, kind).play(history)
       })
-      await fc.assert(property, { numRuns: 25 })
+      await fc.assert(property, { numRuns: 15 })
     })
   }
 

@@ -76,7 +76,7 @@ onEachEngine((engine) => {
 
   test('attempts, blocks and unblocks that race end as some order of them explains', async () => {
     const property = fc.asyncProperty(races, fc.array(fc.nat(6), { minLength: 7 }), race)
-    await fc.assert(property, { numRuns: 25 })
+    await fc.assert(property, { numRuns: 15 })
   })
 
   const race = async (acts: { act: Act; delay: number }[], slowness: number[]): Promise<void> => {

@@ -17,7 +17,9 @@ export interface Journal {
   read(session: string): readonly Exchange[]
 }
 
-const exchangesKept = 30
+/** What only reads a status is kept apart: it would soon push out all else. */
+const readsKept = 10
+const othersKept = 20
 const sessionsKept = 50
 const charactersKept = 4_096
 
@@ -37,10 +39,16 @@ export function createJournal(): Journal {
       }
       // Put in anew, so that the session that was idle longest comes first.
       sessions.delete(session)
-      sessions.set(session, [exchange, ...earlier].slice(0, exchangesKept))
+      sessions.set(session, keep([exchange, ...earlier]))
       const [idlest] = sessions.keys()
       if (sessions.size > sessionsKept && idlest !== undefined) sessions.delete(idlest)
     },
     read: (session) => sessions.get(session) ?? [],
   }
+}
+
+function keep(exchanges: readonly Exchange[]): readonly Exchange[] {
+  const reads = exchanges.filter(({ method }) => method === 'GET').slice(0, readsKept)
+  const others = exchanges.filter(({ method }) => method !== 'GET').slice(0, othersKept)
+  return [...reads, ...others].sort((one, other) => other.number - one.number)
 }

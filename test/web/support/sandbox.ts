@@ -1,0 +1,36 @@
+/** A sandbox that listens, with the keys of card data in it: drawing them would take seconds. */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { SandboxFile } from '../../../src/sandbox/sandbox-file.ts'
+import { openCardDataService } from '../../card-data/service.ts'
+
+export type Sandbox = {
+  baseUrl: string
+  /** What `sandbox.json` would tell. */
+  file: SandboxFile
+}
+
+/** @param baseUrl where it is reached, if not at its own port. */
+export const startSandbox = async (
+  options: { port?: number; baseUrl?: string } = {},
+): Promise<Sandbox> => {
+  const port = options.port ?? (await freePort())
+  const baseUrl = options.baseUrl ?? `http://127.0.0.1:${port}`
+  const service = await openCardDataService({
+    // The port that injected calls name is one of its own, too.
+    env: { PORT: String(port), PRIVATE_PORT: '8080', BASE_URL: baseUrl },
+  })
+  await service.publicServer.listen({ host: '127.0.0.1', port })
+  if (!service.sandbox) throw new Error('This is no sandbox.')
+  return { baseUrl, file: service.sandbox }
+}
+
+/** A port of this machine that nobody listens on. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  await once(server.close(), 'close')
+  if (typeof address !== 'object' || !address) throw new Error('No port was given.')
+  return address.port
+}

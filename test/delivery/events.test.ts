@@ -178,19 +178,20 @@ test('however many place events at once, none is missed, doubled or put before w
   const crowd = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
   const others = [pool(url, 2), pool(url, 2), pool(url, 2)]
   const seen: string[] = []
-  let isDone = false
+  let isMade = false
+  let isPlaced = false
   const read = async () => {
     let after = ''
     while (true) {
-      const wasDone = isDone
+      const wasPlaced = isPlaced
       const { json } = await crowd.call('GET', `/events${after}`)
       for (const { id } of json) seen.push(id)
       if (json.length > 0) after = `?after=${json.at(-1).id}`
-      else if (wasDone) return
+      else if (wasPlaced) return
     }
   }
   const place = async (other: (typeof others)[number]) => {
-    while (!isDone || (await placeBatch(other)) > 0) await placeBatch(other)
+    while (!isMade || (await placeBatch(other)) > 0) await placeBatch(other)
   }
   const make = async () => {
     const { publicToken } = await crowd.createCard()
@@ -201,8 +202,9 @@ test('however many place events at once, none is missed, doubled or put before w
   const placing = others.map(place)
   const reading = read()
   await Promise.all(Array.from({ length: 15 }, make))
-  isDone = true
+  isMade = true
   await Promise.all(placing)
+  isPlaced = true
   await reading
   const rows = await sql<{ eventId: string; publicToken: string; sequence: number }>(
     database,

@@ -58,6 +58,9 @@ function nextLink(url: string, after: string): string {
   return `<${path}?${parameters}>; rel="next"`
 }
 
+/** A timer that is set to longer goes off at once. */
+const longestTimerMs = 2 ** 31 - 1
+
 const wantsStream = ({ headers, method }: FastifyRequest): boolean =>
   method === 'GET' && /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(headers.accept ?? '')
 
@@ -72,7 +75,8 @@ async function stream(
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
   const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
   // A reader that has gone, or reads no more when its token expires, is let go at once.
-  const expiry = setTimeout(() => request.raw.destroy(), expiresAt.getTime() + 5_000 - Date.now())
+  const leftMs = Math.min(expiresAt.getTime() + 5_000 - Date.now(), longestTimerMs)
+  const expiry = setTimeout(() => request.raw.destroy(), leftMs)
   request.raw.socket.once('close', opened.end)
   reply.raw.once('close', () => {
     clearTimeout(expiry)

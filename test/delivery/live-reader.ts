@@ -13,11 +13,17 @@ export type LiveReader = {
   kill: () => void
 }
 
-export type LiveOptions = { token: string; lastEventId?: string | null; query?: string }
+export type LiveOptions = {
+  token: string
+  lastEventId?: string | null
+  query?: string
+  /** The name that the server answers to. */
+  host?: string
+}
 
 export const openLiveReader = (
   port: number,
-  { lastEventId, query = '', token }: LiveOptions,
+  { host = '127.0.0.1:8080', lastEventId, query = '', token }: LiveOptions,
 ): Promise<LiveReader> =>
   new Promise((resolve, reject) => {
     const asked: ClientRequest = request({
@@ -25,7 +31,7 @@ export const openLiveReader = (
       port,
       path: `/thr/processor/events${query}`,
       headers: {
-        host: '127.0.0.1:8080',
+        host,
         authorization: `Bearer ${token}`,
         accept: 'text/event-stream',
         ...(lastEventId && { 'last-event-id': lastEventId }),

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
@@ -25,12 +26,37 @@ export async function openPglite(
     startParams: [...PGlite.defaultStartParams, ...memory],
     parsers: { [dateOid]: (text: string) => text },
   })
+  const breathe = breather()
   return {
-    query: (statement, values) => run(engine, statement, values),
+    query: async (statement, values) => {
+      await breathe()
+      return run(engine, statement, values)
+    },
     script: (text) => engine.exec(text).then(() => undefined),
-    transaction: (work) => engine.transaction((transaction) => work(connectionOf(transaction))),
+    // Inside, where those that queued up at once come by one after the other.
+    transaction: (work) =>
+      engine.transaction(async (transaction) => {
+        await breathe()
+        return work(connectionOf(transaction))
+      }),
     dump: () => engine.dumpDataDir('none'),
     close: () => engine.close(),
+  }
+}
+
+/** How long this process may work for the database without looking at anything else. */
+const breathAfterMs = 10
+
+/**
+ * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
+ * end: now and then the event loop gets its turn.
+ */
+function breather(): () => Promise<void> {
+  let breathedAtMs = performance.now()
+  return async () => {
+    if (performance.now() - breathedAtMs < breathAfterMs) return
+    await turnOfEventLoop()
+    breathedAtMs = performance.now()
   }
 }
 

@@ -133,7 +133,7 @@ export class PinfoldCard extends HTMLElement {
     const seconds = this.#seconds()
     this.#pan = card.pan
     this.#view.show(card)
-    this.#view.say(`Details are shown for ${seconds} seconds.`)
+    this.#view.say(`Details are shown for ${seconds === 1 ? 'a second' : `${seconds} seconds`}.`)
     this.#countdown = startCountdown(
       seconds,
       (secondsLeft) => this.#view.countDown(secondsLeft, seconds),

@@ -91,7 +91,7 @@ const listen = async (page: Page): Promise<Pick<Visit, 'complaints' | 'requested
 
 /** Does something, and waits until the card has told a state since. */
 export const untilState = async (page: Page, state: string, act: () => Promise<unknown>) => {
-  await page.evaluate(() => Object.assign(window, { states: [] }))
+  await page.evaluate(() => (window as unknown as { states: string[] }).states.splice(0))
   const isListening = page.evaluate(
     (awaited) =>
       new Promise<void>((resolve) => {

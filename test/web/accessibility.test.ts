@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { artifacts, openChromium, untilState } from './support/chromium.ts'
+import { readCard } from './support/closed-card.ts'
+import { choosePin, issueCard, openDemo, payWithPin, reveal, textOf } from './support/demo-visit.ts'
+import { type Sandbox, startSandbox } from './support/sandbox.ts'
+
+const chromium = await openChromium()
+
+suite('the demo', { skip: chromium.leftOut }, () => {
+  let sandbox: Sandbox
+  before(async () => {
+    sandbox = await startSandbox()
+  })
+
+  test('every step of the journey can be taken with the keyboard alone', async () => {
+    const { devtools, page } = await chromium.visit({ viewport: { width: 800, height: 900 } })
+    const { keyboard } = page
+    const tabTo = async (name: RegExp) => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await keyboard.press('Tab')
+        if (name.test(await focused(devtools))) return
+      }
+      assert.fail(`The focus never comes to ${name}.`)
+    }
+    await openDemo(page, sandbox.baseUrl)
+    await tabTo(/^button Issue my card/)
+    await keyboard.press('Enter')
+    await page.waitForSelector('#attempts li')
+    await tabTo(/^checkbox Show the PIN, too/)
+    await keyboard.press('Space')
+    await tabTo(/^textbox New PIN/)
+    await keyboard.type('6284')
+    await tabTo(/^textbox Once more/)
+    await keyboard.type('6284')
+    await keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelector('#pin-said')?.textContent !== '')
+    await tabTo(/^textbox PIN at the terminal/)
+    await keyboard.type('7193')
+    await keyboard.press('Enter')
+    await page.waitForSelector('#pin-tries button')
+    await tabTo(/^button Unblock PIN/)
+    await keyboard.press('Enter')
+    await page.waitForFunction(() => !document.querySelector('#pin-tries button'))
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'pin-tries')
+    await tabTo(/^button Show details/)
+    await untilState(page, 'shown', () => keyboard.press('Enter'))
+    const { pan } = await readCard(devtools)
+    await keyboard.press('Shift+Tab')
+    assert.match(await focused(devtools), /^textbox PIN/)
+    for (let fields = 0; fields < 3; fields += 1) await keyboard.press('Shift+Tab')
+    assert.match(await focused(devtools), /^textbox Card number/)
+    await untilState(page, 'masked', () => keyboard.press('Escape'))
+    assert.match(await focused(devtools), /^button Show details/)
+    assert.ok(pan.length === 16)
+  })
+
+  test('no digits are announced: what is read aloud by itself says only that they are there', async () => {
+    const { devtools, page } = await chromium.visit({ viewport: { width: 800, height: 900 } })
+    await openDemo(page, sandbox.baseUrl)
+    await issueCard(page)
+    await reveal(page)
+    const { nodes } = await devtools.send('Accessibility.getFullAXTree')
+    const live = nodes.filter(({ properties = [] }) =>
+      properties.some(({ name }) => name === 'live'),
+    )
+    assert.ok(live.length > 0)
+    const { cvv, pan, status } = await readCard(devtools)
+    assert.equal(status, 'Details are shown for 15 seconds.')
+    for (const { name } of live) assert.ok(!String(name?.value).includes(cvv))
+    const card = nodes.find(({ name }) => name?.value === 'Payment card')
+    assert.equal(card?.role?.value, 'group')
+    const number = nodes.find(
+      ({ name, role }) => role?.value === 'textbox' && name?.value === 'Card number',
+    )
+    assert.equal(String(number?.value?.value ?? '').replaceAll(/\s/g, ''), pan)
+  })
+
+  const looks = [
+    { name: 'phone-light', width: 360, colorScheme: 'light' },
+    { name: 'phone-dark', width: 360, colorScheme: 'dark' },
+    { name: 'desktop-light', width: 1280, colorScheme: 'light' },
+    { name: 'desktop-dark', width: 1280, colorScheme: 'dark' },
+  ] as const
+  for (const { colorScheme, name, width } of looks) {
+    test(`the page keeps nothing from anybody and fits its window: ${name}`, async () => {
+      const viewport = { width, height: 860 }
+      const { page } = await chromium.visit({ viewport, colorScheme, reducedMotion: 'reduce' })
+      // Opened for the checker alone, which cannot see into a closed tree.
+      await page.addInitScript(() => {
+        const attach = Element.prototype.attachShadow
+        Element.prototype.attachShadow = function attachOpen(options) {
+          return attach.call(this, { ...options, mode: 'open' })
+        }
+      })
+      await openDemo(page, sandbox.baseUrl)
+      assert.deepEqual(await faults(page), [])
+      await issueCard(page)
+      await choosePin(page, '1234')
+      await payWithPin(page, '7193')
+      await reveal(page)
+      assert.deepEqual(await faults(page), [])
+      await page.screenshot({ path: join(artifacts, `demo-${name}.png`), fullPage: true })
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+      assert.equal(overflow, 0)
+      assert.match(await textOf(page, 'h1'), /on your device only/)
+    })
+  }
+})
+
+const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What axe finds, each with the elements that it finds it in. */
+const faults = async (page: Page): Promise<string[]> => {
+  // By the browser's own tools: the page's policy would let no such script in.
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate(() =>
+    (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
+  )
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+/** Role and name of what has the focus, as a screen reader tells them. */
+const focused = async (devtools: Parameters<typeof readCard>[0]): Promise<string> => {
+  const { nodes } = await devtools.send('Accessibility.getFullAXTree')
+  const found = nodes.filter(({ properties = [] }) =>
+    properties.some(({ name, value }) => name === 'focused' && value.value === true),
+  )
+  const { name, role } = found.at(-1) ?? {}
+  return `${role?.value} ${name?.value}`
+}

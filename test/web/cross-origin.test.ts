@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { after, before, suite, test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { createDemo } from '../../src/service/demo.ts'
 import { openTestService } from '../support/service.ts'
 import { openChromium } from './support/chromium.ts'
 import { issueCard, openDemo } from './support/demo-visit.ts'
@@ -66,6 +69,17 @@ test('a call to the demo that does not come from its own pages is refused', asyn
   }
   assert.equal(await ask('POST', relay, own), 401)
   assert.equal(await ask('GET', '/demo', { ...own, host: 'rebound.example' }), 421)
+})
+
+test('there is no demo in production, nor where tokens come from elsewhere', () => {
+  assert.equal(createDemo(readConfig({}), null), null)
+  const outside = readConfig({
+    SANDBOX: 'true',
+    AUTH_ISSUER: 'https://issuer.example',
+    AUTH_AUDIENCE: 'a',
+  })
+  const credentials = { baseUrl: '', processorPath: 'processor', clientId: '', clientSecret: '' }
+  assert.equal(createDemo(outside, credentials as SandboxFile), null)
 })
 
 test('nothing is served but the page, its style and its modules', async () => {

@@ -20,9 +20,7 @@ test('nothing that the device shows is in the memory, log or traffic of the rela
   const sandbox = await startSandbox({ port: servicePort, baseUrl: toService.url })
   const relay = await startRelay(sandbox.file, relayPort, toRelay.url)
   // Six digits can stand in a memory by chance: these do not, before anybody typed them.
-  console.time('mem')
   const before = await relay.memory()
-  console.timeEnd('mem')
   console.log(before.length)
   const pin = ['628416', '719340', '805372', '340957'].find((each) => !holds(before, each)) ?? ''
   assert.match(pin, /^[0-9]{6}$/)
@@ -43,7 +41,6 @@ test('nothing that the device shows is in the memory, log or traffic of the rela
     assert.ok(isKeys || url.startsWith(`${toRelay.url}/demo`) || url === 'data:,', url)
   }
 
-  console.time('places')
   const places = {
     memory: await relay.memory(),
     heap: await relay.heapStrings(),
@@ -51,7 +48,6 @@ test('nothing that the device shows is in the memory, log or traffic of the rela
     'traffic with the device': toRelay.recorded(),
     'traffic with the service': toService.recorded(),
   }
-  console.timeEnd('places')
   const secrets = secretsOf(shown)
   for (const [name, bytes] of Object.entries(places)) {
     for (const secret of secrets) assert.ok(!holds(bytes, secret), `${secret} is in the ${name}`)

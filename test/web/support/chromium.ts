@@ -92,17 +92,8 @@ const listen = async (page: Page): Promise<Pick<Visit, 'complaints' | 'requested
 /** Does something, and waits until the card has told a state since. */
 export const untilState = async (page: Page, state: string, act: () => Promise<unknown>) => {
   await page.evaluate(() => (window as unknown as { states: string[] }).states.splice(0))
-  const isListening = page.evaluate(
-    (awaited) =>
-      new Promise<void>((resolve) => {
-        document.addEventListener('pinfold-state', function told(event) {
-          if ((event as CustomEvent<{ state: string }>).detail.state !== awaited) return
-          document.removeEventListener('pinfold-state', told)
-          resolve()
-        })
-      }),
-    state,
-  )
   await act()
-  await isListening
+  const isTold = (awaited: string) =>
+    (window as unknown as { states: string[] }).states.includes(awaited)
+  await page.waitForFunction(isTold, state, { timeout: 20_000 })
 }

@@ -18,7 +18,12 @@ export const startSandbox = async (
   const baseUrl = options.baseUrl ?? `http://127.0.0.1:${port}`
   const service = await openCardDataService({
     // The port that injected calls name is one of its own, too.
-    env: { PORT: String(port), PRIVATE_PORT: '8080', BASE_URL: baseUrl },
+    env: {
+      PORT: String(port),
+      PRIVATE_PORT: '8080',
+      BASE_URL: baseUrl,
+      REVEALS_PER_CARD_HOUR: '1000',
+    },
   })
   await service.publicServer.listen({ host: '127.0.0.1', port })
   if (!service.sandbox) throw new Error('This is no sandbox.')

@@ -113,6 +113,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
         assert.equal(overflow, 0, `${width} ${colorScheme}`)
       }
     }
+    assert.ok(await page.locator('pinfold-card .field.pin').isHidden())
     assert.match(await readShownPan(page), /^400000[0-9]{10}$/)
   })
 })

@@ -40,6 +40,7 @@ const css = `
 .holder { flex: 1; min-width: 0; text-transform: uppercase; letter-spacing: .04em;
   overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
 .field { display: grid; gap: .1em }
+.field[hidden] { display: none }
 .label { font-size: .72em; opacity: .88; white-space: nowrap }
 .value { font-variant-numeric: tabular-nums; font-size: 1.12em; white-space: nowrap; border-radius: .2em }
 .pan .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }

@@ -1,8 +1,8 @@
 import { Problem } from '../errors.ts'
 import { findHsmKey, listHsmKeys, scheduleHsmKey } from '../storage/hsm-keys.ts'
-import { listKeyPasses } from '../storage/key-passes.ts'
 import { generateKey } from './generate-key.ts'
 import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
+import { rotationRule } from './rotation-rules.ts'
 
 /** A rotation that has begun. */
 export interface Rotation {
@@ -31,11 +31,14 @@ export async function rotateKey(
   return { key: keyName, version, activatesAt: row?.activatesAt ?? null }
 }
 
+/** Two active versions: what is under the older one still moves, or is about to. */
 async function refuseWhileMoving({ database }: KeyManagement, keyName: string): Promise<void> {
-  const passes = await listKeyPasses(database)
-  const moving = passes.find((pass) => pass.keyName === keyName && pass.finishedAt === null)
-  if (!moving) return
-  const reference = referenceOf(keyName, moving.keyVersion)
+  if (rotationRule(keyName).by !== 'pass') return
+  const rows = await listHsmKeys(database)
+  const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
+  const newest = active.at(-1)
+  if (!newest || active.length === 1) return
+  const reference = referenceOf(keyName, newest.keyVersion)
   throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
 }
 

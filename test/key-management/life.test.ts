@@ -16,7 +16,7 @@ let oldCard: IssuedCard
 let oldSealed: IssuedCard
 
 before(async () => {
-  service = await openTestService({ env: { KEY_REFRESH_MS: '50', RATE_LIMIT: 'off' } })
+  service = await openTestService({ env: { KEY_REFRESH_MS: '150', RATE_LIMIT: 'off' } })
   administer = subjectOf(service).administer
   keeping = startKeyKeeping(service.keys, createLog('silent'))
   oldCard = await issueCard(service)
@@ -107,7 +107,7 @@ test('a repeated request is recognised, and a different one still refused, acros
 })
 
 test('a PAN that was issued under one version of its fingerprint is taken under every other', async () => {
-  const other = await openTestService({ env: { KEY_REFRESH_MS: '50' } })
+  const other = await openTestService({ env: { KEY_REFRESH_MS: '150' } })
   const { hsm } = other.issuing
   await other.createCard()
   const { administer: administerOther } = subjectOf(other)

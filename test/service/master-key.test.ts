@@ -9,7 +9,7 @@ test('many that make a master key at once get one and the same', async () => {
   const folder = await makeFolder()
   const file = join(folder, 'master.key')
   const keys = await Promise.all(Array.from({ length: 20 }, () => readOrMakeMasterKeys(file)))
-  const texts = keys.flatMap((each) => each).map((key) => Buffer.from(key.reveal()).toString('hex'))
+  const texts = keys.flat().map((key) => Buffer.from(key.reveal()).toString('hex'))
   assert.equal(new Set(texts).size, 1)
   assert.equal((await stat(file)).mode & 0o777, 0o600)
   assert.deepEqual(await readdir(folder), ['master.key'])

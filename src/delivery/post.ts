@@ -93,6 +93,8 @@ function send(
     })
     sent.once('response', resolveAnswer)
     sent.once('error', reject)
+    // A 101 that was not asked for ends the request with neither of the two. After an answer it is moot.
+    sent.once('close', () => reject(new Error('The connection was closed without an answer.')))
     sent.end(body)
   })
 }

@@ -83,6 +83,8 @@ async function stream(
     request.raw.socket.off('close', opened.end)
     opened.end()
   })
+  // Gone while the stream was opened: nothing more will be heard of it.
+  if (request.raw.socket.destroyed) opened.end()
   return (
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode } from '../errors.ts'
 import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
 import type { Scope } from '../oauth/scopes.ts'
+import type { BodyRule } from './body-rules.ts'
 import type { RateLimiter } from './client-rate.ts'
 
 declare module 'fastify' {
@@ -12,6 +13,8 @@ declare module 'fastify' {
     readonly repeatable?: boolean
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
+    /** What its schema cannot say of a body; told together with what the schema finds. */
+    readonly bodyRules?: readonly BodyRule[]
     /** What this operation refuses, beside what any call may meet: for its description. */
     readonly problems?: readonly ProblemCode[]
   }

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../errors.ts'
+import { bodyFaults } from './body-rules.ts'
 import { type FormatDetails, schemaProblem } from './validation-errors.ts'
 
 /** Bytes that a request body may have. */
@@ -28,7 +29,7 @@ export const replyWithProblem =
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const problem = isGone(error, request)
       ? new Problem('malformed_request')
-      : problemOf(error, formats)
+      : problemOf(error, request, formats)
     if (problem.status >= 500) request.log.error({ err: problem.cause ?? error }, problem.title)
     return sendProblem(reply, problem)
   }
@@ -56,9 +57,9 @@ const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
   FST_ERR_MAX_PARAM_LENGTH: () => new Problem('not_found'),
 }
 
-function problemOf(error: FastifyError, formats: FormatDetails): Problem {
+function problemOf(error: FastifyError, request: FastifyRequest, formats: FormatDetails): Problem {
   if (error instanceof Problem) return error
-  if (error.validation) return schemaProblem(error.validation, formats)
+  if (error.validation) return schemaProblem(error.validation, formats, bodyFaults(request))
   const refusal = frameworkRefusals[error.code]
   return refusal ? refusal() : new Problem('internal_error', { cause: error })
 }

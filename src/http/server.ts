@@ -6,9 +6,10 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
-import { Problem } from '../errors.ts'
+import { Problem, validationFailed } from '../errors.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
+import { bodyFaults } from './body-rules.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
 import { parseJsonBody } from './json-body.ts'
@@ -133,6 +134,10 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     if (request.routeOptions.config.bodyRequired && request.body === undefined) {
       throw new Problem('malformed_request', { detail: 'A JSON body is needed.' })
     }
+  })
+  app.addHook('preHandler', async (request) => {
+    const faults = bodyFaults(request)
+    if (faults.length > 0) throw validationFailed(...faults)
   })
   app.addHook('onResponse', async (request, reply) => {
     options.metrics.observe(options.listener, request, reply)

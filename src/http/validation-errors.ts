@@ -7,10 +7,12 @@ export type FormatDetails = Readonly<Record<string, string>>
 
 /**
  * All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs.
+ * @param further what was found wrong beside.
  */
 export function schemaProblem(
   faults: readonly FastifySchemaValidationError[],
   formats: FormatDetails,
+  further: readonly ProblemError[],
 ): Problem {
   const errors = new Map<string, ProblemError>()
   for (const fault of faults) {
@@ -18,7 +20,7 @@ export function schemaProblem(
     const error = { pointer: pointerOf(fault), detail: detailOf(fault, formats) }
     errors.set(`${error.pointer} ${error.detail}`, error)
   }
-  return validationFailed(...errors.values())
+  return validationFailed(...errors.values(), ...further)
 }
 
 function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationError): string {

@@ -1,5 +1,5 @@
 import { Pin } from '../../domain/pin.ts'
-import { validationFailed } from '../../errors.ts'
+import { exactlyOneOf } from '../../http/body-rules.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { readTryStatus } from '../../issuing/read-try-status.ts'
 import { revealPin } from '../../issuing/reveal-pin.ts'
@@ -29,6 +29,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
         access: 'pin.write',
         repeatable: true,
         bodyRequired: true,
+        bodyRules: [exactlyOneOf('pin', 'cardPin', 'encryptedPin')],
         problems: ['card_closed', 'weak_pin', 'invalid_encrypted_pin'],
       },
       schema: {
@@ -57,17 +58,12 @@ function setPinRoute({ app, base, issuing }: Api): void {
   )
 }
 
-/** @throws `Problem` `validation_failed` unless exactly one of them is given. */
+/** The one that is given: the route's rule has seen to that. */
 function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
-  const chosen: ChosenPin[] = [
-    ...(pin === undefined ? [] : [{ pin: new Pin(pin), pointer: '/pin' }]),
-    ...(cardPin === undefined ? [] : [{ pin: new Pin(cardPin), pointer: '/cardPin' }]),
-    ...(encryptedPin === undefined ? [] : [{ encryptedPin }]),
-  ]
-  const [only, ...others] = chosen
-  if (only && others.length === 0) return only
-  const detail = 'must have exactly one of pin, cardPin and encryptedPin'
-  throw validationFailed({ pointer: '', detail })
+  if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
+  if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
+  if (encryptedPin !== undefined) return { encryptedPin }
+  throw new Error('The rule let a body without a PIN pass.')
 }
 
 function revealPinRoute({ app, base, issuing }: Api): void {

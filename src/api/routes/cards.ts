@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { parseExpiry } from '../../domain/expiry.ts'
 import { parseCardType } from '../../domain/product.ts'
-import { validationFailed } from '../../errors.ts'
+import type { BodyRule } from '../../http/body-rules.ts'
 import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { createCard, type NewCard } from '../../issuing/create-card.ts'
@@ -30,6 +30,7 @@ function createCardRoute({ app, base, issuing }: Api): void {
         access: 'cards.write',
         repeatable: true,
         bodyRequired: true,
+        bodyRules: [deliveredOnlyIfPhysical],
         problems: ['product_not_available'],
       },
       schema: {
@@ -54,13 +55,15 @@ function createCardRoute({ app, base, issuing }: Api): void {
   )
 }
 
-/** @throws `Problem` `validation_failed` for a delivery address of a card that is not delivered. */
+/** A delivery address is for a card that is delivered. */
+const deliveredOnlyIfPhysical: BodyRule = ({ cardType, fulfilment }) =>
+  fulfilment !== undefined && parseCardType(String(cardType)) === 'Virtual'
+    ? { pointer: '/fulfilment', detail: 'is for Physical cards only' }
+    : null
+
 function newCardOf({ cardType: typeName, expiryDate, ...members }: CreateCardBody): NewCard {
   const cardType = parseCardType(typeName)
   if (cardType === null) throw new Error('The schema let an unknown card type pass.')
-  if (members.fulfilment && cardType !== 'Physical') {
-    throw validationFailed({ pointer: '/fulfilment', detail: 'is for Physical cards only' })
-  }
   const expiry = expiryDate === undefined ? null : parseExpiry(expiryDate)
   return { ...members, cardType, ...(expiry && { expiry }) }
 }

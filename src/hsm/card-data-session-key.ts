@@ -30,14 +30,14 @@ async function unwrapSessionKey(
 ): Promise<Uint8Array | null> {
   const wrapped = Buffer.from(key, 'base64')
   const isCanonical = wrapped.toString('base64') === key
-  const unwrapped = await Promise.all(
-    wrapKeys.map(async (wrapKey) => {
-      const isFit = isCanonical && fits(wrapped, modulusOf(wrapKey))
-      const opened = await wrapKey.unwrap(isFit ? wrapped : unfitFor(wrapKey))
-      return isFit ? opened : null
-    }),
-  )
-  return unwrapped.find((each) => each?.length === sessionKeyLength) ?? null
+  let found: Uint8Array | null = null
+  // One after the other: one call must not take as many threads as the key has versions.
+  for (const wrapKey of wrapKeys) {
+    const isFit = isCanonical && fits(wrapped, modulusOf(wrapKey))
+    const opened = await wrapKey.unwrap(isFit ? wrapped : unfitFor(wrapKey))
+    if (isFit && opened?.length === sessionKeyLength) found ??= opened
+  }
+  return found
 }
 
 /** A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1). */

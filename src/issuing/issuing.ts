@@ -1,6 +1,7 @@
 import type { Hsm } from '../hsm/hsm.ts'
 import type { Database } from '../storage/database.ts'
 import type { Limit } from '../storage/limits.ts'
+import type { Turns } from './turns.ts'
 
 /** What every operation works with. */
 export interface Issuing {
@@ -9,12 +10,16 @@ export interface Issuing {
   /** The instant that card dates and statuses are held against. */
   now(): Date
   readonly limits: IssuingLimits
+  /** Opens session keys: each costs a private RSA operation, for which all clients share a machine. */
+  readonly sessionKeyTurns: Turns
 }
 
 /** Limits that hold across processes and restarts; null where limits are turned off. */
 export interface IssuingLimits {
   readonly revealsPerCard: Limit | null
   readonly revealsPerClient: Limit | null
+  readonly badSessionKeysPerCard: Limit | null
+  readonly badSessionKeysPerClient: Limit | null
   /** For each kind of tries. */
   readonly unblocksPerCard: Limit | null
 }

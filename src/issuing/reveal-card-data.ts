@@ -1,13 +1,15 @@
 import { expiryOfDate } from '../domain/expiry.ts'
-import { Problem, validationFailed } from '../errors.ts'
-import type { DeviceKeyJwk, DeviceSeal, SessionSealed, StoredPin } from '../hsm/hsm.ts'
+import { validationFailed } from '../errors.ts'
+import type { DeviceKeyJwk, DeviceSeal, SessionSealed } from '../hsm/hsm.ts'
 import type { LockedCard } from '../storage/cards.ts'
 import type { Connection } from '../storage/database.ts'
 import { recordEvent } from '../storage/events.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, refuseClosed } from './held-card.ts'
+import { importSessionKey } from './import-session-key.ts'
 import type { Caller, Issuing } from './issuing.ts'
 import { spendUse } from './limit.ts'
+import { revealablePin } from './revealable-pin.ts'
 
 /** What a device gave to have card data sealed to, and what is asked for. */
 export type CardDataQuestion = {
@@ -37,11 +39,10 @@ export async function revealCardData(
   question: CardDataQuestion,
 ): Promise<SealedCardData> {
   // Before the card is held: it takes as long as it takes, whatever comes of it.
-  const seal = await importKey(issuing, question)
+  const seal = await importKey(issuing, caller, question)
   const card = await issuing.database.transaction((connection) =>
-    recordDisclosure(issuing, connection, caller, question, seal !== null),
+    recordDisclosure(issuing, connection, caller, question),
   )
-  if (!seal) throw new Error('A card was disclosed to no key.')
   return seal({
     card,
     cvk: card.cvk,
@@ -54,14 +55,17 @@ export async function revealCardData(
 
 type Seal = (disclosure: Parameters<DeviceSeal<unknown>['seal']>[0]) => Promise<SealedCardData>
 
-/** Null for a session key that is none: that is told when all else has been found in order. */
-async function importKey({ hsm }: Issuing, question: CardDataQuestion): Promise<Seal | null> {
+async function importKey(
+  issuing: Issuing,
+  caller: Caller,
+  question: CardDataQuestion,
+): Promise<Seal> {
   if (question.form === 'sessionKey') {
-    const session = await hsm.importSessionKey(question.key)
-    return session && (async (given) => ({ sessionSealed: await session.seal(given) }))
+    const session = await importSessionKey(issuing, caller, question)
+    return async (given) => ({ sessionSealed: await session.seal(given) })
   }
   const { deviceKey, issuer, nonce } = question
-  const device = await hsm.importDeviceKey(deviceKey, { issuer, nonce })
+  const device = await issuing.hsm.importDeviceKey(deviceKey, { issuer, nonce })
   if (!device) throw validationFailed({ pointer: '/deviceKey', detail: noDeviceKey })
   return async (given) => ({ jwe: await device.seal(given) })
 }
@@ -73,23 +77,16 @@ async function recordDisclosure(
   connection: Connection,
   caller: Caller,
   { form, includePin, publicToken }: CardDataQuestion,
-  isKeyGood: boolean,
 ): Promise<LockedCard> {
   const card = await holdCard(connection, caller, publicToken)
   await spendUse(connection, 'card', publicToken, issuing.limits.revealsPerCard)
   await spendUse(connection, 'client', caller.clientId, issuing.limits.revealsPerClient)
   refuseClosed(issuing, card)
   if (includePin) revealablePin(card)
-  if (!isKeyGood) throw new Problem('invalid_session_key')
   const { clientId, requestId } = caller
   const event = await changeEvent(issuing, caller, publicToken, 'card_data.revealed', {
     details: { clientId, requestId, form, includePin },
   })
   await recordEvent(connection, event)
   return card
-}
-
-function revealablePin({ pinBlock, pinKey }: LockedCard): StoredPin {
-  if (!pinBlock) throw new Problem('pin_not_revealable')
-  return { pinBlock, pvv: null, pinKey }
 }

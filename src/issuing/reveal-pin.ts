@@ -1,12 +1,10 @@
 import type { Pin } from '../domain/pin.ts'
-import { Problem } from '../errors.ts'
-import type { StoredPin } from '../hsm/hsm.ts'
-import type { LockedCard } from '../storage/cards.ts'
 import { recordEvent } from '../storage/events.ts'
 import { changeEvent } from './change-event.ts'
 import { holdCard, refuseClosed } from './held-card.ts'
 import type { Caller, Issuing } from './issuing.ts'
 import { spendUse } from './limit.ts'
+import { revealablePin } from './revealable-pin.ts'
 
 /**
  * A card's PIN in clear. That it was told is on record before it leaves.
@@ -31,9 +29,4 @@ export async function revealPin(
     return { card: held, pin: stored }
   })
   return issuing.hsm.revealPin(card, pin)
-}
-
-function revealablePin({ pinBlock, pinKey }: LockedCard): StoredPin {
-  if (!pinBlock) throw new Problem('pin_not_revealable')
-  return { pinBlock, pvv: null, pinKey }
 }

@@ -1,6 +1,7 @@
 import type { Limits } from '../config.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import type { Issuing, IssuingLimits } from '../issuing/issuing.ts'
+import { createTurns } from '../issuing/turns.ts'
 import type { Database } from '../storage/database.ts'
 
 const hourSeconds = 3_600
@@ -11,11 +12,20 @@ export const createIssuing = (
   hsm: Hsm,
   limits: Limits | null,
   now: () => Date,
-): Issuing => ({ database, hsm, now, limits: limits ? limitsOf(limits) : noLimits })
+): Issuing => ({
+  database,
+  hsm,
+  now,
+  limits: limits ? limitsOf(limits) : noLimits,
+  // Half of the thread pool (4 threads): the rest of the service works in it, too.
+  sessionKeyTurns: createTurns({ atOnce: 2, waitingPerSubject: 100 }),
+})
 
 const noLimits: IssuingLimits = {
   revealsPerCard: null,
   revealsPerClient: null,
+  badSessionKeysPerCard: null,
+  badSessionKeysPerClient: null,
   unblocksPerCard: null,
 }
 
@@ -30,6 +40,18 @@ const limitsOf = (limits: Limits): IssuingLimits => ({
     limitName: 'reveal',
     purpose: 'disclosures',
     uses: limits.revealsPerClientHour,
+    windowSeconds: hourSeconds,
+  },
+  badSessionKeysPerCard: {
+    limitName: 'bad_session_key',
+    purpose: 'bad session keys',
+    uses: limits.badKeysPerCardHour,
+    windowSeconds: hourSeconds,
+  },
+  badSessionKeysPerClient: {
+    limitName: 'bad_session_key',
+    purpose: 'bad session keys',
+    uses: limits.badKeysPerClientHour,
     windowSeconds: hourSeconds,
   },
   unblocksPerCard: {

@@ -113,8 +113,8 @@ export const listCards = (
     limit,
   ])
 
-/** A card held for a change, with what its product asks of a PIN. */
-export interface LockedCard extends CardRow {
+/** A card with what its product asks of a PIN. */
+export interface CardWithProduct extends CardRow {
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
@@ -125,15 +125,16 @@ export interface LockedCard extends CardRow {
   readonly pvk: string
 }
 
-const lockStatement = statement(
-  'lock_card',
-  `select ${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey", card.cvk,
+/** The same, held for a change. */
+export type LockedCard = CardWithProduct
+
+const withProduct = `select ${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey", card.cvk,
      product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
      product.refuse_weak_pins as "refuseWeakPins", product.pvk
    from card join product using (product_id)
-   where card.public_token = $1 and card.client_id = $2
-   for no key update of card`,
-)
+   where card.public_token = $1 and card.client_id = $2`
+
+const lockStatement = statement('lock_card', `${withProduct} for no key update of card`)
 
 /** A client's card, held until the transaction ends, or null. */
 export const lockCard = async (
@@ -142,3 +143,13 @@ export const lockCard = async (
   clientId: string,
 ): Promise<LockedCard | null> =>
   firstRow(await connection.query(lockStatement, [publicToken, clientId]))
+
+const glanceStatement = statement('glance_at_card', withProduct)
+
+/** A client's card as it is now, held by nobody, or null. */
+export const glanceAtCard = async (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+): Promise<CardWithProduct | null> =>
+  firstRow(await connection.query(glanceStatement, [publicToken, clientId]))

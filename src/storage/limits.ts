@@ -30,14 +30,25 @@ const remaining = (table: string, subject: string): Statement =>
      from ${table} where ${subject} = $1 and limit_name = $2`,
   )
 
+const usedUp = (table: string, subject: string): Statement =>
+  statement(
+    `used_up_${table}`,
+    `select ceil(extract(epoch from window_start + make_interval(secs => $4) - now()))::integer
+       as seconds
+     from ${table} where ${subject} = $1 and limit_name = $2 and used >= $3
+       and window_start > now() - make_interval(secs => $4)`,
+  )
+
 const statements = {
   card: {
     spend: spend('card_limit', 'public_token'),
     wait: remaining('card_limit', 'public_token'),
+    usedUp: usedUp('card_limit', 'public_token'),
   },
   client: {
     spend: spend('client_limit', 'client_id'),
     wait: remaining('client_limit', 'client_id'),
+    usedUp: usedUp('client_limit', 'client_id'),
   },
 } as const
 
@@ -58,4 +69,19 @@ export async function spendLimit(
     await connection.query(wait, [subject, limitName, windowSeconds]),
   )
   return Math.max(1, row?.seconds ?? 1)
+}
+
+/**
+ * Looks at a limit on a card or a client, and spends nothing.
+ * @returns 0, or the seconds until the next use when there is none left.
+ */
+export async function waitForLimit(
+  connection: Connection,
+  kind: keyof typeof statements,
+  subject: string,
+  { limitName, uses, windowSeconds }: Limit,
+): Promise<number> {
+  const values = [subject, limitName, uses, windowSeconds]
+  const row = firstRow<{ seconds: number }>(await connection.query(statements[kind].usedUp, values))
+  return row ? Math.max(1, row.seconds) : 0
 }

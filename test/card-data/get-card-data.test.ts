@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { webcrypto } from 'node:crypto'
+import { before, mock, test } from 'node:test'
 import { requestCardData } from '../../sdk/device/device.ts'
-import { type CreatedCard, sql, strongPins } from '../support/service.ts'
+import { type Answer, type CreatedCard, sql, strongPins } from '../support/service.ts'
 import { type CardDataService, openCardDataService, relay } from './service.ts'
 
 let service: CardDataService
@@ -207,4 +208,71 @@ test('card data and PIN are told ten times an hour per card together; what is re
     assert.equal((await revealFrom(limited, other.publicToken)).status, 200)
   }
   assert.equal((await revealFrom(limited, other.publicToken)).status, 429)
+})
+
+test('bad session keys are refused ten times an hour per card and so often per client, the good ones then with them', async () => {
+  const limited = await openCardDataService({ env: { BAD_SESSION_KEYS_PER_CLIENT_HOUR: '25' } })
+  const cards = await Promise.all([1, 2, 3, 4].map(() => limited.createCard()))
+  const [first, second, third, fourth] = cards.map(({ publicToken }) => publicToken)
+  const bad = (publicToken: string | undefined) =>
+    limited.getCardData(String(publicToken), { key: 'nonsense' })
+  const good = async (publicToken: string | undefined) => {
+    const options = { form: 'sessionKey' } as const
+    const { body } = await requestCardData(limited.serviceKeys, String(publicToken), options)
+    return limited.getCardData(String(publicToken), body)
+  }
+  const isRefused = async (asked: Promise<Answer>) => {
+    const { headers, json, status } = await asked
+    assert.deepEqual([status, json.code], [429, 'rate_limited'])
+    const waitSeconds = Number(headers['retry-after'])
+    assert.ok(waitSeconds >= 1 && waitSeconds <= 3_600, `${waitSeconds}`)
+  }
+  for (const token of [first, second]) {
+    for (let use = 1; use <= 10; use += 1) assert.equal((await bad(token)).status, 422)
+    await isRefused(bad(token))
+    await isRefused(good(token))
+  }
+  // One cardholder's device does not use up what the others have.
+  assert.equal((await good(third)).status, 200)
+  for (let use = 21; use <= 25; use += 1) assert.equal((await bad(third)).status, 422)
+  for (const token of [third, fourth]) {
+    await isRefused(bad(token))
+    await isRefused(good(token))
+  }
+  // The other form has no session key to be wrong, and another client has an hour of its own.
+  assert.equal((await revealFrom(limited, String(fourth))).status, 200)
+  const other = await limited.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  const elsewhere = { as: 'otherClient' } as const
+  const answer = await limited.getCardData(other.publicToken, { key: 'nonsense' }, elsewhere)
+  assert.equal(answer.status, 422)
+})
+
+test('of many bad session keys at once, no more are looked at than an hour allows', async () => {
+  const limited = await openCardDataService()
+  const { publicToken } = await limited.createCard()
+  const ask = () => limited.getCardData(publicToken, { key: 'nonsense' })
+  const answers = await Promise.all(Array.from({ length: 60 }, ask))
+  assert.equal(answers.filter(({ status }) => status === 422).length, 10)
+  assert.equal(answers.filter(({ status }) => status === 429).length, 50)
+})
+
+test('a session key is not opened for a card that is not there, not told any more, or closed', async () => {
+  const limited = await openCardDataService({ env: { REVEALS_PER_CARD_HOUR: '1' } })
+  const [told, closed] = [await limited.createCard(), await limited.createCard()]
+  assert.equal((await revealFrom(limited, told.publicToken)).status, 200)
+  const path = `/cards/${closed.publicToken}/status`
+  await limited.call('PUT', path, { body: { cardStatusCode: '46' } })
+  const { body } = await requestCardData(limited.serviceKeys, told.publicToken, {
+    form: 'sessionKey',
+  })
+  const decrypt = mock.method(webcrypto.subtle, 'decrypt')
+  for (const { key } of [{ key: 'nonsense' }, { ...body, key: 'key' in body ? body.key : '' }]) {
+    const codes: string[] = []
+    for (const token of ['9999999999', told.publicToken, closed.publicToken]) {
+      codes.push((await limited.getCardData(token, { key })).json.code)
+    }
+    assert.deepEqual(codes, ['card_not_found', 'rate_limited', 'card_closed'])
+  }
+  assert.equal(decrypt.mock.callCount(), 0)
+  decrypt.mock.restore()
 })

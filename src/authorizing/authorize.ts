@@ -44,6 +44,7 @@ export async function authorize(
     const sealed = await sealAnswer(authorizing.hsm, request, result)
     await storeAnswer(authorizing.database, request, sealed)
   }
+  authorizing.observe.answered(result)
   return { result, replayed: false }
 }
 

@@ -1,5 +1,6 @@
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../hsm/hsm.ts'
 import type { Database } from '../storage/database.ts'
+import type { Authorization } from './authorization-schema.ts'
 
 /** What an authorization works with. */
 export interface Authorizing {
@@ -7,8 +8,15 @@ export interface Authorizing {
   readonly hsm: Hsm
   /** The instant that expiry dates are held against. */
   now(): Date
-  /** Told when the HSM gave no answer, for the log. */
-  onHsmFault(error: unknown): void
+  readonly observe: AuthorizingObserver
+}
+
+/** Told of what an operator watches. */
+export interface AuthorizingObserver {
+  /** A question was answered for the first time; repeats are not told. */
+  answered(authorization: Authorization): void
+  /** The HSM gave no answer. */
+  hsmFaulted(error: unknown): void
 }
 
 export { pinBlockFormats }
@@ -42,13 +50,13 @@ export interface NamedPinBlock {
 
 /** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
 export async function askHsm<Answer>(
-  { onHsmFault }: Authorizing,
+  { observe }: Authorizing,
   ask: () => Promise<Answer>,
 ): Promise<Answer | null> {
   try {
     return await ask()
   } catch (error) {
-    onHsmFault(error)
+    observe.hsmFaulted(error)
     return null
   }
 }

@@ -33,6 +33,7 @@ import { createDemo } from './demo.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
+import { authorizingObserver, watchPool } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
@@ -76,8 +77,11 @@ async function createServers(
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
-  const authorizing = createAuthorizing(issuing, log)
   const metrics = createMetrics()
+  if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
+  const observe = authorizingObserver(metrics.registry, log)
+  const { database, hsm, now } = issuing
+  const authorizing: Authorizing = { database, hsm, now, observe }
   const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
   const common = {
     log,
@@ -114,14 +118,6 @@ async function createServers(
   })
   return { publicServer, privateServer, delivering }
 }
-
-/** What an authorization works with: the same database, HSM and clock. */
-const createAuthorizing = ({ database, hsm, now }: Issuing, log: Logger): Authorizing => ({
-  database,
-  hsm,
-  now,
-  onHsmFault: (err) => log.error({ err }, 'the HSM gave no answer'),
-})
 
 /** When the clock moves, cards that expire by it tell so at once. */
 const sweepingClock = (clock: MovableClock, issuing: Issuing): SandboxClock => ({

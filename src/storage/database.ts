@@ -34,7 +34,16 @@ export interface Database extends Connection {
    * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
    */
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
+  /** What its connections are doing now; null where everybody shares one. */
+  readonly load: (() => PoolLoad) | null
   close(): Promise<void>
+}
+
+/** How many connections a pool has, and how many wait for one. */
+export interface PoolLoad {
+  readonly busy: number
+  readonly idle: number
+  readonly waiting: number
 }
 
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */

@@ -39,6 +39,7 @@ export async function openPglite(
         await breathe()
         return work(connectionOf(transaction))
       }),
+    load: null,
     dump: () => engine.dumpDataDir('none'),
     close: () => engine.close(),
   }

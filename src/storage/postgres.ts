@@ -41,6 +41,11 @@ export function openPostgres(options: PostgresOptions): Database {
     query: (statement, values) => answering(() => run(pool, statement, values)),
     script: (text) => answering(() => pool.query(text).then(() => undefined)),
     transaction: (work) => inTransaction(pool, work),
+    load: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     close: () => pool.end(),
   }
 }

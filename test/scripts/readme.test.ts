@@ -61,15 +61,7 @@ test('the README tells of every variable that the configuration reads', async ()
   }
 })
 
-const documents = [
-  'README.md',
-  'ARCHITECTURE.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-  'docs/api.md',
-  'docs/decisions/dependencies.md',
-]
+const documents = globSync(['*.md', 'docs/**/*.md', 'llms.txt'], { cwd: projectRoot })
 
 test('every link between the documents leads to a file', async () => {
   for (const path of documents) {

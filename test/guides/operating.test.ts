@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { suite, test } from 'node:test'
+import { ask, issueCard, otherDigits, pinTry } from '../support/network.ts'
+import { openPostgres } from '../support/postgres.ts'
+import { openServerDatabase, openTestService } from '../support/service.ts'
+
+const read = (path: string): Promise<string> =>
+  readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
+
+/** The metrics that a document names, of which a histogram's series are one. */
+const metricsIn = (text: string): Set<string> =>
+  new Set(
+    [...text.matchAll(/pinfold_[a-z0-9_]*[a-z0-9]/g)]
+      .map(([name]) => name.replace(/_(?:bucket|count|sum)$/, ''))
+      .filter((name) => !/^pinfold_(?:nodejs|process)$/.test(name)),
+  )
+
+const postgres = await openPostgres()
+
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  test('every metric that dashboard, alerts and guide name is there to be read', async () => {
+    const { database } = await openServerDatabase(postgres)
+    const service = await openTestService({ database })
+    const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    for (const path of [
+      'operating/grafana-dashboard.json',
+      'operating/alerts.yml',
+      'guides/operating.md',
+    ]) {
+      const names = metricsIn(await read(path))
+      assert.ok(names.size > 5, path)
+      for (const name of names) assert.ok(text.includes(`# TYPE ${name} `), `${path}: ${name}`)
+    }
+  })
+
+  test('the connections to the database server are counted by what they do', async () => {
+    const { database } = await openServerDatabase(postgres)
+    const service = await openTestService({ database })
+    const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    assert.match(text, /^pinfold_database_connections\{state="idle"\} [1-9]/m)
+    assert.match(text, /^pinfold_database_connections\{state="waiting"\} 0$/m)
+  })
+})
+
+test('authorizations and checks are counted by what they came to, and a repeat is not', async () => {
+  const service = await openTestService()
+  const card = await issueCard(service)
+  const headers = { 'idempotency-key': 'counted-once' }
+  await ask(service, pinTry(service, card))
+  const wrong = { reference: 'R', ...pinTry(service, card, otherDigits(card.pin)) }
+  await ask(service, wrong, { headers })
+  await ask(service, wrong, { headers })
+  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.match(text, /^pinfold_authorizations_total\{response_code="00"\} 1$/m)
+  assert.match(text, /^pinfold_authorizations_total\{response_code="55"\} 1$/m)
+  assert.match(text, /^pinfold_checks_total\{kind="pin",result="match"\} 1$/m)
+  assert.match(text, /^pinfold_checks_total\{kind="pin",result="mismatch"\} 1$/m)
+  assert.ok(!text.includes(card.publicToken), 'no card is named in a metric')
+})

@@ -13,6 +13,22 @@ export const exactlyOneOf =
     return { pointer: '', detail: `must have exactly one of ${list}` }
   }
 
+/** A member is given only beside another one. */
+export const onlyWith =
+  (name: string, other: string): BodyRule =>
+  (body) =>
+    body[name] === undefined || body[other] !== undefined
+      ? null
+      : { pointer: `/${name}`, detail: `belongs to ${other}` }
+
+/** A member is given wherever another one is. */
+export const alwaysWith =
+  (name: string, other: string): BodyRule =>
+  (body) =>
+    body[other] === undefined || body[name] !== undefined
+      ? null
+      : { pointer: `/${name}`, detail: 'must be given' }
+
 /** All that the rules of a route find wrong with its body. */
 export function bodyFaults({ body, routeOptions }: FastifyRequest): ProblemError[] {
   if (typeof body !== 'object' || body === null) return []

@@ -1,5 +1,6 @@
-import { type ProblemError, validationFailed } from '../../errors.ts'
+import type { FastifyRequest } from 'fastify'
 import { callerOf as authenticatedCaller, requireScope } from '../../http/authentication.ts'
+import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/body-rules.ts'
 import {
   type CardDataQuestion,
   revealCardData,
@@ -12,6 +13,16 @@ import { CardParamsSchema } from '../schemas/requests.ts'
 const description = `PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that only the device opens them.
 That they were told is on record before they leave. An idempotency key has no effect.`
 
+/** One form, whole, and nothing of the other. */
+const oneForm = [
+  exactlyOneOf('key', 'deviceKey'),
+  onlyWith('paddingMode', 'key'),
+  onlyWith('encryptionKeyLength', 'key'),
+  onlyWith('hashingAlgorithm', 'key'),
+  onlyWith('nonce', 'deviceKey'),
+  alwaysWith('nonce', 'deviceKey'),
+]
+
 /** @param issuer base URL of this service, which its answers name. */
 export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): void {
   app.post(
@@ -20,6 +31,7 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
       config: {
         access: 'cards.encrypted',
         bodyRequired: true,
+        bodyRules: oneForm,
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
       },
       schema: {
@@ -31,10 +43,10 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
         body: GetCardDataSchema,
         response: { 200: CardDataSchema },
       },
+      preValidation: requireScopeOfPin,
     },
     async (request) => {
       const { body } = request
-      if (body.includePin) requireScope(authenticatedCaller(request), 'pin.encrypted')
       const form = formOf(body, issuer)
       const question = {
         publicToken: publicTokenOf(request),
@@ -46,32 +58,28 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
   )
 }
 
+/** Before anything is said of the body: who may not ask for the PIN learns that first. */
+async function requireScopeOfPin(request: FastifyRequest): Promise<void> {
+  const { body } = request
+  const isAsked = typeof body === 'object' && body !== null && 'includePin' in body
+  if (isAsked && body.includePin === true) {
+    requireScope(authenticatedCaller(request), 'pin.encrypted')
+  }
+}
+
 type Form = CardDataQuestion extends infer Question
   ? Question extends CardDataQuestion
     ? Omit<Question, 'publicToken' | 'includePin'>
     : never
   : never
 
-/** @throws `Problem` `validation_failed` unless it is one form, whole, and nothing of the other. */
-function formOf(body: GetCardDataBody, issuer: string): Form {
-  const { deviceKey, encryptionKeyLength, hashingAlgorithm, key, nonce, paddingMode } = body
-  if (key !== undefined && deviceKey === undefined) {
-    refuseMembers({ nonce }, 'belongs to deviceKey')
-    return { form: 'sessionKey', key }
+/** The one that is given: the route's rules have seen to that. */
+function formOf({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): Form {
+  if (key !== undefined) return { form: 'sessionKey', key }
+  if (deviceKey !== undefined && nonce !== undefined) {
+    return { form: 'deviceKey', deviceKey: publicKeyOf(deviceKey), nonce, issuer }
   }
-  if (deviceKey === undefined || key !== undefined) {
-    throw validationFailed({ pointer: '', detail: 'must have exactly one of key and deviceKey' })
-  }
-  refuseMembers({ encryptionKeyLength, hashingAlgorithm, paddingMode }, 'belongs to key')
-  if (nonce === undefined) throw validationFailed({ pointer: '/nonce', detail: 'must be given' })
-  return { form: 'deviceKey', deviceKey: publicKeyOf(deviceKey), nonce, issuer }
-}
-
-function refuseMembers(members: Readonly<Record<string, unknown>>, detail: string): void {
-  const faults = Object.entries(members).flatMap(([name, value]): ProblemError[] =>
-    value === undefined ? [] : [{ pointer: `/${name}`, detail }],
-  )
-  if (faults.length > 0) throw validationFailed(...faults)
+  throw new Error('The rules let a body of no form pass.')
 }
 
 const publicKeyOf = ({ crv, kty, x, y }: NonNullable<GetCardDataBody['deviceKey']>) => ({

@@ -2,8 +2,7 @@ import type { Logger } from 'pino'
 import { tellLostBlocks } from '../authorizing/tell-lost-blocks.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
-import { pruneAssertions } from '../storage/client-assertions.ts'
-import { prunePinEnvelopes } from '../storage/pin-envelopes.ts'
+import { forgetUsedOnce } from './forget-used-once.ts'
 
 const sweepIntervalMs = 30_000
 
@@ -15,8 +14,7 @@ export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<
       .then(async () => {
         await sweep(issuing)
         await tellLostBlocks(issuing)
-        await pruneAssertions(issuing.database, new Date(), 100)
-        await prunePinEnvelopes(issuing.database, new Date(), 100)
+        await forgetUsedOnce(issuing.database, new Date())
       })
       .catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
   }

@@ -1,0 +1,27 @@
+import { pruneAssertions } from '../storage/client-assertions.ts'
+import type { Connection } from '../storage/database.ts'
+import { prunePinEnvelopes } from '../storage/pin-envelopes.ts'
+
+/** Rows forgotten at a time, so that nobody is held up. */
+const stepSize = 100
+/** Steps of one turn; the next one goes on from there. */
+const stepsMost = 1_000
+
+/**
+ * How far the clocks of two processes may be apart: what is over by this one's clock may still be
+ * taken by another one, if nobody remembers it.
+ */
+const clockMarginMs = 5 * 60_000
+
+/**
+ * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
+ * were sealed on a device.
+ */
+export async function forgetUsedOnce(connection: Connection, now: Date): Promise<void> {
+  const expiredBefore = new Date(now.getTime() - clockMarginMs)
+  for (const prune of [pruneAssertions, prunePinEnvelopes]) {
+    for (let step = 0; step < stepsMost; step += 1) {
+      if ((await prune(connection, expiredBefore, stepSize)) < stepSize) break
+    }
+  }
+}

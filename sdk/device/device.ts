@@ -1,5 +1,5 @@
 /**
- * Card data on the cardholder's device: browser, or Node.js 20 and later. The device makes the key,
+ * Card data on the cardholder's device: browser, or Node.js 20.3 and later. The device makes the key,
  * the client system relays what it cannot read, and the device opens it.
  *
  * ```ts
@@ -17,4 +17,10 @@ export {
   requestCardData,
 } from './request-card-data.ts'
 export { type SealedPin, sealPin } from './seal-pin.ts'
-export { fetchKeys, pinKeys, type ServiceKey, type ServiceKeys } from './service-keys.ts'
+export {
+  type FetchKeysOptions,
+  fetchKeys,
+  pinKeys,
+  type ServiceKey,
+  type ServiceKeys,
+} from './service-keys.ts'

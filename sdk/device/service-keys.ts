@@ -40,6 +40,14 @@ export function pinKeys(issuer: string, jwks: unknown): ServiceKeys {
   return { issuer: issuer.replace(/\/+$/, ''), keys }
 }
 
+export interface FetchKeysOptions {
+  readonly fetch?: typeof globalThis.fetch
+  /** Ends it before it is done. */
+  readonly signal?: AbortSignal
+  /** How long the service may take; 10 seconds unless given. */
+  readonly timeoutMs?: number
+}
+
 /**
  * Fetches the keys from the service itself. Never through a client system: it could put in its own.
  *
@@ -48,15 +56,19 @@ export function pinKeys(issuer: string, jwks: unknown): ServiceKeys {
  */
 export async function fetchKeys(
   issuer: string,
-  { fetch = globalThis.fetch }: { readonly fetch?: typeof globalThis.fetch } = {},
+  { fetch = globalThis.fetch, signal, timeoutMs = 10_000 }: FetchKeysOptions = {},
 ): Promise<ServiceKeys> {
   if (!URL.canParse(issuer)) refuse('invalid_argument')
   if (!isSecure(new URL(issuer))) refuse('insecure_service')
   const jwks = await orRefuse('keys_unavailable', async () => {
-    // A redirect would let the keys come from somewhere else.
+    const timeOut = AbortSignal.timeout(timeoutMs)
     const answer = await fetch(`${issuer.replace(/\/+$/, '')}/.well-known/jwks.json`, {
+      // A redirect would let the keys come from somewhere else.
       redirect: 'error',
       credentials: 'omit',
+      // Keys of before a rotation open nothing.
+      cache: 'no-store',
+      signal: signal ? AbortSignal.any([signal, timeOut]) : timeOut,
     })
     if (!answer.ok) refuse('keys_unavailable')
     return (await answer.json()) as unknown

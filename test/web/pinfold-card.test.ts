@@ -68,11 +68,69 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     }
   })
 
-  test('it is masked when it is given another card', async () => {
+  test('it is masked when it is given another card, issuer or keys', async () => {
     const { devtools, page } = await visitWithCard()
+    const changes = [
+      () => setAttribute(page, 'issuer', 'https://cards.example'),
+      () => setKeys(page),
+      () => setAttribute(page, 'public-token', '1234567890'),
+    ]
+    for (const change of changes) {
+      await reveal(page)
+      await untilState(page, 'masked', change)
+      assert.match((await readCard(devtools)).pan, /^•••• /)
+    }
+  })
+
+  test('it asks for nothing while it is in no page or in a hidden one', async () => {
+    const { page } = await visitWithCard()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/encrypted')) asked.push(request.url())
+    })
+    await page.evaluate(async () => {
+      ;(window as unknown as { states: string[] }).states.splice(0)
+      const card = document.querySelector('pinfold-card') as HTMLElement & {
+        reveal: () => Promise<void>
+      }
+      const slot = card.parentElement
+      card.remove()
+      await card.reveal()
+      slot?.append(card)
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })
+      await card.reveal()
+    })
+    await show(page)
+    assert.deepEqual(asked, [])
+    assert.ok(!(await statesOf(page)).includes('asking'))
     await reveal(page)
-    await untilState(page, 'masked', () => setAttribute(page, 'public-token', '1234567890'))
+    assert.equal(asked.length, 1)
+  })
+
+  test('an answer that comes while the page is hidden is not shown, even if nothing told so', async () => {
+    const { devtools, page } = await visitWithCard()
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/encrypted', (route) => held.resolve(route), { times: 1 })
+    await untilState(page, 'asking', () => pressButton(page))
+    await page.evaluate(() =>
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true }),
+    )
+    await untilState(page, 'masked', async () => (await held.promise).continue())
+    assert.deepEqual(await statesOf(page), ['masked'])
     assert.match((await readCard(devtools)).pan, /^•••• /)
+    await show(page)
+  })
+
+  test('keys that were set before the element was defined are the ones that count', async () => {
+    const { page } = await visitWithCard()
+    await page.evaluate(() => {
+      const card = document.querySelector('pinfold-card') as HTMLElement & { service: unknown }
+      const { service: value } = card
+      card.service = null
+      Object.defineProperty(card, 'service', { value, configurable: true, writable: true })
+      card.parentElement?.append(card)
+    })
+    await reveal(page)
   })
 
   test('an answer that comes after the page was hidden is never shown', async () => {
@@ -80,12 +138,11 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     const held = Promise.withResolvers<Route>()
     await page.route('**/encrypted', (route) => held.resolve(route), { times: 1 })
     await untilState(page, 'asking', () => pressButton(page))
-    await hide(page, 'pagehide')
+    await untilState(page, 'masked', () => hide(page, 'pagehide'))
     await (await held.promise).continue().catch(() => undefined)
     // One that is asked for later is answered later: by then, the first would have been shown.
     await reveal(page)
-    const states = await page.evaluate(() => (window as unknown as { states: string[] }).states)
-    assert.deepEqual(states, ['asking', 'shown'])
+    assert.deepEqual(await statesOf(page), ['asking', 'shown'])
     assert.match((await readCard(devtools)).pan, /^400000/)
   })
 
@@ -134,6 +191,9 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     assert.match(await words(limited), /too often.*Try again in 25 minutes/)
     assert.match(await words({ status: 503, body: '{"code":"unavailable"}' }), /not ready/)
     assert.match(await words({ status: 500, body: '{"code":"another"}' }), /did not work/)
+    for (const body of ['<html>', '', '{}', 'null']) {
+      assert.match(await words({ status: 502, body }), /service gives no answer/)
+    }
     await page.route('**/encrypted', (route) => route.abort(), { times: 1 })
     await untilState(page, 'failed', () => pressButton(page))
     assert.match((await readCard(devtools)).status, /no connection/)
@@ -182,6 +242,16 @@ const setAttribute = (page: Page, name: string, value: string): Promise<void> =>
     ([attribute, text]) => document.querySelector('pinfold-card')?.setAttribute(attribute, text),
     [name, value] as const,
   )
+
+const statesOf = (page: Page): Promise<string[]> =>
+  page.evaluate(() => (window as unknown as { states: string[] }).states)
+
+/** Keys like those that it has, for the page, but others to the element. */
+const setKeys = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const card = document.querySelector('pinfold-card') as HTMLElement & { service: object }
+    card.service = { ...card.service }
+  })
 
 const pressButton = async (page: Page): Promise<void> => {
   await page.focus('pinfold-card')

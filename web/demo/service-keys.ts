@@ -8,11 +8,14 @@ import { metaOf } from './elements.ts'
  * A real application has them from its build: whoever serves the page could serve other keys with it.
  */
 export async function fetchServiceKeys(): Promise<ServiceKeys> {
-  const answer = await fetch(metaOf('keys'), { redirect: 'error', credentials: 'omit' }).catch(
-    () => {
-      throw new DeviceError('keys_unavailable')
-    },
-  )
+  const answer = await fetch(metaOf('keys'), {
+    redirect: 'error',
+    credentials: 'omit',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(10_000),
+  }).catch(() => {
+    throw new DeviceError('keys_unavailable')
+  })
   if (!answer.ok) throw new DeviceError('keys_unavailable')
   return pinKeys(metaOf('issuer'), await answer.json())
 }

@@ -16,7 +16,7 @@ export async function callRelay({
   signal,
   url,
 }: RelayCall): Promise<unknown> {
-  const answer = await fetch(url, {
+  const init: RequestInit = {
     method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -25,25 +25,39 @@ export async function callRelay({
     credentials: 'same-origin',
     // A redirect could lead to where the page never meant to send anything.
     redirect: 'error',
-  }).catch(() => {
-    throw new RelayError('unreachable')
-  })
-  const text = await answer.text()
-  if (answer.ok) return text === '' ? null : parse(text)
+  }
+  const { answer, text } = await ask(url, init)
+  const content = text === '' ? null : parse(text)
+  if (answer.ok) return content === undefined ? refuse('malformed_answer') : content
   const retryAfter = Number(answer.headers.get('retry-after'))
-  throw new RelayError(codeOf(text), retryAfter > 0 ? retryAfter : null)
+  // A page of a proxy on the way, say: whatever is in it, the service is not behind it.
+  return refuse(codeOf(content) ?? 'service_unreachable', retryAfter > 0 ? retryAfter : null)
 }
 
+async function ask(url: string, init: RequestInit): Promise<{ answer: Response; text: string }> {
+  try {
+    const answer = await fetch(url, init)
+    return { answer, text: await answer.text() }
+  } catch {
+    return refuse('unreachable')
+  }
+}
+
+function refuse(code: string, retryAfterSeconds: number | null = null): never {
+  throw new RelayError(code, retryAfterSeconds)
+}
+
+/** Undefined for what is no JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new RelayError('malformed_answer')
+    return undefined
   }
 }
 
-function codeOf(text: string): string {
-  const problem = parse(text)
+/** The code of a problem document, or null where there is none. */
+function codeOf(problem: unknown): string | null {
   const hasCode = typeof problem === 'object' && problem !== null && 'code' in problem
-  return hasCode && typeof problem.code === 'string' ? problem.code : 'malformed_answer'
+  return hasCode && typeof problem.code === 'string' ? problem.code : null
 }

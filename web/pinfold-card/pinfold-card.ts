@@ -15,8 +15,8 @@ const mostSeconds = 60
  * if asked to.
  *
  * The key is made here for each reveal, the relay sees ciphertext, and what was shown is taken away
- * when the time is up, the page is hidden, or the element is removed or given another card. Digits
- * are in the closed shadow tree while they are shown and nowhere else.
+ * when the time is up, the page is hidden, or the element is removed or given another card or other
+ * keys. It asks only while it is in a page that is seen. Digits are in the closed shadow tree while they are shown and nowhere else.
  *
  * | attribute | what it is |
  * |---|---|
@@ -33,6 +33,7 @@ export class PinfoldCard extends HTMLElement {
   static readonly observedAttributes = [
     'public-token',
     'relay-url',
+    'issuer',
     'masked-pan',
     'emboss-name',
     'scheme-name',
@@ -65,7 +66,10 @@ export class PinfoldCard extends HTMLElement {
 
   /** Keys that the application was built with. A real application sets them: see the documentation. */
   set service(keys: ServiceKeys | null) {
+    if (keys === this.#service) return
     this.#service = keys
+    // What is shown was checked with the other ones.
+    this.mask()
   }
 
   get service(): ServiceKeys | null {
@@ -73,6 +77,7 @@ export class PinfoldCard extends HTMLElement {
   }
 
   connectedCallback(): void {
+    this.#takeEarlyService()
     this.#connection = new AbortController()
     const { signal } = this.#connection
     document.addEventListener('visibilitychange', () => this.#maskIfHidden(), { signal })
@@ -93,9 +98,13 @@ export class PinfoldCard extends HTMLElement {
     else this.#paintMasked()
   }
 
-  /** Asks for the card and shows it. Whatever was shown before is masked first. */
+  /**
+   * Asks for the card and shows it. Whatever was shown before is masked first. Nothing is asked by an
+   * element that is in no page, or in one that is hidden.
+   */
   async reveal(): Promise<void> {
     this.mask()
+    if (!this.#isSeen()) return
     const asking = new AbortController()
     this.#asking = asking
     this.#view.busy()
@@ -104,7 +113,8 @@ export class PinfoldCard extends HTMLElement {
       const card = await revealCard(this.#question(), asking.signal)
       // It was masked meanwhile: what came too late is not shown.
       if (asking.signal.aborted) return
-      this.#show(card)
+      if (this.#isSeen()) this.#show(card)
+      else this.mask()
     } catch (error) {
       if (asking.signal.aborted) return
       this.#fail(error)
@@ -114,6 +124,7 @@ export class PinfoldCard extends HTMLElement {
   /** Takes away what is shown, or whatever is on its way. */
   mask(): void {
     const isShown = this.#pan !== null
+    const isAsking = this.#asking !== null
     const hadFocus = this.#root.activeElement !== null
     this.#asking?.abort()
     this.#asking = null
@@ -121,11 +132,12 @@ export class PinfoldCard extends HTMLElement {
     this.#countdown = null
     this.#pan = null
     this.#paintMasked()
-    if (!isShown) return
-    this.#view.say('Details hidden.')
-    // The field or button that had it is gone.
-    if (hadFocus && this.isConnected) this.#view.focusOnButton()
-    this.#tell('masked')
+    if (isShown) {
+      this.#view.say('Details hidden.')
+      // The field or button that had it is gone.
+      if (hadFocus && this.isConnected) this.#view.focusOnButton()
+    }
+    if (isShown || isAsking) this.#tell('masked')
   }
 
   #show(card: CardData): void {
@@ -140,7 +152,6 @@ export class PinfoldCard extends HTMLElement {
       () => this.mask(),
     )
     this.#tell('shown')
-    this.#maskIfHidden()
   }
 
   #fail(error: unknown): void {
@@ -160,8 +171,20 @@ export class PinfoldCard extends HTMLElement {
     if (this.#pan !== null) void copyForAWhile(this.#pan, (text) => this.#view.say(text))
   }
 
+  #isSeen(): boolean {
+    return this.isConnected && document.visibilityState === 'visible'
+  }
+
   #maskIfHidden(): void {
-    if (document.visibilityState === 'hidden') this.mask()
+    if (!this.#isSeen()) this.mask()
+  }
+
+  /** Keys that were set before this was defined hide the setter, and would never be used. */
+  #takeEarlyService(): void {
+    if (!Object.hasOwn(this, 'service')) return
+    const { service } = this
+    Reflect.deleteProperty(this, 'service')
+    this.service = service
   }
 
   #paintMasked(): void {

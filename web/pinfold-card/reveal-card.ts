@@ -21,7 +21,7 @@ export interface RevealQuestion {
  */
 export async function revealCard(question: RevealQuestion, signal: AbortSignal): Promise<CardData> {
   const { includePin, issuer, publicToken, relayUrl } = question
-  const service = question.service ?? (await fetchKeys(issuer))
+  const service = question.service ?? (await fetchKeys(issuer, { signal }))
   const { body, open } = await requestCardData(service, publicToken, { includePin })
   return open(await callRelay({ method: 'POST', url: relayUrl, body, signal }))
 }

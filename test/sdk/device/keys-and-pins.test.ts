@@ -43,7 +43,8 @@ test('keys are fetched from the service itself, over TLS or on the same machine'
   const asked: string[] = []
   const fetch = (async (url: string, options: RequestInit) => {
     asked.push(url)
-    assert.equal(options.redirect, 'error')
+    const { cache, credentials, redirect } = options
+    assert.deepEqual([cache, credentials, redirect], ['no-store', 'omit', 'error'])
     return new Response(JSON.stringify(jwks))
   }) as typeof globalThis.fetch
   assert.deepEqual(await fetchKeys(`${issuer}/`, { fetch }), service)
@@ -72,6 +73,19 @@ test('a service that is away, or leads elsewhere, gives no keys', async () => {
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
   await assert.rejects(fetchKeys(`http://127.0.0.1:${port}`), { code })
+})
+
+test('a service that does not answer is not waited for longer than the caller says', async () => {
+  const code = 'keys_unavailable'
+  const server = createServer(() => undefined).listen(0, '127.0.0.1')
+  after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await assert.rejects(fetchKeys(url, { timeoutMs: 50 }), { code })
+  const leaving = new AbortController()
+  server.once('request', () => leaving.abort())
+  await assert.rejects(fetchKeys(url, { signal: leaving.signal }), { code })
+  await assert.rejects(fetchKeys(url, { signal: AbortSignal.abort() }), { code })
 })
 
 test('a chosen PIN is sealed to the pin key, for one card, one use and now', async () => {

@@ -2,17 +2,17 @@
  * Requests per second of the public listener on a PostgreSQL server, each beside a bare `node:http`
  * server with one prepared statement on the same database, in the same run: `npm run bench:api`.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
-import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
-import { openPostgres } from '../test/support/postgres.ts'
+import {
+  type Bench,
+  createCards,
+  freePort,
+  headersFor,
+  median,
+  newCard,
+  runBench,
+} from './support.ts'
 
 const secondsPerRun = 5
 const rounds = 3
@@ -28,27 +28,6 @@ interface Scenario {
 
 /** Calls go round these many cards: on a single one they would only wait for each other. */
 const cardCount = 64
-
-const children: ChildProcess[] = []
-
-const run = (file: string, values: readonly string[], env: Record<string, string> = {}): void => {
-  const path = fileURLToPath(new URL(file, import.meta.url))
-  const child = spawn(process.execPath, [path, ...values], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  children.push(child)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No port is free.')
-  return address.port
-}
 
 async function untilAnswering(url: string): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt += 1) {
@@ -79,45 +58,14 @@ async function measure(
   return result.requests.average
 }
 
-const median = (figures: readonly number[]): number =>
-  figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
-
-/** Start a service and the bare server on one database. */
-async function startBoth(databaseUrl: string, dataDir: string) {
-  const [port, privatePort, baselinePort] = [await freePort(), await freePort(), await freePort()]
-  run('../src/main.ts', [], {
-    DATABASE_URL: databaseUrl,
-    SANDBOX: 'true',
-    DATA_DIR: dataDir,
-    PORT: String(port),
-    PRIVATE_PORT: String(privatePort),
-    RATE_LIMIT: 'off',
-    DATABASE_POOL_SIZE: '10',
-    LOG_LEVEL: 'warn',
-  })
-  await untilAnswering(`http://127.0.0.1:${privatePort}/readyz`)
-  run('baseline-server.ts', [databaseUrl, String(baselinePort)])
-  await untilAnswering(`http://127.0.0.1:${baselinePort}/`)
-  const sandbox: SandboxFile = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
-  return { sandbox, baselineUrl: `http://127.0.0.1:${baselinePort}` }
+/** The bare server, on the service's database. */
+async function startBaseline(bench: Bench): Promise<string> {
+  const port = await freePort()
+  bench.startProgram('baseline-server.ts', [bench.databaseUrl, String(port)])
+  const url = `http://127.0.0.1:${port}`
+  await untilAnswering(`${url}/`)
+  return url
 }
-
-async function authorize({ clientId, clientSecret, tokenEndpoint }: SandboxFile) {
-  const answer = await fetch(tokenEndpoint, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  return { authorization: `Bearer ${token}` }
-}
-
-const newCard = JSON.stringify({
-  cardType: 'Virtual',
-  cardProduct: 1001,
-  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-01-02' },
-  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
-})
 
 const scenariosOf = (base: string): readonly Scenario[] => [
   {
@@ -176,43 +124,15 @@ async function compare(
   }
 }
 
-async function createCards(url: string, headers: Record<string, string>): Promise<string[]> {
-  const publicTokens: string[] = []
-  while (publicTokens.length < cardCount) {
-    const created = await fetch(url, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
-      body: newCard,
-    })
-    const card = (await created.json()) as { publicToken: string }
-    publicTokens.push(card.publicToken)
+await runBench(async (bench) => {
+  const service = await bench.startService()
+  const baseline = await startBaseline(bench)
+  const { 'content-type': _, ...headers } = await headersFor(service)
+  const publicTokens = await createCards(service.base, await headersFor(service), cardCount)
+  const { baseUrl, processorPath } = service.sandbox
+  const rows = []
+  for (const scenario of scenariosOf(`/thr/${processorPath}`)) {
+    rows.push(await compare(scenario, { product: baseUrl, baseline }, publicTokens, headers))
   }
-  return publicTokens
-}
-
-async function main(): Promise<void> {
-  const postgres = await openPostgres()
-  if (postgres.leftOut) throw new Error(postgres.leftOut)
-  const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-bench-'))
-  const database = await postgres.createDatabase()
-  try {
-    const { baselineUrl, sandbox } = await startBoth(database.url, dataDir)
-    const headers = await authorize(sandbox)
-    const base = `/thr/${sandbox.processorPath}`
-    const publicTokens = await createCards(`${sandbox.baseUrl}${base}/cards`, headers)
-    const urls = { product: sandbox.baseUrl, baseline: baselineUrl }
-    const rows = []
-    for (const scenario of scenariosOf(base)) {
-      rows.push(await compare(scenario, urls, publicTokens, headers))
-    }
-    console.table(rows)
-  } finally {
-    for (const child of children) child.kill('SIGTERM')
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
-    await database.close()
-    await postgres.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  }
-}
-
-await main()
+  console.table(rows)
+})

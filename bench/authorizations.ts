@@ -1,110 +1,35 @@
 /**
  * Authorizations of two processes on one PostgreSQL server: how many a second over many cards, and
- * what becomes of 1,000 wrong PINs at once on one card. `node bench/authorizations.ts`
+ * what becomes of 1,000 wrong PINs at once on one card. `npm run bench:authorizations`
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
 import { encipherPinBlock } from '../src/crypto/pin-block.ts'
-import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
-import type { Credentials } from '../src/sandbox/seed.ts'
-import { openPostgres } from '../test/support/postgres.ts'
+import { type BenchService, createCards, headersFor, runBench } from './support.ts'
 
 const secondsPerRun = 5
 const connections = 32
 const cardCount = 200
 const burst = 1_000
 
-interface Process {
-  readonly child: ChildProcess
-  readonly privateUrl: string
-  readonly sandbox: SandboxFile
-  readonly log: () => string
-}
-
 interface Card {
   readonly publicToken: string
   readonly pin: string
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No port is free.')
-  return address.port
-}
-
-async function start(databaseUrl: string, dataDir: string): Promise<Process> {
-  const [port, privatePort] = [await freePort(), await freePort()]
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('../src/main.ts', import.meta.url))],
-    {
-      env: {
-        PATH: process.env.PATH,
-        DATABASE_URL: databaseUrl,
-        SANDBOX: 'true',
-        DATA_DIR: dataDir,
-        PORT: String(port),
-        PRIVATE_PORT: String(privatePort),
-        RATE_LIMIT: 'off',
-        LOG_LEVEL: 'warn',
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
+async function issueCards(service: BenchService): Promise<Card[]> {
+  const headers = await headersFor(service)
+  const publicTokens = await createCards(service.base, headers, cardCount)
+  return Promise.all(
+    publicTokens.map(async (publicToken) => {
+      const told = await fetch(`${service.base}/card-pin/${publicToken}/pin`, { headers })
+      return { publicToken, pin: ((await told.json()) as Card).pin }
+    }),
   )
-  let log = ''
-  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-    log += chunk
-    if (log.includes('Pinfold is ready')) break
-  }
-  child.stdout.on('data', (chunk) => {
-    log += chunk
-  })
-  const sandbox: SandboxFile = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
-  return { child, privateUrl: `http://127.0.0.1:${privatePort}`, sandbox, log: () => log }
-}
-
-async function headersFor({ sandbox }: Process, { clientId, clientSecret }: Credentials) {
-  const answer = await fetch(sandbox.tokenEndpoint, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-}
-
-const newCard = JSON.stringify({
-  cardType: 'Virtual',
-  cardProduct: 1001,
-  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-01-02' },
-  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
-})
-
-async function createCards(process: Process): Promise<Card[]> {
-  const headers = await headersFor(process, process.sandbox)
-  const base = `${process.sandbox.baseUrl}/thr/processor`
-  const cards: Card[] = []
-  while (cards.length < cardCount) {
-    const made = await fetch(`${base}/cards`, { method: 'POST', headers, body: newCard })
-    const { publicToken } = (await made.json()) as Card
-    const told = await fetch(`${base}/card-pin/${publicToken}/pin`, { headers })
-    cards.push({ publicToken, pin: ((await told.json()) as Card).pin })
-  }
-  return cards
 }
 
 /** The question of a terminal, with a block that is bound to no PAN. */
-function question({ sandbox }: Process, { publicToken, pin }: Card): string {
+function question({ sandbox }: BenchService, { publicToken, pin }: Card): string {
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
   const key = Buffer.from(zoneKey?.value ?? '', 'hex')
   const data = encipherPinBlock(pin, { format: 1, pan: '', key }).toString('hex')
@@ -113,7 +38,7 @@ function question({ sandbox }: Process, { publicToken, pin }: Card): string {
 }
 
 /** Right PINs over all cards, for a while. */
-async function measure(target: Process, cards: readonly Card[]): Promise<autocannon.Result> {
+async function measure(target: BenchService, cards: readonly Card[]): Promise<autocannon.Result> {
   const headers = await headersFor(target, target.sandbox.network)
   const bodies = cards.map((card) => question(target, card))
   let asked = 0
@@ -132,7 +57,10 @@ async function measure(target: Process, cards: readonly Card[]): Promise<autocan
 }
 
 /** Wrong PINs on one card, all at once, in turn to each process. */
-async function attack(processes: readonly Process[], card: Card): Promise<Record<string, number>> {
+async function attack(
+  processes: readonly BenchService[],
+  card: Card,
+): Promise<Record<string, number>> {
   const headers = await Promise.all(processes.map((each) => headersFor(each, each.sandbox.network)))
   const wrong = { ...card, pin: card.pin.slice(0, 3) + ((Number(card.pin[3]) + 1) % 10) }
   const answers = await Promise.all(
@@ -154,14 +82,14 @@ async function attack(processes: readonly Process[], card: Card): Promise<Record
   )
 }
 
-const residentMegabytes = async ({ child }: Process): Promise<number> => {
+const residentMegabytes = async ({ child }: BenchService): Promise<number> => {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
 }
 
-async function report(processes: readonly [Process, Process]): Promise<void> {
+async function report(processes: readonly [BenchService, BenchService]): Promise<void> {
   const [first, second] = processes
-  const cards = await createCards(first)
+  const cards = await issueCards(first)
   const alone = await measure(first, cards)
   const both = await Promise.all([measure(first, cards), measure(second, cards)])
   const sum = both.reduce((total, { requests }) => total + requests.average, 0)
@@ -180,23 +108,6 @@ async function report(processes: readonly [Process, Process]): Promise<void> {
   console.log(`memory: ${memory.join(' and ')} MB; logs with a deadlock: ${deadlocks}`)
 }
 
-const postgres = await openPostgres()
-if (postgres.leftOut) throw new Error(postgres.leftOut)
-const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-bench-'))
-const database = await postgres.createDatabase()
-const started: Process[] = []
-try {
-  const first = await start(database.url, dataDir)
-  started.push(first)
-  const second = await start(database.url, dataDir)
-  started.push(second)
-  await report([first, second])
-} finally {
-  for (const { child } of started) {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  }
-  await database.close()
-  await postgres.stop()
-  await rm(dataDir, { recursive: true, force: true })
-}
+await runBench(async (bench) => {
+  await report([await bench.startService(), await bench.startService()])
+})

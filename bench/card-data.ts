@@ -4,18 +4,13 @@
  * processor, not of the wall, so that others on the machine do not count; the database, a PostgreSQL
  * server, and the caller are not in it.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { fetchKeys, requestCardData, type ServiceKeys } from '../sdk/device/device.ts'
-import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
-import { openPostgres } from '../test/support/postgres.ts'
+import { type Bench, createCards, headersFor, median, runBench } from './support.ts'
 
 const secondsPerRun = 5
 const rounds = 3
@@ -27,39 +22,6 @@ const forms = ['deviceKey', 'sessionKey'] as const
 type Form = (typeof forms)[number]
 type Figures = Readonly<Record<Form, number>>
 
-const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No port is free.')
-  return address.port
-}
-
-/** A service with its keys made. */
-async function startService(databaseUrl: string, dataDir: string) {
-  const [port, privatePort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, [fileOf('../src/main.ts')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: {
-      ...process.env,
-      DATABASE_URL: databaseUrl,
-      SANDBOX: 'true',
-      DATA_DIR: dataDir,
-      PORT: String(port),
-      PRIVATE_PORT: String(privatePort),
-      RATE_LIMIT: 'off',
-      LOG_LEVEL: 'warn',
-    },
-  })
-  const keys = await untilKeys(`http://127.0.0.1:${port}`)
-  const sandbox: SandboxFile = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
-  return { child, keys, sandbox }
-}
-
 async function untilKeys(baseUrl: string): Promise<ServiceKeys> {
   for (let attempt = 0; attempt < 600; attempt += 1) {
     const keys = await fetchKeys(baseUrl).catch(() => null)
@@ -67,31 +29,6 @@ async function untilKeys(baseUrl: string): Promise<ServiceKeys> {
     await wait(200)
   }
   throw new Error('No keys were made within two minutes.')
-}
-
-async function authorize({ clientId, clientSecret, tokenEndpoint }: SandboxFile) {
-  const answer = await fetch(tokenEndpoint, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  const { access_token: token } = (await answer.json()) as { access_token: string }
-  return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-}
-
-const newCard = JSON.stringify({
-  cardType: 'Virtual',
-  cardProduct: 1001,
-  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-01-02' },
-  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
-})
-
-async function createCards(base: string, headers: Record<string, string>): Promise<string[]> {
-  const cards = Array.from({ length: cardCount }, async () => {
-    const answer = await fetch(`${base}/cards`, { method: 'POST', headers, body: newCard })
-    return ((await answer.json()) as { publicToken: string }).publicToken
-  })
-  return Promise.all(cards)
 }
 
 /** Seconds that cores have worked for a process so far (proc(5), in ticks of a hundredth). */
@@ -120,18 +57,16 @@ async function measure(
   return result['2xx'] / ((await processorSeconds(service)) - before)
 }
 
+const bareProgram = fileURLToPath(new URL('card-data-bare.ts', import.meta.url))
+
 const measureBare = (): Figures =>
-  JSON.parse(execFileSync(process.execPath, [fileOf('card-data-bare.ts')]).toString())
+  JSON.parse(execFileSync(process.execPath, [bareProgram]).toString())
 
-const median = (figures: readonly number[]): number =>
-  figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
-
-async function measureForms(databaseUrl: string, dataDir: string, children: ChildProcess[]) {
-  const { child, keys, sandbox } = await startService(databaseUrl, dataDir)
-  children.push(child)
-  const headers = await authorize(sandbox)
-  const base = `${sandbox.baseUrl}/thr/${sandbox.processorPath}`
-  const cards = await createCards(base, headers)
+async function measureForms(bench: Bench): Promise<void> {
+  const { base, child, sandbox } = await bench.startService()
+  const keys = await untilKeys(sandbox.baseUrl)
+  const headers = await headersFor({ sandbox })
+  const cards = await createCards(base, headers, cardCount)
   const requestsOf = (form: Form) =>
     Promise.all(
       cards.map(async (publicToken) => {
@@ -154,24 +89,7 @@ async function measureForms(databaseUrl: string, dataDir: string, children: Chil
   }
 }
 
-async function main(): Promise<void> {
-  const postgres = await openPostgres()
-  const { close, url } = await postgres.createDatabase()
-  const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-bench-'))
-  const children: ChildProcess[] = []
-  console.log('| form | reveals per second of a core | bare operations alone | ratio |')
-  console.log('|---|---:|---:|---:|')
-  try {
-    await measureForms(url, dataDir, children)
-  } finally {
-    for (const child of children) {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
-    }
-    await close()
-    await rm(dataDir, { recursive: true, force: true })
-  }
-}
-
-await main()
+console.log('| form | reveals per second of a core | bare operations alone | ratio |')
+console.log('|---|---:|---:|---:|')
+await runBench(measureForms)
 process.exit(0)

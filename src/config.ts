@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
 import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
+import { isInstant, lastClockYear } from './domain/calendar.ts'
 
 /** How the program runs. Read once, from the environment alone. */
 export interface Config {
@@ -164,11 +165,11 @@ class Reader {
 
   instant(name: string): Date | null {
     const text = this.text(name)
-    const isInstant = text !== null && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)
-    if (text === null || (isInstant && !Number.isNaN(Date.parse(text)))) {
-      return text === null ? null : new Date(text)
-    }
-    return this.#fault(`${name} must be an instant such as 2026-11-20T08:00:00Z.`, null)
+    if (text === null) return null
+    const instant = isInstant(text) ? new Date(text) : null
+    if (instant && instant.getUTCFullYear() <= lastClockYear) return instant
+    const rule = `an instant such as 2026-11-20T08:00:00Z, not after the year ${lastClockYear}`
+    return this.#fault(`${name} must be ${rule}.`, null)
   }
 
   segment(name: string, otherwise: string): string {

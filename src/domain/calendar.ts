@@ -4,6 +4,15 @@ export function isCalendarDate(text: string): boolean {
   return Number(day) >= 1 && Number(day) <= daysInMonth(Number(year), Number(month))
 }
 
+/** A card made in this year expires before the year 10000, which no date here can name. */
+export const lastClockYear = 9_899
+
+/** Whether the text is an instant in UTC as RFC 3339 writes it, its year within four digits. */
+export const isInstant = (text: string): boolean =>
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$/.test(
+    text,
+  ) && isCalendarDate(text.slice(0, 10))
+
 /** Whether the text is a real date before `today`; both `YYYY-MM-DD`. */
 export const isPastDate = (text: string, today: string): boolean =>
   isCalendarDate(text) && text < today

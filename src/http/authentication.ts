@@ -4,6 +4,7 @@ import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier
 import type { Scope } from '../oauth/scopes.ts'
 import type { BodyRule } from './body-rules.ts'
 import type { RateLimiter } from './client-rate.ts'
+import { authorizationOf } from './request-headers.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,7 +34,7 @@ export const authenticate =
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { access } = request.routeOptions.config
     if (request.is404 || access === 'open') return
-    const caller = await verifier.verify(request.headers.authorization)
+    const caller = await verifier.verify(authorizationOf(request.raw))
     request.caller = caller
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')

@@ -19,6 +19,22 @@ export function traceIdOf(headers: IncomingHttpHeaders): string | null {
   return traceId && !/^0+$/.test(traceId) ? traceId : null
 }
 
+/**
+ * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have judged the second.
+ * @throws `Problem` `malformed_request` when it is given more than once.
+ */
+export function authorizationOf({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
+  const isName = (text: string, index: number) =>
+    index % 2 === 0 && text.toLowerCase() === 'authorization'
+  if (rawHeaders.filter(isName).length > 1) {
+    throw new Problem('malformed_request', { detail: 'Authorization must be given once.' })
+  }
+  return headers.authorization
+}
+
 /** @throws `Problem` `malformed_request` when another version of the contract is asked for. */
 export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
   const asked = headers['api-version']

@@ -1,3 +1,4 @@
+import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../errors.ts'
 
 /** A clock that can be moved forward, so that an expiry can be tried today. */
@@ -10,9 +11,6 @@ export interface MovableClock {
   moveTo(instant: Date): boolean
 }
 
-/** A card made in this year expires before the year 10000, which no date here can name. */
-const lastYear = 9_899
-
 /** @param start where it begins to run; now, unless given. */
 export function movableClock(start: Date | null): MovableClock {
   let offsetMs = start ? start.getTime() - Date.now() : 0
@@ -21,10 +19,10 @@ export function movableClock(start: Date | null): MovableClock {
     now,
     moveTo(instant) {
       if (instant < now()) return false
-      if (instant.getUTCFullYear() > lastYear) {
+      if (instant.getUTCFullYear() > lastClockYear) {
         throw validationFailed({
           pointer: '/now',
-          detail: `must not be after the year ${lastYear}`,
+          detail: `must not be after the year ${lastClockYear}`,
         })
       }
       offsetMs = instant.getTime() - Date.now()

@@ -67,6 +67,15 @@ test('a request without a Host is not answered as if it had one', async () => {
   assert.deepEqual([statusOf(answer), documentOf(answer).code], [421, 'misdirected_request'])
 })
 
+test('two Authorization headers are refused: whoever stands in front may have judged the other', async () => {
+  const bearer = `Authorization: Bearer ${await service.token()}\r\n`
+  const path = get('/thr/processor/products', bearer)
+  assert.equal(statusOf(await exchange(path)), 200)
+  const answer = await exchange(path.replace(bearer, bearer + bearer))
+  assert.deepEqual([statusOf(answer), documentOf(answer).code], [400, 'malformed_request'])
+  assert.equal(documentOf(answer).detail, 'Authorization must be given once.')
+})
+
 test('a body that is longer than its limit is refused while it arrives in pieces', async () => {
   const token = await service.token()
   const piece = `${(8192).toString(16)}\r\n${' '.repeat(8192)}\r\n`

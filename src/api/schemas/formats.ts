@@ -1,4 +1,4 @@
-import { isCalendarDate, isPastDate } from '../../domain/calendar.ts'
+import { isCalendarDate, isInstant, isPastDate } from '../../domain/calendar.ts'
 import { isCountryCode } from '../../domain/country.ts'
 import { nameOnCardFault } from '../../domain/emboss-name.ts'
 import { parseExpiry } from '../../domain/expiry.ts'
@@ -6,12 +6,6 @@ import { freeTextFault, nameFault, textFault } from '../../domain/free-text.ts'
 import { holdsPan } from '../../domain/pan.ts'
 import { parseCardType } from '../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
-
-/** RFC 3339 in UTC, the year within four digits. */
-const isInstant = (text: string): boolean =>
-  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$/.test(
-    text,
-  ) && isCalendarDate(text.slice(0, 10))
 
 /** A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are let pass. */
 const isNetworkReference = (text: string): boolean =>

@@ -1,0 +1,145 @@
+/** What the benchmarks share: a service of its own process on a PostgreSQL server, a token, cards. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
+import type { Credentials } from '../src/sandbox/seed.ts'
+import { openPostgres } from '../test/support/postgres.ts'
+
+export interface BenchService {
+  readonly child: ChildProcess
+  readonly sandbox: SandboxFile
+  /** `http://127.0.0.1:8080/thr/processor` */
+  readonly base: string
+  readonly privateUrl: string
+  /** Everything that it printed so far. */
+  log(): string
+}
+
+/** Where a benchmark runs: one database, and processes that are stopped with it. */
+export interface Bench {
+  readonly databaseUrl: string
+  /** Starts a process of the service and waits until it is ready. */
+  startService(env?: Readonly<Record<string, string>>): Promise<BenchService>
+  /** Starts a program of this folder with Node. */
+  startProgram(file: string, values: readonly string[]): ChildProcess
+}
+
+/** Runs a benchmark and leaves nothing behind. */
+export async function runBench(work: (bench: Bench) => Promise<void>): Promise<void> {
+  const postgres = await openPostgres()
+  if (postgres.leftOut) throw new Error(postgres.leftOut)
+  const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-bench-'))
+  const database = await postgres.createDatabase()
+  const children: ChildProcess[] = []
+  const run = (file: string, values: readonly string[], env: Record<string, string> = {}) => {
+    const path = fileURLToPath(new URL(file, import.meta.url))
+    const child = spawn(process.execPath, [path, ...values], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    return child
+  }
+  try {
+    await work({
+      databaseUrl: database.url,
+      startProgram: run,
+      async startService(env = {}) {
+        const [port, privatePort] = [await freePort(), await freePort()]
+        const child = run('../src/main.ts', [], {
+          DATABASE_URL: database.url,
+          SANDBOX: 'true',
+          DATA_DIR: dataDir,
+          PORT: String(port),
+          PRIVATE_PORT: String(privatePort),
+          RATE_LIMIT: 'off',
+          LOG_LEVEL: 'warn',
+          ...env,
+        })
+        const log = await untilPrinted(child, 'Pinfold is ready')
+        const sandbox: SandboxFile = JSON.parse(
+          await readFile(join(dataDir, 'sandbox.json'), 'utf8'),
+        )
+        const base = `${sandbox.baseUrl}/thr/${sandbox.processorPath}`
+        return { child, sandbox, base, privateUrl: sandbox.privateUrl, log }
+      },
+    })
+  } finally {
+    for (const child of children) child.kill('SIGTERM')
+    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+    await database.close()
+    await postgres.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('No port is free.')
+  return address.port
+}
+
+/** Waits for a text on standard output, and keeps on reading it. */
+export async function untilPrinted(child: ChildProcess, text: string): Promise<() => string> {
+  const { stdout } = child
+  if (!stdout) throw new Error('Its standard output is not read.')
+  let printed = ''
+  for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
+    printed += chunk
+    if (printed.includes(text)) break
+  }
+  if (!printed.includes(text)) throw new Error(`A process ended early: ${printed}`)
+  stdout.on('data', (chunk) => {
+    printed += chunk
+  })
+  return () => printed
+}
+
+/** What a client sends with a call that has a body, with all scopes that it has. */
+export async function headersFor(
+  { sandbox }: Pick<BenchService, 'sandbox'>,
+  { clientId, clientSecret }: Credentials = sandbox,
+): Promise<Record<string, string>> {
+  const answer = await fetch(sandbox.tokenEndpoint, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  const { access_token: token } = (await answer.json()) as { access_token: string }
+  return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+}
+
+/** The body that orders a card of the demo product. */
+export const newCard = JSON.stringify({
+  cardType: 'Virtual',
+  cardProduct: 1001,
+  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-01-02' },
+  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
+})
+
+/** Public tokens of new cards. */
+export async function createCards(
+  base: string,
+  headers: Readonly<Record<string, string>>,
+  count: number,
+): Promise<string[]> {
+  const publicTokens: string[] = []
+  while (publicTokens.length < count) {
+    const answer = await fetch(`${base}/cards`, { method: 'POST', headers, body: newCard })
+    const { publicToken } = (await answer.json()) as { publicToken: string }
+    publicTokens.push(publicToken)
+  }
+  return publicTokens
+}
+
+export const median = (figures: readonly number[]): number =>
+  figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0

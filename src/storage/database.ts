@@ -30,7 +30,8 @@ export interface Connection {
 
 export interface Database extends Connection {
   /**
-   * Runs the work in one transaction: committed when it resolves, rolled back when it throws.
+   * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
+   * may run again from its beginning, where the server undid it for the sake of another transaction.
    * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
    */
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DatabaseError, Pool, type PoolClient, types } from 'pg'
 import { Problem } from '../errors.ts'
 import {
@@ -38,9 +39,9 @@ export function openPostgres(options: PostgresOptions): Database {
   })
   pool.on('error', options.onIdleError)
   return {
-    query: (statement, values) => answering(() => run(pool, statement, values)),
+    query: (statement, values) => persistently(() => answering(() => run(pool, statement, values))),
     script: (text) => answering(() => pool.query(text).then(() => undefined)),
-    transaction: (work) => inTransaction(pool, work),
+    transaction: (work) => persistently(() => inTransaction(pool, work)),
     load: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
@@ -96,6 +97,24 @@ async function rollBack(client: PoolClient): Promise<void> {
   }
 }
 
+const attemptsMax = 3
+const pauseMaxMs = 50
+
+/**
+ * Does again, from its beginning, what the server undid for the sake of others. Locks are taken in one
+ * order, so that this is rare; a distributed engine does it where nobody could know beforehand.
+ */
+async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let attempts = 1; ; attempts += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isUndone(error) || attempts === attemptsMax) throw error
+      await sleep(Math.random() * pauseMaxMs)
+    }
+  }
+}
+
 /** What the server answers is passed on; no answer from it is `unavailable`. */
 async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
@@ -109,6 +128,12 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
 }
 
 const lockNotAvailable = '55P03'
+
+/** `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual, 13.5). */
+const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01'])
+
+const isUndone = (error: unknown): boolean =>
+  error instanceof Problem && error.cause instanceof DatabaseError && undone.has(error.cause.code)
 
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53

@@ -114,6 +114,40 @@ test('a row that another transaction holds is waited for, and then given up', {
   })
 })
 
+test('of transactions that wait for one another in a ring, each is done in the end, and once', {
+  skip,
+}, async () => {
+  await sql(database, `insert into act values ('left'), ('right')`)
+  let held = 0
+  let release = () => {}
+  const bothHold = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const work = (first: string, second: string) =>
+    database.transaction(async (tx) => {
+      await sql(tx, 'update act set name = name where name = $1', [first])
+      held += 1
+      if (held === 2) release()
+      await bothHold
+      await sql(tx, 'update act set name = name where name = $1', [second])
+      await sql(tx, `insert into act values ('went ' || $1)`, [first])
+    })
+  await Promise.all([work('left', 'right'), work('right', 'left')])
+  assert.equal(held, 3, 'one was undone and began anew')
+  const went = (await names()).filter((name) => String(name).startsWith('went'))
+  assert.deepEqual(went, ['went left', 'went right'])
+})
+
+test('what the server undoes again and again is a 503', { skip }, async () => {
+  let attempts = 0
+  const work = database.transaction(async (tx) => {
+    attempts += 1
+    await sql(tx, `do $$ begin raise exception using errcode = '40001'; end $$`)
+  })
+  await assert.rejects(work, unavailable)
+  assert.equal(attempts, 3)
+})
+
 test('dates stay as they are written, whatever the time zone of this process', {
   skip,
 }, async () => {

@@ -1,11 +1,25 @@
-import { listUntoldBlocks } from '../storage/blocks.ts'
+import { listUntoldBlocks, type UntoldBlock } from '../storage/blocks.ts'
 import type { Authorizing } from './authorizing.ts'
 import { tellLostBlock } from './settle.ts'
 
 const stepSize = 100
 
-/** Writes the events of blocks whose process was lost before it could; any number may do so at once. */
+/**
+ * Writes the events of blocks whose process was lost before it could; any number may do so at once.
+ * @throws AggregateError of those that could not be written, after all the others are.
+ */
 export async function tellLostBlocks(authorizing: Pick<Authorizing, 'database'>): Promise<void> {
-  const blocks = await listUntoldBlocks(authorizing.database, stepSize)
-  for (const block of blocks) await tellLostBlock(authorizing, block)
+  const faults: unknown[] = []
+  let after: UntoldBlock | null = null
+  do {
+    const blocks: UntoldBlock[] = await listUntoldBlocks(authorizing.database, after, stepSize)
+    for (const block of blocks) {
+      await tellLostBlock(authorizing, block).catch((error: unknown) => faults.push(error))
+    }
+    // Full ones alone: what comes in meanwhile is for the next turn.
+    after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null
+  } while (after)
+  if (faults.length > 0) {
+    throw new AggregateError(faults, 'Some blocks could not be told.', { cause: faults[0] })
+  }
 }

@@ -6,17 +6,21 @@ import { forgetUsedOnce } from './forget-used-once.ts'
 
 const sweepIntervalMs = 30_000
 
-/** Sweeps now and then until it is stopped. A sweep that fails is tried again at the next turn. */
+/** Sweeps now and then until it is stopped. A part that fails is tried again at the next turn. */
 export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<void> } {
+  const parts: readonly (() => Promise<unknown>)[] = [
+    () => sweep(issuing),
+    () => tellLostBlocks(issuing),
+    () => forgetUsedOnce(issuing.database, new Date()),
+  ]
+  const sweepAll = async () => {
+    for (const part of parts) {
+      await part().catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
+    }
+  }
   let running = Promise.resolve()
   const turn = () => {
-    running = running
-      .then(async () => {
-        await sweep(issuing)
-        await tellLostBlocks(issuing)
-        await forgetUsedOnce(issuing.database, new Date())
-      })
-      .catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
+    running = running.then(sweepAll)
   }
   const timer = setInterval(turn, sweepIntervalMs)
   turn()

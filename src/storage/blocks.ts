@@ -25,15 +25,20 @@ const listStatement = statement(
   'list_untold_blocks',
   `select public_token as "publicToken", kind from try_counter
    where spent - restored = try_limit and not block_told
+     and ($2::text is null or (public_token, kind) > ($2, $3))
      and not exists (
        select 1 from attempt
        where attempt.public_token = try_counter.public_token and attempt.kind = try_counter.kind
          and attempt.epoch = try_counter.epoch and attempt.result = 'unresolved'
          and not attempt.restored and attempt.attempted_at > now() - interval '30 seconds'
      )
-   limit $1`,
+   order by public_token, kind limit $1`,
 )
 
-/** Some of the blocks that a lost process did not live to tell. */
-export const listUntoldBlocks = (connection: Connection, limit: number): Promise<UntoldBlock[]> =>
-  connection.query(listStatement, [limit])
+/** Some of the blocks that a lost process did not live to tell, by card. @param after null: the first. */
+export const listUntoldBlocks = (
+  connection: Connection,
+  after: UntoldBlock | null,
+  limit: number,
+): Promise<UntoldBlock[]> =>
+  connection.query(listStatement, [limit, after?.publicToken ?? null, after?.kind ?? null])

@@ -145,6 +145,43 @@ onEachEngine((engine) => {
     await lost
   })
 
+  test('however many blocks were lost, all are told in one sweep, also beside some that cannot be', async () => {
+    const lost = 130
+    const { database } = opened
+    const tokens = `(3000000000 + n)::text`
+    for (const [table, changed] of [
+      ['card', `'{"last_sequence": 0}'`],
+      ['try_counter', `'{"spent": 3, "restored": 0, "try_limit": 3}'`],
+    ] as const) {
+      await sql(
+        database,
+        `insert into ${table} select (jsonb_populate_record(${table}, to_jsonb(${table}) || ${changed}
+           || jsonb_build_object('public_token', ${tokens}))).*
+         from ${table}, generate_series(1, ${lost}) as n where public_token = $1`,
+        [card.publicToken],
+      )
+    }
+    // Their next number is taken, so that no event of theirs can be written.
+    const broken = ['3000000001', '3000000050']
+    await sql(
+      database,
+      `insert into event (public_token, sequence, client_id, type, details)
+       select token, 1, 'demo-client', 'pin.unblocked', '{}' from unnest($1::text[]) as token`,
+      [broken],
+    )
+    const sweeping = tellLostBlocks({ database })
+    await assert.rejects(sweeping, ({ errors }: AggregateError) => errors.length === 4)
+    const told = await sql<{ count: number }>(
+      database,
+      `select count(*)::integer as count from event
+       where public_token between '3000000001' and '3000000999'
+         and type in ('pin.blocked', 'cvv.blocked')`,
+    )
+    assert.equal(told[0]?.count, 2 * (lost - broken.length))
+    await sql(database, 'update card set last_sequence = 1 where public_token = any($1)', [broken])
+    await tellLostBlocks({ database })
+  })
+
   if (engine.name === 'PostgreSQL') {
     test('a result that cannot be put on record is 503: the try stays spent, and nothing is told of it', async () => {
       const before = await typesOf(opened.database, card.publicToken)

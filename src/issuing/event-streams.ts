@@ -62,6 +62,10 @@ export function createEventStreams(
       if (isClosed) throw new Problem('unavailable')
       const start = await startOf(database, clientId, filter.after)
       const stream = await claim(database, clientId)
+      if (isClosed) {
+        await releaseStream(database, clientId, stream.holder)
+        throw new Problem('unavailable')
+      }
       streams.add(stream)
       watch.start()
       const finish = async () => {

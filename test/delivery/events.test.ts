@@ -160,6 +160,17 @@ test('a stream ends when its token does, and when its client is disabled', async
   )
 })
 
+test('a stream that was being opened as the service stops is refused and keeps no slot', async () => {
+  const slots = `select slot from event_stream where client_id = 'demo-other-client'`
+  const streams = createEventStreams(service.database, () => undefined)
+  const filter = { after: null, types: null }
+  const opening = streams.open('demo-other-client', filter, new Date(Date.now() + 60_000))
+  const refused = assert.rejects(opening, { code: 'unavailable' })
+  await streams.close()
+  await refused
+  assert.deepEqual(await sql(service.database, slots), [])
+})
+
 test('open streams end cleanly when the service stops', async () => {
   const stopping = await openTestService()
   const address = await stopping.publicServer.listen({ host: '127.0.0.1', port: 0 })

@@ -58,6 +58,8 @@ function nextLink(url: string, after: string): string {
   return `<${path}?${parameters}>; rel="next"`
 }
 
+/** A stream whose token expires ends by itself; one that is not read needs to be ended. */
+const graceMs = 5_000
 /** A timer that is set to longer goes off at once. */
 const longestTimerMs = 2 ** 31 - 1
 
@@ -74,17 +76,7 @@ async function stream(
   const after = lastEventIdOf(request) ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
   const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
-  // A reader that has gone, or reads no more when its token expires, is let go at once.
-  const leftMs = Math.min(expiresAt.getTime() + 5_000 - Date.now(), longestTimerMs)
-  const expiry = setTimeout(() => request.raw.destroy(), leftMs)
-  request.raw.socket.once('close', opened.end)
-  reply.raw.once('close', () => {
-    clearTimeout(expiry)
-    request.raw.socket.off('close', opened.end)
-    opened.end()
-  })
-  // Gone while the stream was opened: nothing more will be heard of it.
-  if (request.raw.socket.destroyed) opened.end()
+  endWithReader(opened, request, reply, expiresAt)
   return (
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
@@ -93,6 +85,30 @@ async function stream(
       .header('connection', 'close')
       .send(lines)
   )
+}
+
+/** A reader that has gone, or reads no more when its token expires, is let go and keeps no slot. */
+function endWithReader(
+  opened: EventStream,
+  { raw: { socket } }: FastifyRequest,
+  { raw: response }: FastifyReply,
+  expiresAt: Date,
+): void {
+  const end = () => {
+    clearTimeout(expiry)
+    socket.off('close', end)
+    response.off('close', end)
+    opened.end()
+  }
+  const leftMs = Math.min(expiresAt.getTime() + graceMs - Date.now(), longestTimerMs)
+  const expiry = setTimeout(() => {
+    end()
+    socket.destroy()
+  }, leftMs)
+  socket.once('close', end)
+  response.once('close', end)
+  // Gone while the stream was opened: nothing more will be heard of it.
+  if (socket.destroyed || response.destroyed) end()
 }
 
 /** @throws `Problem` `validation_failed` unless it can be an event's id. */

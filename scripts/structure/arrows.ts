@@ -21,6 +21,7 @@ export const arrows: Record<string, readonly string[]> = {
   'private-api': [
     'http',
     'oauth',
+    'administration',
     'issuing',
     'authorizing',
     'key-management',
@@ -35,6 +36,7 @@ export const arrows: Record<string, readonly string[]> = {
 
   issuing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   authorizing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
+  administration: ['idempotency', 'oauth', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   'key-management': ['storage', 'domain', 'errors', 'hsm/hsm.ts', 'hsm/key-administration.ts'],
   idempotency: ['storage', 'errors', 'hsm/hsm.ts'],
   delivery: ['storage', 'domain', 'errors'],

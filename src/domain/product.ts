@@ -1,6 +1,7 @@
 import type { ProblemError } from '../errors.ts'
 import { hasLengthOf, hasPrefixOf, rangesOfScheme } from './bin-range.ts'
 import { isCurrencyCode } from './currency.ts'
+import { freeTextFault, textFault } from './free-text.ts'
 import { PAN_LENGTH } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 
@@ -42,14 +43,49 @@ export interface Product extends ListedProduct {
   readonly pvk: string
 }
 
-/** Everything that is wrong with a product, each at its member; empty if it is valid. */
-export const productFaults = (product: Product): readonly ProblemError[] =>
+/** Members that may hold anything yet, or be missing. */
+export type ProductDraft = { readonly [Member in keyof Product]?: unknown }
+
+/**
+ * Everything that is wrong with a product, each at its member; empty if it is valid. A rule is asked
+ * only where the members that it reads are of their types: whether they are, a schema says.
+ */
+export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
   rules
-    .filter(({ holds }) => !holds(product))
+    .filter(({ beside, member }) =>
+      [member, ...(beside ?? [])].every((name) => isTyped(draft, name)),
+    )
+    .filter(({ holds }) => !holds(draft as Product))
     .map(({ member, detail }) => ({ pointer: `/${member}`, detail }))
+
+const isTyped = (draft: ProductDraft, name: keyof Product): boolean => {
+  const value = draft[name]
+  if (name === 'cardTypes')
+    return Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return typeof value === types[name]
+}
+
+const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
+  productId: 'number',
+  productName: 'string',
+  schemeName: 'string',
+  currencyCode: 'string',
+  validityMonths: 'number',
+  pinLength: 'number',
+  pinRevealable: 'boolean',
+  pinTryLimit: 'number',
+  cvvTryLimit: 'number',
+  bin: 'string',
+  refuseWeakPins: 'boolean',
+  active: 'boolean',
+  cvk: 'string',
+  pvk: 'string',
+}
 
 interface ProductRule {
   readonly member: keyof Product
+  /** Other members that it reads. */
+  readonly beside?: readonly (keyof Product)[]
   readonly detail: string
   readonly holds: (product: Product) => boolean
 }
@@ -66,9 +102,19 @@ const rules: readonly ProductRule[] = [
     holds: ({ productName }) => isWithin(productName.length, 1, 50),
   },
   {
+    member: 'productName',
+    detail: 'must have no control characters, no unpaired surrogates and no card number in it',
+    holds: ({ productName }) => freeTextFault(productName) === null,
+  },
+  {
     member: 'schemeName',
     detail: 'must have 1 to 30 characters',
     holds: ({ schemeName }) => isWithin(schemeName.length, 1, 30),
+  },
+  {
+    member: 'schemeName',
+    detail: 'must have no control characters and no unpaired surrogates',
+    holds: ({ schemeName }) => textFault(schemeName) === null,
   },
   {
     member: 'currencyCode',
@@ -95,6 +141,7 @@ const rules: readonly ProductRule[] = [
   },
   {
     member: 'pinLength',
+    beside: ['pinRevealable'],
     detail: 'must be 4 if the PIN is not revealable, because a PVV sees four digits only',
     holds: ({ pinLength, pinRevealable }) => pinRevealable || pinLength === 4,
   },
@@ -115,6 +162,7 @@ const rules: readonly ProductRule[] = [
   },
   {
     member: 'bin',
+    beside: ['schemeName'],
     detail: `must lie in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
     holds: ({ bin, schemeName }) => fitsScheme(bin, schemeName),
   },

@@ -1,27 +1,34 @@
-import type { FastifySchemaValidationError } from 'fastify'
+import type { FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { type Problem, type ProblemError, validationFailed } from '../errors.ts'
 import { patternSentence } from './string-patterns.ts'
 
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>
 
-/**
- * All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs.
- * @param further what was found wrong beside.
- */
-export function schemaProblem(
+/** All that a schema found wrong, and what was found wrong beside. */
+export const schemaProblem = (
   faults: readonly FastifySchemaValidationError[],
   formats: FormatDetails,
   further: readonly ProblemError[],
-): Problem {
+): Problem => validationFailed(...schemaFaults(faults, formats), ...further)
+
+/** All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs. */
+export function schemaFaults(
+  faults: readonly FastifySchemaValidationError[],
+  formats: FormatDetails,
+): ProblemError[] {
   const errors = new Map<string, ProblemError>()
   for (const fault of faults) {
     if (fault.keyword === 'oneOf' || fault.keyword === 'anyOf' || fault.keyword === 'if') continue
     const error = { pointer: pointerOf(fault), detail: detailOf(fault, formats) }
     errors.set(`${error.pointer} ${error.detail}`, error)
   }
-  return validationFailed(...errors.values(), ...further)
+  return [...errors.values()]
 }
+
+/** What the schema of a route found wrong that has its faults attached. No format is told by name. */
+export const shapeFaults = ({ validationError }: FastifyRequest): ProblemError[] =>
+  schemaFaults(validationError?.validation ?? [], {})
 
 function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationError): string {
   const name = keyword === 'required' ? params.missingProperty : params.additionalProperty

@@ -4,6 +4,7 @@ import { rememberAssertion } from '../storage/client-assertions.ts'
 import { type Client, findClient } from '../storage/clients.ts'
 import type { Connection } from '../storage/database.ts'
 import { isClientId } from './client-id.ts'
+import { writeSecretHashes } from './client-secret.ts'
 import { isScope, type Listener, listenerOf, scopeListeners } from './scopes.ts'
 
 /** What this service adds to the client metadata of oidc-provider. */
@@ -45,7 +46,11 @@ async function findMetadata(
 }
 
 /** One method a client: what has a key must not fall back to a secret. */
-function authenticationOf({ jwks, secretHash }: Client): AdapterPayload | undefined {
+function authenticationOf({
+  jwks,
+  previousSecretHash,
+  secretHash,
+}: Client): AdapterPayload | undefined {
   if (jwks !== null) {
     return { token_endpoint_auth_method: 'private_key_jwt', jwks: JSON.parse(jwks) }
   }
@@ -54,7 +59,7 @@ function authenticationOf({ jwks, secretHash }: Client): AdapterPayload | undefi
     : {
         // The library takes client_secret_post from such a client as well.
         token_endpoint_auth_method: 'client_secret_basic',
-        client_secret: Buffer.from(secretHash).toString('base64url'),
+        client_secret: writeSecretHashes(secretHash, previousSecretHash),
       }
 }
 

@@ -20,3 +20,17 @@ export const matchesClientSecret = (secret: string, secretHash: Uint8Array): boo
   const actual = hashClientSecret(secret)
   return actual.length === secretHash.length && timingSafeEqual(actual, secretHash)
 }
+
+/** The hashes of a client's secret and of the one before it, as one text that the token endpoint keeps. */
+export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | null): string =>
+  [current, ...(previous ? [previous] : [])]
+    .map((hash) => Buffer.from(hash).toString('base64url'))
+    .join('.')
+
+/** Whether a secret is one of those whose hashes {@link writeSecretHashes} wrote. */
+export const matchesWrittenHashes = (secret: string, written: string): boolean =>
+  written
+    .split('.')
+    // Each is compared, whichever matches: the time tells nothing of which one it was.
+    .map((hash) => matchesClientSecret(secret, Buffer.from(hash, 'base64url')))
+    .includes(true)

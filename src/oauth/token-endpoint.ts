@@ -9,7 +9,7 @@ import Provider, {
 import type { AuthorizationServerOptions } from './authorization-server-options.ts'
 import { clientMetadataExtensions, createClientAdapter } from './client-adapter.ts'
 import { assertClientAssertion } from './client-assertion.ts'
-import { matchesClientSecret } from './client-secret.ts'
+import { matchesWrittenHashes } from './client-secret.ts'
 import { answerServerError, shapeTokenAnswer } from './token-errors.ts'
 import { externalSigningKey } from './token-signing-key.ts'
 
@@ -52,7 +52,7 @@ export function createTokenEndpoint(
 /** The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer. */
 function replaceClientChecks(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function (secret) {
-    return matchesClientSecret(secret, Buffer.from(this.clientSecret ?? '', 'base64url'))
+    return matchesWrittenHashes(secret, this.clientSecret ?? '')
   }
   // The library's own set has an address made of the Host header, which a caller chooses.
   provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import type { Administration } from '../administration/administration.ts'
 import type { Authorizing } from '../authorizing/authorizing.ts'
 import { Problem } from '../errors.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
@@ -9,10 +10,15 @@ export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
   ready(): Promise<void>
   readonly authorizing: Authorizing
   readonly keys: KeyManagement
+  readonly administration: Administration
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
 }
 
+import { actRoutes } from './routes/administration/acts.ts'
+import { clientRoutes } from './routes/administration/clients.ts'
+import { productRoutes } from './routes/administration/products.ts'
+import { zoneRoutes } from './routes/administration/zones.ts'
 import { authorizationRoutes } from './routes/authorizations.ts'
 import { componentEntryRoutes } from './routes/component-entries.ts'
 import { keyRoutes } from './routes/keys.ts'
@@ -25,6 +31,10 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   authorizationRoutes(app, options.authorizing)
   keyRoutes(app, options.keys)
   componentEntryRoutes(app, options.keys)
+  productRoutes(app, options.administration)
+  clientRoutes(app, options.administration)
+  zoneRoutes(app, options.administration)
+  actRoutes(app, options.administration)
   if (options.sandboxClock) sandboxClockRoutes(app, options.sandboxClock)
   app.after(finish)
   await app.ready()

@@ -114,6 +114,7 @@ async function createServers(
     ready,
     authorizing,
     keys,
+    administration: issuing,
     sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
   })
   return { publicServer, privateServer, delivering }

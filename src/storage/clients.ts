@@ -20,12 +20,15 @@ export interface NewClient {
 /** Someone who calls this service, as it is registered. */
 export interface Client extends NewClient {
   readonly active: boolean
+  /** SHA-256 of the secret before the last rotation, while it is still taken. */
+  readonly previousSecretHash: Uint8Array | null
 }
 
 const findStatement = statement(
   'find_client',
   `select client_id as "clientId", client_name as "clientName", kind, scopes,
-     secret_hash as "secretHash", jwks, active
+     secret_hash as "secretHash", jwks, active,
+     case when previous_secret_until > now() then previous_secret_hash end as "previousSecretHash"
    from client where client_id = $1`,
 )
 

@@ -13,6 +13,7 @@ const client: Client = {
   kind: 'client',
   scopes: ['cards.read'],
   secretHash: null,
+  previousSecretHash: null,
   jwks: null,
   active: true,
 }

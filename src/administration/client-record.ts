@@ -1,0 +1,37 @@
+import type { AdministeredClient } from '../storage/administered-clients.ts'
+import type { ClientKind } from '../storage/clients.ts'
+
+/** A client as it is told to an administrator. */
+export interface ClientRecord {
+  readonly clientId: string
+  readonly clientName: string
+  readonly kind: ClientKind
+  readonly scopes: readonly string[]
+  readonly active: boolean
+  /** How it proves who it is. */
+  readonly authentication: 'client_secret' | 'private_key_jwt' | 'none'
+  /** Its public keys, a JWK Set (RFC 7517 section 5). */
+  readonly jwks: JwkSet | null
+  /** Until when the secret before the last rotation is taken. */
+  readonly previousSecretUntil: string | null
+  readonly productIds: readonly number[]
+  readonly createdAt: string
+}
+
+export interface JwkSet {
+  readonly keys: readonly Readonly<Record<string, string>>[]
+}
+
+export const clientRecord = ({
+  createdAt,
+  hasSecret,
+  jwks,
+  previousSecretUntil,
+  ...client
+}: AdministeredClient): ClientRecord => ({
+  ...client,
+  authentication: jwks !== null ? 'private_key_jwt' : hasSecret ? 'client_secret' : 'none',
+  jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
+  previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+})

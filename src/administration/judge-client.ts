@@ -1,0 +1,73 @@
+import { freeTextFault } from '../domain/free-text.ts'
+import type { ProblemError } from '../errors.ts'
+import { parseClientJwks } from '../oauth/client-jwks.ts'
+import { isScope, listenerOf, scopeListeners, scopesOf } from '../oauth/scopes.ts'
+import type { ClientKind } from '../storage/clients.ts'
+import type { Connection } from '../storage/database.ts'
+import { listKnownProductIds } from '../storage/products.ts'
+
+/** What an administrator sets of a client; what is not given stays. */
+export interface ClientDraft {
+  readonly clientName?: string
+  readonly scopes?: readonly string[]
+  /** A JWK or a JWK Set. */
+  readonly jwks?: object
+  readonly productIds?: readonly number[]
+  readonly active?: boolean
+}
+
+/** What is stored of a client's keys, or what is wrong with them. */
+export type ParsedKeys = { readonly jwks: string | null } | { readonly fault: ProblemError }
+
+export function parseKeys(given: object | undefined): ParsedKeys {
+  if (given === undefined) return { jwks: null }
+  try {
+    return { jwks: parseClientJwks(given) }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return { fault: { pointer: '/jwks', detail: error.message } }
+  }
+}
+
+/** Everything that is wrong with what is given of a client, at once. */
+export async function judgeClient(
+  connection: Connection,
+  kind: ClientKind,
+  { clientName, jwks, productIds, scopes }: ClientDraft,
+): Promise<readonly ProblemError[]> {
+  const keys = parseKeys(jwks)
+  const nameFault = clientName === undefined ? null : freeTextFault(clientName)
+  return [
+    ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),
+    ...(scopes ?? []).flatMap((scope, at) => scopeFaults(kind, scope, at)),
+    ...('fault' in keys ? [keys.fault] : []),
+    ...(await grantFaults(connection, kind, productIds)),
+  ]
+}
+
+function scopeFaults(kind: ClientKind, scope: string, at: number): readonly ProblemError[] {
+  const allowed = scopesOfKind(kind)
+  if (isScope(scope) && allowed.includes(scope)) return []
+  const detail = `must be a scope of this kind of client: ${allowed.join(', ')}`
+  return [{ pointer: `/scopes/${at}`, detail }]
+}
+
+/** Scopes that a kind of client may have: one that it could never use would only mislead. */
+const scopesOfKind = (kind: ClientKind): readonly string[] =>
+  scopesOf(listenerOf(kind)).filter(
+    (scope) => scopeListeners[scope] === 'public' || (scope === 'admin') === (kind === 'admin'),
+  )
+
+async function grantFaults(
+  connection: Connection,
+  kind: ClientKind,
+  productIds: readonly number[] | undefined,
+): Promise<readonly ProblemError[]> {
+  if (productIds === undefined || productIds.length === 0) return []
+  if (kind !== 'client') return [{ pointer: '/productIds', detail: 'are for client systems' }]
+  const known = await listKnownProductIds(connection, productIds)
+  return productIds
+    .map((productId, at) => ({ productId, at }))
+    .filter(({ productId }) => !known.includes(productId))
+    .map(({ at }) => ({ pointer: `/productIds/${at}`, detail: 'must be the id of a product' }))
+}

@@ -1,0 +1,40 @@
+import Type from 'typebox'
+import type { Administration } from '../../../administration/administration.ts'
+import { type ActPosition, listActs } from '../../../administration/list-acts.ts'
+import { parseInstant, parseLimit, readCursor } from '../../../http/cursor.ts'
+import { pageOf } from '../../../http/page.ts'
+import type { Server } from '../../../http/server.ts'
+import { ActSchema, admin, PageQuerySchema } from './schemas.ts'
+
+/** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
+export function actRoutes(app: Server['app'], administration: Administration): void {
+  app.get(
+    '/acts',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listActs',
+        summary: 'List what operators did',
+        tags: ['Acts'],
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(ActSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, parsePosition)
+      const acts = await listActs(administration, after, pageSize + 1)
+      return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId]).map(
+        ({ actId: _, details, ...act }) => ({ ...act, details: JSON.parse(details) as unknown }),
+      )
+    },
+  )
+}
+
+function parsePosition([at, actId]: readonly unknown[]): ActPosition | null {
+  const instant = parseInstant(at)
+  const isId =
+    typeof actId === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(actId)
+  return instant !== null && isId ? { at: instant, actId } : null
+}

@@ -1,0 +1,167 @@
+import Type from 'typebox'
+import type { Administration } from '../../../administration/administration.ts'
+import { changeClient } from '../../../administration/change-client.ts'
+import type { ClientRecord } from '../../../administration/client-record.ts'
+import { createClient } from '../../../administration/create-client.ts'
+import { findClient } from '../../../administration/find-client.ts'
+import { listClients } from '../../../administration/list-clients.ts'
+import { rotateClientSecret } from '../../../administration/rotate-client-secret.ts'
+import { parseLimit, readCursor } from '../../../http/cursor.ts'
+import { pageOf } from '../../../http/page.ts'
+import { answerOf, repeatable } from '../../../http/repeatable.ts'
+import type { Server } from '../../../http/server.ts'
+import { isClientId } from '../../../oauth/client-id.ts'
+import { operatorOf } from '../operator.ts'
+import {
+  ChangeClientSchema,
+  ClientSchema,
+  CreateClientSchema,
+  CreatedClientSchema,
+  RotatedSecretSchema,
+  RotateSecretSchema,
+} from './client-schemas.ts'
+import { admin, adminChange, PageQuerySchema } from './schemas.ts'
+
+const tags = ['Clients']
+const params = Type.Object({ clientId: Type.String() })
+
+/** Hours for which the secret before a rotation is taken, unless it is said. */
+const overlapHoursDefault = 24
+
+/** Who may call: client systems, card networks, administrators. */
+export function clientRoutes(app: Server['app'], administration: Administration): void {
+  readingRoutes(app, administration)
+  createRoute(app, administration)
+  changeRoute(app, administration)
+  rotateSecretRoute(app, administration)
+}
+
+function readingRoutes(app: Server['app'], administration: Administration): void {
+  app.get(
+    '/clients',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listClients',
+        summary: 'List clients',
+        tags,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(ClientSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const clients = await listClients(administration, readAfter(cursor), null, pageSize + 1)
+      return pageOf(request, reply, clients, pageSize, (last) => [last.clientId]).map(told)
+    },
+  )
+  app.get(
+    '/clients/:clientId',
+    {
+      config: admin,
+      schema: {
+        operationId: 'findClient',
+        summary: 'Read a client',
+        tags,
+        params,
+        response: { 200: ClientSchema },
+      },
+    },
+    async (request) => told(await findClient(administration, request.params.clientId)),
+  )
+}
+
+/** The client after which a page begins. */
+export const readAfter = (cursor: string | undefined): string =>
+  readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
+
+function createRoute(app: Server['app'], administration: Administration): void {
+  app.post(
+    '/clients',
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'createClient',
+        summary: 'Register a client',
+        description: 'Without `jwks` it gets a secret, which is shown this once.',
+        tags,
+        body: CreateClientSchema,
+        response: { 201: CreatedClientSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await createClient(
+        administration,
+        operatorOf(request),
+        request.body,
+        repeatable(request),
+      )
+      const client = told(answerOf(reply, answer))
+      return reply.code(201).header('location', `/clients/${client.clientId}`).send(client)
+    },
+  )
+}
+
+function changeRoute(app: Server['app'], administration: Administration): void {
+  app.patch(
+    '/clients/:clientId',
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'changeClient',
+        summary: 'Change a client',
+        description: 'What is left out stays. `active` false disables it within 60 seconds.',
+        tags,
+        params,
+        body: ChangeClientSchema,
+        response: { 200: ClientSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await changeClient(
+        administration,
+        operatorOf(request),
+        request.params.clientId,
+        request.body,
+        repeatable(request),
+      )
+      return told(answerOf(reply, answer))
+    },
+  )
+}
+
+function rotateSecretRoute(app: Server['app'], administration: Administration): void {
+  app.post(
+    '/clients/:clientId/rotate-secret',
+    {
+      config: { access: 'admin', repeatable: true },
+      schema: {
+        operationId: 'rotateClientSecret',
+        summary: "Change a client's secret",
+        description: 'The new one is shown this once. For `overlapHours` both are taken.',
+        tags,
+        params,
+        body: RotateSecretSchema,
+        response: { 200: RotatedSecretSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await rotateClientSecret(
+        administration,
+        operatorOf(request),
+        request.params.clientId,
+        request.body?.overlapHours ?? overlapHoursDefault,
+        repeatable(request),
+      )
+      return answerOf(reply, answer)
+    },
+  )
+}
+
+const told = <Told extends ClientRecord>({ jwks, productIds, scopes, ...client }: Told) => ({
+  ...client,
+  jwks: jwks && { keys: [...jwks.keys] },
+  productIds: [...productIds],
+  scopes: [...scopes],
+})

@@ -1,0 +1,142 @@
+import Type from 'typebox'
+import type { Administration } from '../../../administration/administration.ts'
+import { changeProduct } from '../../../administration/change-product.ts'
+import { type AskedProduct, createProduct } from '../../../administration/create-product.ts'
+import { findProduct } from '../../../administration/find-product.ts'
+import { isId } from '../../../administration/judge-product.ts'
+import { listProducts } from '../../../administration/list-products.ts'
+import type { Product, ProductDraft } from '../../../domain/product.ts'
+import { Problem } from '../../../errors.ts'
+import { parseLimit, readCursor } from '../../../http/cursor.ts'
+import { pageOf } from '../../../http/page.ts'
+import { answerOf, repeatable } from '../../../http/repeatable.ts'
+import type { Server } from '../../../http/server.ts'
+import { shapeFaults } from '../../../http/validation-errors.ts'
+import { operatorOf } from '../operator.ts'
+import {
+  AdministeredProductSchema,
+  admin,
+  adminChange,
+  ChangeProductSchema,
+  CreateProductSchema,
+  PageQuerySchema,
+} from './schemas.ts'
+
+const tags = ['Products']
+const params = Type.Object({ productId: Type.String() })
+
+/** The card products of this installation, whoever they are granted to. */
+export function productRoutes(app: Server['app'], administration: Administration): void {
+  readingRoutes(app, administration)
+  createRoute(app, administration)
+  changeRoute(app, administration)
+}
+
+function readingRoutes(app: Server['app'], administration: Administration): void {
+  app.get(
+    '/products',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listAllProducts',
+        summary: 'List products',
+        tags,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(AdministeredProductSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([id]) => (isId(id) ? id : null)) ?? 0
+      const products = await listProducts(administration, after, pageSize + 1)
+      return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(told)
+    },
+  )
+  app.get(
+    '/products/:productId',
+    {
+      config: admin,
+      schema: {
+        operationId: 'findProduct',
+        summary: 'Read a product',
+        tags,
+        params,
+        response: { 200: AdministeredProductSchema },
+      },
+    },
+    async (request) => told(await findProduct(administration, productIdOf(request.params))),
+  )
+}
+
+function createRoute(app: Server['app'], administration: Administration): void {
+  app.post(
+    '/products',
+    {
+      config: adminChange,
+      // What the schema finds is told together with what the rules find.
+      attachValidation: true,
+      schema: {
+        operationId: 'createProduct',
+        summary: 'Create a product',
+        tags,
+        body: CreateProductSchema,
+        response: { 201: AdministeredProductSchema },
+      },
+    },
+    async (request, reply) => {
+      const asked = askedOf(request.body, shapeFaults(request))
+      const answer = await createProduct(
+        administration,
+        operatorOf(request),
+        asked,
+        repeatable(request),
+      )
+      const product = told(answerOf(reply, answer))
+      return reply.code(201).header('location', `/products/${product.productId}`).send(product)
+    },
+  )
+}
+
+function changeRoute(app: Server['app'], administration: Administration): void {
+  app.patch(
+    '/products/:productId',
+    {
+      config: adminChange,
+      attachValidation: true,
+      schema: {
+        operationId: 'changeProduct',
+        summary: 'Change a product',
+        description: 'What is left out stays. `active` false retires it.',
+        tags,
+        params,
+        body: ChangeProductSchema,
+        response: { 200: AdministeredProductSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await changeProduct(
+        administration,
+        operatorOf(request),
+        productIdOf(request.params),
+        askedOf(request.body, shapeFaults(request)),
+        repeatable(request),
+      )
+      return told(answerOf(reply, answer))
+    },
+  )
+}
+
+const told = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
+
+const askedOf = (body: object, faults: AskedProduct['shapeFaults']): AskedProduct => ({
+  draft: body as ProductDraft,
+  shapeFaults: faults,
+})
+
+/** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
+export function productIdOf({ productId }: { readonly productId: string }): number {
+  const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
+  if (!isId(number)) throw new Problem('not_found')
+  return number
+}

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isObject } from './inputs.ts'
+import { readWycheproofFile } from './wycheproof-file.ts'
 
 /** One vector. */
 export type VectorRow = {
@@ -23,7 +24,8 @@ export type VectorFile = {
 /** Reads a file of vectors; null if it is none. */
 export async function readVectorFile(path: string): Promise<VectorFile | null> {
   const content = parse(await readFile(path, 'utf8').catch(() => ''))
-  if (!isObject(content) || !Array.isArray(content.vectors)) return null
+  if (!isObject(content)) return null
+  if (!Array.isArray(content.vectors)) return readWycheproofFile(content)
   const vectors: readonly unknown[] = content.vectors
   const malformed = vectors.flatMap((row, at) =>
     isRow(row) ? [] : [`${idOf(row)} (row ${at + 1})`],

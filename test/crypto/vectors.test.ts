@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { constants, generateKeyPairSync, publicEncrypt, randomBytes } from 'node:crypto'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,12 +31,12 @@ const pvvTrap = {
 }
 
 /** Runs a file with these rows; everything that was printed comes back too. */
-async function run(...vectors: readonly unknown[]): Promise<Tally & { readonly printed: string }> {
+const run = (...vectors: readonly unknown[]): Promise<Tally & { readonly printed: string }> =>
+  runContent({ primitive: 'AES-CMAC', notes: '', vectors })
+
+async function runContent(content: object): Promise<Tally & { readonly printed: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'vectors-'))
-  await writeFile(
-    join(directory, 'own.json'),
-    JSON.stringify({ primitive: 'AES-CMAC', notes: '', vectors }),
-  )
+  await writeFile(join(directory, 'own.json'), JSON.stringify(content))
   const lines: string[] = []
   const tally = await runVectors([directory], (line) => lines.push(line))
   return { ...tally, printed: lines.join('\n') }
@@ -86,6 +87,30 @@ test('a file whose computations nobody published fails', async () => {
   const derived = { ...cmac, provenance: 'derived' }
   assert.equal((await run(derived)).failed, 1)
   assert.equal((await run({ ...derived, provenance: 'policy' })).failed, 0)
+})
+
+test('a file of Project Wycheproof runs as it is published: RSA-OAEP with SHA-256', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const message = randomBytes(32)
+  const padding = constants.RSA_PKCS1_OAEP_PADDING
+  const ct = publicEncrypt({ key: publicKey, padding, oaepHash: 'sha256' }, message)
+  const other = publicEncrypt({ key: publicKey, padding, oaepHash: 'sha1' }, message)
+  const valid = { tcId: 1, comment: 'right', flags: [], label: '', result: 'valid' }
+  const tests = [
+    { ...valid, msg: message.toString('hex'), ct: ct.toString('hex') },
+    { ...valid, tcId: 2, result: 'invalid', msg: '', ct: other.toString('hex') },
+    { ...valid, tcId: 3, comment: 'wrong', msg: '00', ct: ct.toString('hex') },
+  ]
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' })
+  const group = { sha: 'SHA-256', mgfSha: 'SHA-256', privateKeyPkcs8: der.toString('hex'), tests }
+  const { failed, passed, printed, skipped } = await runContent({
+    algorithm: 'RSAES-OAEP',
+    schema: 'rsaes_oaep_decrypt_schema_v1.json',
+    testGroups: [group, { ...group, mgfSha: 'SHA-1', tests: tests.slice(0, 1) }],
+  })
+  assert.deepEqual([passed, failed, skipped], [2, 1, 1])
+  assert.match(printed, /failed: tcId 3 wrong: another message than expected/)
+  assert.match(printed, /skipped: .*SHA-256 and SHA-1/)
 })
 
 test('rows of no form fail and stop nothing', async () => {

@@ -35,6 +35,8 @@ export const publishedKeyVerbs = (
   },
   async generateCardDataKeys(signal) {
     for (const keyName of names.filter(isSlow)) {
+      // Another process may have made it by now.
+      await ring.refresh()
       const isThere = (await ring.versions(keyName)).length > 0
       if (isThere) continue
       const made = await engine.generate(keyKinds[keyName], 'N', signal)

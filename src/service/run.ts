@@ -35,7 +35,7 @@ export async function runService(config: Config): Promise<RunningService> {
     const delivery = startDelivery(service.delivering)
     const sweeping = startSweeping(service.issuing, log)
     const keyKeeping = startKeyKeeping(service.keys, log)
-    const makingKeys = startMakingKeys(service.issuing.hsm, log)
+    const makingKeys = startMakingKeys({ database, hsm: service.issuing.hsm, log })
     return {
       welcome: welcome(config, file),
       async stop() {

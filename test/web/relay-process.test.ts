@@ -21,7 +21,6 @@ test('nothing that the device shows is in the memory, log or traffic of the rela
   const relay = await startRelay(sandbox.file, relayPort, toRelay.url)
   // Six digits can stand in a memory by chance: these do not, before anybody typed them.
   const before = await relay.memory()
-  console.log(before.length)
   const pin = ['628416', '719340', '805372', '340957'].find((each) => !holds(before, each)) ?? ''
   assert.match(pin, /^[0-9]{6}$/)
 

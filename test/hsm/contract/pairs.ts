@@ -11,6 +11,7 @@ import {
 import { test } from 'node:test'
 import { keyKinds } from '../../../src/hsm/key-table.ts'
 import type { Subject } from '../implementation.ts'
+import { assertOwnUseOnly } from './own-use.ts'
 
 const publicKeyOf = (jwk: object) => createPublicKey({ key: { ...jwk }, format: 'jwk' })
 
@@ -28,10 +29,12 @@ export function pairGuarantees(subject: Subject): void {
     await assert.rejects(async () => key.agree(other.publicKey))
   })
 
-  test('an RSA key opens what OpenSSL seals for it, and says nothing of what does not open', async () => {
+  test('an RSA key opens what OpenSSL seals for it, for its own use alone, and says nothing of what does not open', async () => {
     const { engine } = subject()
     const kind = keyKinds['card-data-wrap']
-    const key = await engine.open(kind, (await engine.generate(kind)).keyBlock)
+    const { keyBlock } = await engine.generate(kind)
+    const key = await engine.open(kind, keyBlock)
+    await assertOwnUseOnly(engine, 'card-data-wrap', keyBlock)
     const publicKey = publicKeyOf(key.publicJwk)
     assert.equal(publicKey.asymmetricKeyDetails?.modulusLength, 4096)
     const seal = (oaepHash: string, oaepLabel = Buffer.alloc(0)) =>
@@ -53,7 +56,9 @@ export function pairGuarantees(subject: Subject): void {
   test('an RSA key signs so that OpenSSL verifies it, PSS with a salt of 32 bytes', async () => {
     const { engine } = subject()
     const kind = keyKinds['card-data-sign']
-    const key = await engine.open(kind, (await engine.generate(kind)).keyBlock)
+    const { keyBlock } = await engine.generate(kind)
+    const key = await engine.open(kind, keyBlock)
+    await assertOwnUseOnly(engine, 'card-data-sign', keyBlock)
     const [message, pss] = [randomBytes(300), constants.RSA_PKCS1_PSS_PADDING]
     const signature = await key.sign(message)
     const publicKey = { key: publicKeyOf(key.publicJwk), padding: pss, saltLength: 32 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import type { KeyEngine } from '../../../src/hsm/key-engine.ts'
+import { type KeyKind, type KeyName, keyKinds, keyNames } from '../../../src/hsm/key-table.ts'
+
+const kindOf = (name: KeyName): KeyKind => keyKinds[name]
+
+/** Asserts that a key says what it is for, and opens for that and for nothing else. */
+export async function assertOwnUseOnly(
+  engine: KeyEngine,
+  name: KeyName,
+  keyBlock: string,
+): Promise<void> {
+  const kind = kindOf(name)
+  await engine.open(kind, keyBlock)
+  const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)
+  assert.deepEqual(
+    [keyUsage, algorithm, modeOfUse, exportability],
+    [kind.keyUsage, kind.algorithm, kind.modeOfUse, 'N'],
+  )
+  for (const other of keyNames.filter((each) => usageOf(each) !== usageOf(name))) {
+    await assert.rejects(engine.open(kindOf(other), keyBlock), `${name} as ${other}`)
+  }
+}
+
+const usageOf = (name: KeyName): string => {
+  const { algorithm, keyUsage, modeOfUse } = kindOf(name)
+  return `${keyUsage}${algorithm}${modeOfUse}`
+}

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { stripTypes } from './strip-types.ts'
+import { openStripper, type Stripper } from './strip-types.ts'
 
 /** The modules of a page by their path on the site, as browsers run them. */
 export type Modules = ReadonlyMap<string, string>
@@ -15,18 +15,37 @@ const jose = new URL('.', import.meta.resolve('jose'))
  * @param base path on the site under which modules lie.
  */
 export async function readModules(entry: string, base: string): Promise<Modules> {
+  const stripper = openStripper()
+  try {
+    const found = await readAll(new URL(entry, projectRoot).href, stripper)
+    return new Map([...found].map(([url, text]) => [pathOf(url, base), withPaths(text, base)]))
+  } finally {
+    await stripper.close()
+  }
+}
+
+async function readAll(entry: string, stripper: Stripper): Promise<Map<string, string>> {
   const found = new Map<string, string>()
-  let wanted = [new URL(entry, projectRoot).href]
+  let wanted = [entry]
   while (wanted.length > 0) {
-    const texts = await Promise.all(wanted.map((url) => readFile(new URL(url), 'utf8')))
-    const stripped = await stripTypes(texts)
-    for (const [index, url] of wanted.entries()) found.set(url, stripped[index] ?? '')
-    const imported = wanted.flatMap((url) => importsOf(found.get(url) ?? '', url))
+    const scripts = await readScripts(wanted, stripper)
+    for (const [url, text] of scripts) found.set(url, text)
+    const imported = scripts.flatMap(([url, text]) => importsOf(text, url))
     wanted = [...new Set(imported)].filter((url) => !found.has(url))
   }
-  return new Map(
-    [...found].map(([url, text]) => [pathOf(url, base), withPaths(text, base)] as const),
-  )
+  return found
+}
+
+/** Each with its address. What is JavaScript already has no types. */
+async function readScripts(urls: readonly string[], { strip }: Stripper) {
+  const texts = await Promise.all(urls.map((url) => readFile(new URL(url), 'utf8')))
+  const typed = texts.filter((_, index) => urls[index]?.endsWith('.ts'))
+  const stripped = typed.length > 0 ? await strip(typed) : []
+  const scripts = stripped.values()
+  return urls.map((url, index): [string, string] => [
+    url,
+    (url.endsWith('.ts') ? scripts.next().value : texts[index]) ?? '',
+  ])
 }
 
 const importing = /(\bfrom\s*|^import\s*)(['"])(\.[^'"\n]+|jose)\2/gm

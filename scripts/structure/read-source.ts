@@ -49,8 +49,11 @@ export type Source = {
 
 const folders = '{src,web,sdk}/**/*.{ts,tsx,mts,js,mjs}'
 
+/** What no person wrote here. */
+const made = ['**/node_modules/**', 'sdk/dist/**', 'sdk/client/generated/**']
+
 export const readSources = (root: string): Source[] => {
-  const paths = globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
+  const paths = globSync(folders, { cwd: root, exclude: [...made] })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
   const api = new API({ cwd: root })

@@ -61,7 +61,7 @@ test('the README tells of every variable that the configuration reads', async ()
   }
 })
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'llms.txt'], { cwd: projectRoot })
+const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'llms.txt'], { cwd: projectRoot })
 
 test('every link between the documents leads to a file', async () => {
   for (const path of documents) {
@@ -73,15 +73,13 @@ test('every link between the documents leads to a file', async () => {
 })
 
 test('every dependency has its line in dependencies.md', async () => {
-  const project = JSON.parse(await readText('package.json'))
-  const { dependencies, devDependencies, optionalDependencies } = project
   const text = await readText('docs/decisions/dependencies.md')
-  for (const name of Object.keys({
-    ...dependencies,
-    ...devDependencies,
-    ...optionalDependencies,
-  })) {
-    assert.ok(text.includes(`| \`${name}\` |`), `docs/decisions/dependencies.md has no ${name}`)
+  for (const path of ['package.json', 'sdk/package.json']) {
+    const { dependencies, devDependencies, optionalDependencies } = JSON.parse(await readText(path))
+    const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
+    for (const name of Object.keys(all)) {
+      assert.ok(text.includes(`| \`${name}\` |`), `docs/decisions/dependencies.md has no ${name}`)
+    }
   }
 })
 

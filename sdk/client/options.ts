@@ -1,0 +1,82 @@
+import { CallFailed } from './errors/call-failed.ts'
+import type { PrivateJwk } from './token/private-jwk.ts'
+
+/** Where the service is, and who calls it. What `DATA_DIR/sandbox.json` holds can be given as it is. */
+export interface PinfoldOptions {
+  /** As the service calls itself, such as `https://cards.example`; without `/thr/…`. */
+  readonly baseUrl: string
+  /** The segment of `/thr/processor/…`, if the service has another there. */
+  readonly processorPath?: string
+  readonly clientId: string
+  /** One of these two: the secret, or the private key whose public half is registered. */
+  readonly clientSecret?: string
+  readonly privateKey?: PrivateJwk
+  /** Space-separated. Without it, all that the client has; better, what this program needs. */
+  readonly scope?: string
+  /** Read from the metadata of the service unless given; that of an outside issuer must be given. */
+  readonly tokenEndpoint?: string
+  /** Whom `private_key_jwt` is meant for, with an outside issuer. */
+  readonly issuer?: string
+  /** For each try; 30,000 unless given. */
+  readonly timeoutMs?: number
+  /** Tries after the first; 2 unless given. */
+  readonly retries?: number
+  /** Permits http beyond this machine, as inside of a mesh that enciphers by itself. */
+  readonly allowHttp?: boolean
+  /** In place of the global one: a proxy, a recorder. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** The options once they are known to be good. */
+export interface Settings {
+  readonly baseUrl: string
+  /** What stands before every path. */
+  readonly base: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+  readonly privateKey: PrivateJwk | undefined
+  readonly scope: string | undefined
+  readonly tokenEndpoint: string | undefined
+  readonly issuer: string
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly allowHttp: boolean
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** @throws CallFailed `invalid_argument`, `insecure_service`. */
+export function settingsOf(options: PinfoldOptions): Settings {
+  const { allowHttp = false, clientId, clientSecret, privateKey, tokenEndpoint } = options
+  const { processorPath = 'processor', retries = 2, scope, timeoutMs = 30_000 } = options
+  const baseUrl = secureUrl(options.baseUrl, 'baseUrl', allowHttp).replace(/\/+$/, '')
+  if (typeof clientId !== 'string' || clientId === '') refuse('clientId is missing.')
+  if ((clientSecret === undefined) === (privateKey === undefined)) {
+    refuse('Give either clientSecret or privateKey.')
+  }
+  if (!/^[A-Za-z0-9._~-]+$/.test(processorPath)) refuse('processorPath is one segment of a path.')
+  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) refuse('timeoutMs is more than 0.')
+  if (!Number.isInteger(retries) || retries < 0) refuse('retries is 0 or more.')
+  if (tokenEndpoint !== undefined) secureUrl(tokenEndpoint, 'tokenEndpoint', allowHttp)
+  return {
+    baseUrl,
+    base: `${baseUrl}/thr/${processorPath}`,
+    ...{ allowHttp, clientId, clientSecret, privateKey, retries, scope, timeoutMs, tokenEndpoint },
+    issuer: options.issuer ?? baseUrl,
+    // Looked up at each call: what is put in its place later counts, too.
+    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+  }
+}
+
+/** @throws CallFailed unless it is https, http on this machine, or http that is permitted. */
+export function secureUrl(text: string, name: string, allowHttp: boolean): string {
+  if (typeof text !== 'string' || !URL.canParse(text)) refuse(`${name} is not a URL.`)
+  const { hostname, protocol } = new URL(text)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  const isSecure = protocol === 'https:' || (protocol === 'http:' && (isHere || allowHttp))
+  if (!isSecure) throw new CallFailed('insecure_service')
+  return text
+}
+
+function refuse(detail: string): never {
+  throw new CallFailed('invalid_argument', { detail })
+}

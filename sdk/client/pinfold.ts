@@ -1,0 +1,42 @@
+import { type PinfoldOptions, settingsOf } from './options.ts'
+import { type CardDataRelay, cardData } from './resources/card-data.ts'
+import { type Cards, cards } from './resources/cards.ts'
+import { type Cvvs, cvvs } from './resources/cvvs.ts'
+import { type Events, events } from './resources/events.ts'
+import { type Pins, pins } from './resources/pins.ts'
+import { type Products, products } from './resources/products.ts'
+import { type Simulator, simulator } from './resources/simulator.ts'
+import { type Webhooks, webhooks } from './resources/webhooks.ts'
+import { createCalls } from './transport/calls.ts'
+import { createTransport } from './transport/transport.ts'
+
+/** A client of the service. It shows no secret when it is printed. */
+export interface Pinfold {
+  readonly products: Products
+  readonly cards: Cards
+  readonly pins: Pins
+  readonly cvvs: Cvvs
+  readonly cardData: CardDataRelay
+  readonly events: Events
+  readonly webhooks: Webhooks
+  readonly simulator: Simulator
+}
+
+/**
+ * Makes a client. It asks nothing yet; a token is fetched with the first call, and renewed.
+ * @throws CallFailed `invalid_argument`, `insecure_service`.
+ */
+export function createPinfold(options: PinfoldOptions): Pinfold {
+  const transport = createTransport(settingsOf(options))
+  const calls = createCalls(transport)
+  return {
+    products: products(calls),
+    cards: cards(calls),
+    pins: pins(calls),
+    cvvs: cvvs(calls),
+    cardData: cardData(calls),
+    events: events(calls, transport),
+    webhooks: webhooks(calls),
+    simulator: simulator(calls),
+  }
+}

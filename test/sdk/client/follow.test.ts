@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { createPinfold, type EventRecord, type EventType } from '../../../sdk/client/client.ts'
+import { eventBlocks } from '../../../sdk/client/events/event-blocks.ts'
+import { createRecorder, refusal } from './recorder.ts'
+import { openServedService, type ServedService } from './served.ts'
+
+let service: ServedService
+before(async () => {
+  service = await openServedService()
+})
+
+const blocked = async (publicToken: string): Promise<void> => {
+  const body = { status: 'Blocked' }
+  await service.call('PUT', `/card-cvv/${publicToken}/cvv/status`, { body })
+}
+
+const newestId = async (): Promise<string> => {
+  const { json } = await service.call('GET', '/events')
+  return json.at(-1).id
+}
+
+test('events are followed over broken and ended connections, each once and in order', async () => {
+  const { publicToken } = await service.createCard()
+  const bodies: AbortController[] = []
+  const recorder = createRecorder()
+  // Each connection can be broken, or ended as the service ends it, from here.
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const response = await recorder.fetch(input, init)
+    if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+    const breaker = new AbortController()
+    bodies.push(breaker)
+    const passing = new TransformStream()
+    const ended = response.body?.pipeTo(passing.writable, { signal: breaker.signal })
+    ended?.catch(() => undefined)
+    return new Response(passing.readable, response)
+  }
+  const pinfold = createPinfold({ ...service.sandbox, fetch })
+  await service.call('GET', '/events')
+  await blocked(publicToken)
+  const first = (await pinfold.events.list().page()).items[0]
+  assert.ok(first)
+
+  const read: EventRecord[] = []
+  for await (const event of pinfold.events.follow({ after: first.id })) {
+    read.push(event)
+    if (read.length === 4) break
+    if (read.length === 1) {
+      recorder.befall('/events', 'request lost', refusal(503, 'unavailable', 0))
+    }
+    bodies.at(-1)?.abort()
+    await blocked(publicToken)
+  }
+  const sequences = read.map(({ data }) => data.sequence)
+  assert.deepEqual(
+    sequences,
+    sequences.map((_sequence, at) => (sequences[0] ?? 0) + at),
+  )
+  assert.ok(bodies.length > 1)
+  const resumed = recorder.sent.map(({ headers }) => headers.get('last-event-id'))
+  assert.ok(resumed.includes(read[0]?.id ?? ''))
+})
+
+test('only events of the types that were asked for are followed, from now on', async () => {
+  const { publicToken } = await service.createCard()
+  const recorder = createRecorder()
+  const pinfold = createPinfold({ ...service.sandbox, fetch: recorder.fetch })
+  const types: EventType[] = ['cvv.blocked']
+  const events = pinfold.events.follow({ after: await newestId(), types })[Symbol.asyncIterator]()
+  const next = events.next()
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin: '4821' } })
+  await blocked(publicToken)
+  const { value } = await next
+  assert.equal(value?.type, 'cvv.blocked')
+  assert.equal(value?.data.publicToken, publicToken)
+  await events.return?.()
+})
+
+test('following ends with the reason of the signal', async () => {
+  const leaving = new AbortController()
+  const pinfold = createPinfold(service.sandbox)
+  const following = pinfold.events.follow({}, { signal: leaving.signal })[Symbol.asyncIterator]()
+  const next = following.next()
+  setTimeout(() => leaving.abort(new Error('The shift is over.')), 50)
+  await assert.rejects(next, /The shift is over/)
+})
+
+test('what will not be better the next time ends it', async () => {
+  const pinfold = createPinfold({ ...service.sandbox, scope: 'cards.read' })
+  const following = pinfold.events.follow()[Symbol.asyncIterator]()
+  await assert.rejects(following.next(), { code: 'insufficient_scope' })
+  const unknown = createPinfold(service.sandbox).events.follow({ after: 'never' })
+  await assert.rejects(unknown[Symbol.asyncIterator]().next(), { code: 'validation_failed' })
+})
+
+test('a stream is read alike however it is cut and its lines end', async () => {
+  const text = 'id: a\n: live\n\nid: b\r\ndata: {"x":\r\ndata: 1}\r\n\r\n: still here\r\rdata\n\n'
+  const expected = [
+    { id: 'a', data: undefined },
+    { id: 'b', data: '{"x":\n1}' },
+    { id: undefined, data: undefined },
+    { id: undefined, data: '' },
+  ]
+  const read = async (chunks: readonly string[]) => {
+    const blocks: object[] = []
+    async function* source() {
+      yield* chunks
+    }
+    for await (const block of eventBlocks(source())) blocks.push(block)
+    return blocks
+  }
+  assert.deepEqual(await read([text]), expected)
+  assert.deepEqual(await read([...text]), expected)
+})

@@ -1,0 +1,108 @@
+/**
+ * The SDK as a reader of a guide gets it: built, packed, and installed into a clean folder by npm.
+ *
+ * ```ts
+ * const project = await openProject()
+ * await project.run('npm run build:sdk')
+ * ```
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { basename, delimiter, join } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { makeFolder } from './process.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const execute = promisify(execFile)
+
+export type Project = {
+  /** As a clone of the project, with its dependencies; its neighbours are empty. */
+  folder: string
+  /** Runs a script of bash there, as a reader would. @returns what it printed. */
+  run: (script: string, folder?: string) => Promise<string>
+}
+
+/** A copy of what the SDK is made of, in a folder of its own, so that tests do not build over one another. */
+export const openProject = async (): Promise<Project> => {
+  const folder = join(await makeFolder(), 'pinfold')
+  const isSource = (path: string) => !/[\\/](node_modules|dist)$/.test(path)
+  await mkdir(join(folder, 'sdk'), { recursive: true })
+  await cp(join(root, 'sdk'), join(folder, 'sdk'), { recursive: true, filter: isSource })
+  for (const file of ['package.json', 'tsconfig.json'])
+    await cp(join(root, file), join(folder, file))
+  for (const modules of ['node_modules', join('sdk', 'node_modules')]) {
+    await symlink(join(root, modules), join(folder, modules))
+  }
+  const env = await environment()
+  return {
+    folder,
+    run: (script, cwd = folder) => runScript(script, cwd, env),
+  }
+}
+
+/** Builds and packs it. @returns the file. */
+export const packSdk = async ({ folder, run }: Project): Promise<string> => {
+  const printed = await run('npm run --silent build:sdk')
+  return join(folder, printed.trim().split('\n').at(-1) ?? '')
+}
+
+const runScript = async (script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> => {
+  const child = spawn('bash', ['-euo', 'pipefail'], { cwd, env, stdio: 'pipe' })
+  const printed: Buffer[] = []
+  const complained: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => complained.push(chunk))
+  child.stdin.end(script)
+  const [code] = await once(child, 'close')
+  const text = Buffer.concat(printed).toString()
+  if (code !== 0) throw new Error(`${code}: ${text}\n${Buffer.concat(complained)}`)
+  return text
+}
+
+/** A reader's: the Node.js of the machine, not that of this project, and nothing that npm has set. */
+const environment = async (): Promise<NodeJS.ProcessEnv> => {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return {
+    PATH: folders.filter((folder) => !folder.includes('node_modules')).join(delimiter),
+    HOME: await makeFolder(),
+    npm_config_registry: await openRegistry(),
+    npm_config_audit: 'false',
+    npm_config_fund: 'false',
+    npm_config_update_notifier: 'false',
+    npm_config_loglevel: 'error',
+  }
+}
+
+/**
+ * A registry on this machine that has the SDK's one dependency, packed from where it is installed: so
+ * that `npm install` can be run to the letter where there is no network.
+ */
+const openRegistry = async (): Promise<string> => {
+  const source = join(root, 'node_modules/jose')
+  const folder = await makeFolder()
+  const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
+  const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
+  const file = join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  const manifest = JSON.parse(await readFile(join(source, 'package.json'), 'utf8'))
+  const server = createServer(async (request, response) => {
+    const origin = `http://${request.headers.host}`
+    if (request.url === '/jose') {
+      const version = { ...manifest, dist: { tarball: `${origin}/${basename(file)}` } }
+      const versions = { [manifest.version]: version }
+      const tags = { latest: manifest.version }
+      response.end(JSON.stringify({ name: 'jose', 'dist-tags': tags, versions }))
+    } else if (request.url === `/${basename(file)}`) response.end(await readFile(file))
+    else response.writeHead(404).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
+}

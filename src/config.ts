@@ -220,8 +220,8 @@ class Reader {
       },
       revealsPerCardHour: this.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
       revealsPerClientHour: this.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
-      badKeysPerCardHour: this.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 10, 1, 1_000_000),
-      badKeysPerClientHour: this.integer('BAD_SESSION_KEYS_PER_CLIENT_HOUR', 100, 1, 1_000_000),
+      badKeysPerCardHour: this.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
+      badKeysPerClientHour: this.integer('BAD_SESSION_KEYS_PER_CLIENT_HOUR', 1_000, 1, 1_000_000),
       unblocksPerCardDay: this.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
     }
     return this.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null

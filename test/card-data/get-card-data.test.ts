@@ -215,8 +215,10 @@ test('card data and PIN are told ten times an hour per card together; what is re
   assert.equal((await revealFrom(limited, other.publicToken)).status, 429)
 })
 
-test('bad session keys are refused ten times an hour per card and so often per client, the good ones then with them', async () => {
-  const limited = await openCardDataService({ env: { BAD_SESSION_KEYS_PER_CLIENT_HOUR: '25' } })
+test('when a card or a client has had its bad session keys of an hour, the good ones are refused with them', async () => {
+  const limited = await openCardDataService({
+    env: { BAD_SESSION_KEYS_PER_CARD_HOUR: '10', BAD_SESSION_KEYS_PER_CLIENT_HOUR: '25' },
+  })
   const cards = await Promise.all([1, 2, 3, 4].map(() => limited.createCard()))
   const [first, second, third, fourth] = cards.map(({ publicToken }) => publicToken)
   const bad = (publicToken: string | undefined) =>
@@ -253,7 +255,7 @@ test('bad session keys are refused ten times an hour per card and so often per c
 })
 
 test('of many bad session keys at once, no more are looked at than an hour allows', async () => {
-  const limited = await openCardDataService()
+  const limited = await openCardDataService({ env: { BAD_SESSION_KEYS_PER_CARD_HOUR: '10' } })
   const { publicToken } = await limited.createCard()
   const ask = () => limited.getCardData(publicToken, { key: 'nonsense' })
   const answers = await Promise.all(Array.from({ length: 60 }, ask))

@@ -7,7 +7,8 @@ import { type KeyManagement, type Operator, referenceOf } from './key-management
 import { rotationRule } from './rotation-rules.ts'
 
 /**
- * Retires an active version that has a successor and nothing under it.
+ * Retires an active version that has a successor and nothing under it. Only once that has settled:
+ * before, a process that has not read the keys since may still make something under the older one.
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function retireKey(
@@ -18,14 +19,17 @@ export async function retireKey(
 ): Promise<void> {
   await refuseUnknown(keys, keyName, keyVersion)
   await refuseUsed(keys, keyName, keyVersion)
-  if (!(await retireHsmKey(keys.database, keyName, keyVersion))) {
-    throw inUse(keyName, keyVersion, 'is not active, or has no successor.')
+  const settleSeconds = keys.timings.settleMs / 1_000
+  if (!(await retireHsmKey(keys.database, keyName, keyVersion, settleSeconds))) {
+    const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+    throw inUse(keyName, keyVersion, why)
   }
   await keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
 }
 
 /**
- * Forgets a retired version, once nothing is under it, or a pending one that nobody has asked for.
+ * Forgets a retired version, once nothing is under it, or a pending one that nobody has asked for. Only
+ * once no request runs any more that read something before it was moved.
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
@@ -36,8 +40,9 @@ export async function deleteKey(
 ): Promise<void> {
   await refuseUnknown(keys, keyName, keyVersion)
   await refuseUsed(keys, keyName, keyVersion)
-  if (!(await deleteHsmKey(keys.database, keyName, keyVersion))) {
-    throw inUse(keyName, keyVersion, 'is not retired.')
+  const settleSeconds = keys.timings.settleMs / 1_000
+  if (!(await deleteHsmKey(keys.database, keyName, keyVersion, settleSeconds))) {
+    throw inUse(keyName, keyVersion, `has not been retired for ${settleSeconds} seconds.`)
   }
   await keys.onAct({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
 }

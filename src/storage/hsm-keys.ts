@@ -114,31 +114,45 @@ const retireStatement = statement(
    where key_name = $1 and key_version = $2 and state = 'active'
      and exists (
        select 1 from hsm_key newer where newer.key_name = $1 and newer.key_version > $2
-         and newer.state = 'active'
+         and newer.state = 'active' and newer.activated_at <= now() - make_interval(secs => $3)
      )
    returning key_name as "keyName"`,
 )
 
-/** Retires an active version that has a successor. @returns whether it did. */
+/** Retires a version whose successor has been active for so many seconds. @returns whether it did. */
 export const retireHsmKey = async (
   connection: Connection,
   keyName: string,
   keyVersion: number,
-): Promise<boolean> => (await connection.query(retireStatement, [keyName, keyVersion])).length === 1
+  settleSeconds: number,
+): Promise<boolean> => {
+  const values = [keyName, keyVersion, settleSeconds]
+  return (await connection.query(retireStatement, values)).length === 1
+}
 
 const deleteStatement = statement(
   'delete_hsm_key',
   `delete from hsm_key where key_name = $1 and key_version = $2
-     and (state = 'retired' or state = 'pending' and activates_at is null)
+     and (
+       state = 'retired' and retired_at <= now() - make_interval(secs => $3)
+       or state = 'pending' and activates_at is null
+     )
    returning key_name as "keyName"`,
 )
 
-/** Forgets a retired version, or a pending one that nobody has asked for. @returns whether it did. */
+/**
+ * Forgets a version that has been retired for so many seconds, or a pending one that nobody has asked
+ * for. @returns whether it did.
+ */
 export const deleteHsmKey = async (
   connection: Connection,
   keyName: string,
   keyVersion: number,
-): Promise<boolean> => (await connection.query(deleteStatement, [keyName, keyVersion])).length === 1
+  settleSeconds: number,
+): Promise<boolean> => {
+  const values = [keyName, keyVersion, settleSeconds]
+  return (await connection.query(deleteStatement, values)).length === 1
+}
 
 const retireOutlivedStatement = statement(
   'retire_outlived_hsm_keys',

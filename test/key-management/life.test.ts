@@ -161,6 +161,22 @@ test('a version is forgotten only when it is retired and nothing is under it', a
   await put(under1)
   assert.equal((await administer('DELETE', '//keys/pan/versions/1')).json.code, 'key_in_use')
   await put(card.sealed)
+  await sql(
+    service.database,
+    `update hsm_key set retired_at = now() where key_name = 'pan' and key_version = 1`,
+  )
+  const early = await administer('DELETE', '//keys/pan/versions/1')
+  assert.equal(
+    early.json.code,
+    'key_in_use',
+    'a request may run that read a row before it was moved',
+  )
+  assert.match(early.json.detail, /has not been retired for 4.5 seconds/)
+  await sql(
+    service.database,
+    `update hsm_key set retired_at = now() - interval '5 seconds'
+     where key_name = 'pan' and key_version = 1`,
+  )
   assert.equal((await administer('DELETE', '//keys/pan/versions/1')).status, 204)
   assert.equal(await stateOf('pan', 1), undefined)
   assert.equal((await administer('DELETE', '//keys/pan/versions/1')).status, 404)

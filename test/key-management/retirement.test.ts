@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openTestService, sql } from '../support/service.ts'
+import { subjectOf } from './in-process.ts'
+
+test('a version does not retire while a process may still make something under it', async () => {
+  const other = await openTestService()
+  const { administer: administerOther } = subjectOf(other)
+  await administerOther('POST', '//keys/cvk/rotate')
+  await sql(
+    other.database,
+    `update hsm_key set state = 'active', activated_at = now()
+     where key_name = 'cvk' and key_version = 2`,
+  )
+  // No card is under it: but another process may not know yet that it has a successor.
+  const early = await administerOther('POST', '//keys/cvk/versions/1/retire')
+  assert.deepEqual([early.status, early.json.code], [409, 'key_in_use'])
+  const card = await other.createCard()
+  const [row] = await sql(other.database, 'select cvk from card where public_token = $1', [
+    card.publicToken,
+  ])
+  assert.equal(row?.cvk, 'cvk/1')
+  await sql(
+    other.database,
+    `update hsm_key set activated_at = now() - interval '31 seconds'
+     where key_name = 'cvk' and key_version = 2`,
+  )
+  const used = await administerOther('POST', '//keys/cvk/versions/1/retire')
+  assert.match(used.json.detail, /still in use in card.cvk/)
+  await sql(other.database, `update card set cvk = 'cvk/2'`)
+  assert.equal((await administerOther('POST', '//keys/cvk/versions/1/retire')).status, 204)
+})

@@ -4,8 +4,8 @@ import { isWeakTdesKey } from '../crypto/weak-key.ts'
 
 /** Why a key is not taken. It says nothing of the key but which rule it breaks. */
 export class KeyRefusal extends Error {
-  constructor(reason: string) {
-    super(reason)
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options)
     this.name = 'KeyRefusal'
   }
 }

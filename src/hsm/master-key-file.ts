@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
+import { KeyRefusal } from './key-strength.ts'
 import { SecretKey } from './secret-key.ts'
 
 /** Master keys that a file may hold at once: the current one, and those of a rotation. */
@@ -8,12 +9,17 @@ const keysMax = 4
 /**
  * Reads the master keys of a file, one a line: 64 hexadecimal digits each. Which of them is current
  * the database says; a new one is added to the file before a rotation, the old one taken out after it.
- * @throws Error that names the file, never its content.
+ * @throws KeyRefusal that names the file, never its content.
  */
 export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
-  const lines = (await readFile(file, 'utf8')).trim().split(/\s*\n\s*/)
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new KeyRefusal(`${file} cannot be read: ${codeOf(cause)}.`, { cause })
+  })
+  const lines = text.trim().split(/\s*\n\s*/)
   if (lines.length > keysMax || !lines.every((line) => /^[0-9a-f]{64}$/i.test(line))) {
-    throw new Error(`${file} must hold a master key: 64 hexadecimal digits.`)
+    throw new KeyRefusal(
+      `${file} must hold one to ${keysMax} master keys, each a line of 64 hexadecimal digits.`,
+    )
   }
   return lines.map((line) => new SecretKey(Buffer.from(line, 'hex')))
 }
@@ -23,14 +29,14 @@ export async function readOrMakeMasterKeys(file: string): Promise<readonly Secre
   try {
     return await readMasterKeys(file)
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
+    if (!(error instanceof KeyRefusal) || codeOf(error.cause) !== 'ENOENT') throw error
     await writeNewFile(file, `${randomBytes(32).toString('hex')}\n`)
     return readMasterKeys(file)
   }
 }
 
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
  * Durable before anything is enciphered under it, and whole or not there at all, however this process
@@ -44,7 +50,7 @@ async function writeNewFile(file: string, text: string): Promise<void> {
     await handle.sync()
     await link(draft, file)
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     await handle.close()
     await unlink(draft)

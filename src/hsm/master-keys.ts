@@ -2,7 +2,7 @@ import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../crypto/
 import type { KeyBlockHeader } from '../crypto/key-block-header.ts'
 import { aesKeyCheckValue } from '../crypto/key-check-value.ts'
 import { refuse } from '../crypto/refusal.ts'
-import { refuseWeakerProtection, refuseWeakKey } from './key-strength.ts'
+import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from './key-strength.ts'
 import { SecretKey } from './secret-key.ts'
 
 /** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
@@ -17,7 +17,7 @@ export interface MasterKeys {
   unwrap(keyBlock: string): UnwrappedKeyBlock
   /** Finds out which one is current, and reads their file again where that one is not at hand. */
   refresh(): Promise<void>
-  /** Reads their file again. */
+  /** Reads their file again. @throws KeyRefusal where it has not the current one: none is let go of then. */
   reread(): Promise<void>
 }
 
@@ -32,17 +32,19 @@ export interface MasterKeySource {
 export const masterKeyCheckValue = (masterKey: SecretKey): string =>
   aesKeyCheckValue(masterKey.reveal()).toString('hex').toUpperCase()
 
-/** @throws Error when the current master key is not among those that the source has. */
+/** @throws KeyRefusal when the current master key is not among those that the source has. */
 export async function openMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
   let keys = new Map<string, SecretKey>()
   let current = ''
-  const reread = async () => {
-    keys = byCheckValue(await source.read())
+  // Keys that work are not given up for a file that lacks the one in use.
+  const readWith = async (due: string) => {
+    const read = byCheckValue(await source.read())
+    if (!read.has(due)) throw new KeyRefusal(missing(due, [...read.keys()]))
+    keys = read
   }
   const refresh = async () => {
     const due = await source.current()
-    if (!keys.has(due)) await reread()
-    if (!keys.has(due)) throw new Error(missing(due, [...keys.keys()]))
+    if (!keys.has(due)) await readWith(due)
     current = due
   }
   await refresh()
@@ -57,7 +59,7 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
         keyBlock,
       ),
     refresh,
-    reread,
+    reread: () => readWith(current),
   }
 }
 

@@ -5,6 +5,7 @@ import { StartRefusal } from '../errors.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import type { KeyAdministration } from '../hsm/key-administration.ts'
 import type { KeyStore } from '../hsm/key-store.ts'
+import { KeyRefusal } from '../hsm/key-strength.ts'
 import { readMasterKeys, readOrMakeMasterKeys } from '../hsm/master-key-file.ts'
 import { type MasterKeys, masterKeyCheckValue, openMasterKeys } from '../hsm/master-keys.ts'
 import { openPkcs11Hsm } from '../hsm/pkcs11/pkcs11-hsm.ts'
@@ -25,7 +26,7 @@ import { kindOf, refuseOtherKind } from './installation-kind.ts'
 /**
  * Opens the HSM that the configuration names, on the keys of this installation.
  * @throws `StartRefusal` when the database belongs to an installation of another kind, master key or
- *   token, or the token cannot be used.
+ *   token, or the master key or the token cannot be used.
  */
 export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
   config.pkcs11 === null
@@ -33,7 +34,10 @@ export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAd
     : openOnToken(config, config.pkcs11, database)
 
 async function openOnMasterKeys(config: Config, database: Database) {
-  const masterKey = await openInstallation(config, database)
+  const masterKey = await openInstallation(config, database).catch((cause: unknown) => {
+    if (!(cause instanceof KeyRefusal)) throw cause
+    throw new StartRefusal(`The master key cannot be used: ${cause.message}`)
+  })
   const keyStore = keyStoreOf(database, () => masterKey.currentCheckValue())
   return openSoftwareHsm({ masterKey, keyStore, ...optionsOf(config) })
 }
@@ -101,6 +105,6 @@ async function rememberOurs(
 /** The last line of the file is the newest key: a new installation begins under it. */
 function newestCheckValue(masterKeys: readonly SecretKey[]): string {
   const newest = masterKeys.at(-1)
-  if (!newest) throw new Error('There is no master key.')
+  if (!newest) throw new KeyRefusal('There is none.')
   return masterKeyCheckValue(newest)
 }

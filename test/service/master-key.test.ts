@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdir, stat, writeFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { StartRefusal } from '../../src/errors.ts'
 import { readMasterKeys, readOrMakeMasterKeys } from '../../src/hsm/master-key-file.ts'
+import { describeStartFailure } from '../../src/service/start-failure.ts'
 import { makeFolder } from '../support/process.ts'
+import { openEmbedded, openTestService } from '../support/service.ts'
 
 test('many that make a master key at once get one and the same', async () => {
   const folder = await makeFolder()
@@ -25,4 +29,52 @@ test('a file that holds no master key is refused and left as it is', async () =>
       return !error.message.includes(content)
     })
   }
+})
+
+test('a master key that is another one, weak, no key at all or missing is one clear message', async () => {
+  const database = await openEmbedded()
+  const folder = await makeFolder()
+  const own = join(folder, 'own.key')
+  const env = { MASTER_KEY_FILE: own }
+  await writeFile(own, randomBytes(32).toString('hex'))
+  await openTestService({ database, env })
+  const other = randomBytes(32).toString('hex')
+  const wrong: readonly (readonly [string | null, RegExp])[] = [
+    [other, /^The master key cannot be used: .* check value [0-9A-F]{10}; .* has [0-9A-F]{10}\.$/],
+    ['00'.repeat(32), /^The master key cannot be used: The key has equal parts\.$/],
+    ['no key', /own\.key must hold one to 4 master keys/],
+    [null, /own\.key cannot be read: ENOENT\.$/],
+  ]
+  for (const [content, message] of wrong) {
+    if (content === null) await rm(own)
+    else await writeFile(own, content)
+    await assert.rejects(openTestService({ database, env }), (error) => {
+      assert.ok(error instanceof StartRefusal, String(error))
+      const told = describeStartFailure(error)
+      assert.ok(typeof told === 'string' && !told.includes('\n'))
+      assert.match(told, message)
+      return content === null || !told.includes(content)
+    })
+  }
+})
+
+test('a rotation from a file that lacks the key in use is refused, and the service goes on with that key', async () => {
+  const service = await openTestService()
+  const file = join(service.dataDir, 'master.key')
+  const content = await readFile(file, 'utf8')
+  const administer = (path: string) =>
+    service.call('POST', path, { as: 'admin', listener: 'private', body: {} })
+  for (const wrong of [randomBytes(32).toString('hex'), 'no key']) {
+    await writeFile(file, wrong)
+    const refused = await administer('//keys/master-key/rotate')
+    assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], refused.text)
+    await service.keys.hsm.refreshKeys()
+    await service.createCard()
+    const zone = { family: 'zone', clientId: 'demo-network', key: `zone-${wrong.length}` }
+    const body = { ...zone, pinBlockFormats: ['ISO_FORMAT_4'] }
+    const made = await service.call('POST', '//keys', { as: 'admin', listener: 'private', body })
+    assert.equal(made.status, 201, made.text)
+  }
+  await writeFile(file, `${content}${randomBytes(32).toString('hex')}\n`)
+  assert.equal((await administer('//keys/master-key/rotate')).status, 200)
 })

@@ -4,7 +4,7 @@ import { upsertClient } from '../storage/clients.ts'
 import type { Database } from '../storage/database.ts'
 import { grantProduct, insertProduct } from '../storage/products.ts'
 import { findSandboxSecret, insertSandboxSecret } from '../storage/sandbox-secrets.ts'
-import { insertZoneKey } from '../storage/zone-keys.ts'
+import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/zone-keys.ts'
 import {
   type DemoClient,
   demoClients,
@@ -77,21 +77,30 @@ async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<
     const value = await keptSecret(options, `zone key ${keyName}`, async () =>
       Buffer.from(await options.hsm.generateTestZoneKey(algorithm)).toString('hex'),
     )
-    const imported = await options.hsm.importClearZoneKey(algorithm, Buffer.from(value, 'hex'))
-    const row = { clientId, keyName, algorithm, pinBlockFormats, ...imported }
-    await insertZoneKey(options.database, row)
+    const key = { clientId, keyName, algorithm, pinBlockFormats }
+    await keepZoneKey(options, key, async () => Buffer.from(value, 'hex'))
     zoneKeys.push({ key: keyName, algorithm, value })
   }
   return zoneKeys
 }
 
-async function seedSimulator({ database, hsm }: SandboxOptions): Promise<void> {
+/** Once only: a token keeps every key that is put into it. */
+async function keepZoneKey(
+  { database, hsm }: SandboxOptions,
+  key: Omit<ZoneKeyRow, 'keyBlock' | 'keyCheckValue'>,
+  bytes: () => Promise<Uint8Array>,
+): Promise<void> {
+  if (await hasZoneKey(database, key.clientId, key.keyName)) return
+  const imported = await hsm.importClearZoneKey(key.algorithm, await bytes())
+  await insertZoneKey(database, { ...key, ...imported })
+}
+
+async function seedSimulator(options: SandboxOptions): Promise<void> {
   const { algorithm, keyName, pinBlockFormat } = simulatorZoneKey
   const { clientId } = simulatorNetwork
-  await upsertClient(database, { ...simulatorNetwork, secretHash: null, jwks: null })
-  const imported = await hsm.importClearZoneKey(algorithm, await hsm.generateTestZoneKey(algorithm))
-  const pinBlockFormats = [pinBlockFormat]
-  await insertZoneKey(database, { clientId, keyName, algorithm, pinBlockFormats, ...imported })
+  await upsertClient(options.database, { ...simulatorNetwork, secretHash: null, jwks: null })
+  const key = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
+  await keepZoneKey(options, key, () => options.hsm.generateTestZoneKey(algorithm))
 }
 
 /** A secret drawn at the first start, by whichever process came first. */

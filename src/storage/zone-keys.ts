@@ -25,6 +25,18 @@ export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Pr
   return (await connection.query(insertStatement, values)).length === 1
 }
 
+const isThereStatement = statement(
+  'has_zone_key',
+  'select key_name as "keyName" from zone_key where client_id = $1 and key_name = $2',
+)
+
+/** Whether a network has, or had, a zone key of this name. */
+export const hasZoneKey = async (
+  connection: Connection,
+  clientId: string,
+  keyName: string,
+): Promise<boolean> => (await connection.query(isThereStatement, [clientId, keyName])).length > 0
+
 /** A zone key with the instants of its life. */
 export interface DatedZoneKeyRow extends ZoneKeyRow {
   readonly createdAt: Date

@@ -44,17 +44,50 @@ export function deriveKbak(kbpk: Uint8Array, method: KeyBlockMethod): Buffer {
   return derive(kbpk, method, authentication)
 }
 
+/** The two keys of a key block. */
+export type KeyBlockKeys = {
+  readonly kbek: Buffer
+  readonly kbak: Buffer
+}
+
+/**
+ * Derives both keys from a KBPK that this process does not hold (X9.143:2021 7.2.1, 7.2.2).
+ *
+ * @param mac the method's CMAC under the KBPK; it is given messages of at most one block.
+ * @param kbpkLength 16 or 24 bytes; for `aesCmac` also 32.
+ * @throws CryptoRefusal `key_derivation_refused` when the length is another.
+ */
+export function deriveKeyBlockKeys(
+  mac: (message: Uint8Array) => Uint8Array,
+  kbpkLength: number,
+  method: 'tdesCmac' | 'aesCmac',
+): KeyBlockKeys {
+  return {
+    kbek: deriveByMac(mac, kbpkLength, method, encryption),
+    kbak: deriveByMac(mac, kbpkLength, method, authentication),
+  }
+}
+
 function derive(kbpk: Uint8Array, method: KeyBlockMethod, purpose: Purpose): Buffer {
   if (method === 'variant') return deriveVariant(kbpk, purpose)
-  const indicator = indicators[method][kbpk.length] ?? refuse('key_derivation_refused')
-  const mac = method === 'aesCmac' ? aesCmac : tdesCmac
-  return orRefuse('key_derivation_refused', () => {
-    const count = Math.ceil(kbpk.length / macLengths[method])
-    const blocks = Array.from({ length: count }, (_, at) =>
-      mac(kbpk, derivationData(at + 1, purpose.usage, indicator, kbpk.length * 8)),
-    )
-    return Buffer.concat(blocks).subarray(0, kbpk.length)
-  })
+  const cmacOf = method === 'aesCmac' ? aesCmac : tdesCmac
+  return orRefuse('key_derivation_refused', () =>
+    deriveByMac((message) => cmacOf(kbpk, message), kbpk.length, method, purpose),
+  )
+}
+
+function deriveByMac(
+  mac: (message: Uint8Array) => Uint8Array,
+  kbpkLength: number,
+  method: 'tdesCmac' | 'aesCmac',
+  purpose: Purpose,
+): Buffer {
+  const indicator = indicators[method][kbpkLength] ?? refuse('key_derivation_refused')
+  const count = Math.ceil(kbpkLength / macLengths[method])
+  const blocks = Array.from({ length: count }, (_, at) =>
+    mac(derivationData(at + 1, purpose.usage, indicator, kbpkLength * 8)),
+  )
+  return Buffer.concat(blocks).subarray(0, kbpkLength)
 }
 
 function deriveVariant(kbpk: Uint8Array, purpose: Purpose): Buffer {

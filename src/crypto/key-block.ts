@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { decipherAesCbc, encipherAesCbc } from './aes.ts'
 import { aesCmac } from './aes-cmac.ts'
 import { areEqualBytes } from './equal-bytes.ts'
-import { deriveKbak, deriveKbek } from './key-block-derivation.ts'
+import { deriveKbak, deriveKbek, type KeyBlockKeys } from './key-block-derivation.ts'
 import {
   type KeyBlockHeader,
   keyBlockUnit,
@@ -83,17 +83,39 @@ export function wrapKeyBlock(
  *   wrong.
  */
 export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlock {
+  const keysOf = (method: KeyBlockKeysMethod): KeyBlockKeys => ({
+    kbek: deriveKbek(kbpk, method),
+    kbak: deriveKbak(kbpk, method),
+  })
+  return orRefuse('key_block_refused', () => unwrapKeyBlockWith(keysOf, block))
+}
+
+/** How the keys of a block that can be unwrapped are derived: version B, version D. */
+export type KeyBlockKeysMethod = 'tdesCmac' | 'aesCmac'
+
+/**
+ * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may not
+ * hold.
+ *
+ * @param keysOf derives the block's keys; what it throws is passed on.
+ * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is wrong.
+ */
+export function unwrapKeyBlockWith(
+  keysOf: (method: KeyBlockKeysMethod) => KeyBlockKeys,
+  block: string,
+): UnwrappedKeyBlock {
+  const { header, headerText, blockLength } = readKeyBlockHeader(block)
+  const { method, mac, decipher } = versions[header.version]
+  const { kbak, kbek } = keysOf(method)
   return orRefuse('key_block_refused', () => {
-    const { header, headerText, blockLength } = readKeyBlockHeader(block)
-    const { method, mac, decipher } = versions[header.version]
     const unit = keyBlockUnit[header.version]
     const body = readBody(block.slice(headerText.length))
     const isWhole = block.length === blockLength && headerText.length % unit === 0
     // One block of key data at the least, then the MAC.
     if (!isWhole || body.length < 2 * unit) refuse('key_block_refused')
     const tag = body.subarray(-unit)
-    const clear = decipher(deriveKbek(kbpk, method), tag, body.subarray(0, -unit))
-    const due = mac(deriveKbak(kbpk, method), Buffer.concat([Buffer.from(headerText), clear]))
+    const clear = decipher(kbek, tag, body.subarray(0, -unit))
+    const due = mac(kbak, Buffer.concat([Buffer.from(headerText), clear]))
     if (!areEqualBytes(due, tag)) refuse('key_block_refused')
     return { header, headerText, key: readKey(clear) }
   })

@@ -26,7 +26,7 @@ export interface HsmOptions {
 export async function openEngineHsm(
   engine: KeyEngine,
   options: HsmOptions,
-  custody: KeyCustody | null = null,
+  custody: KeyCustody,
 ): Promise<Hsm & KeyAdministration> {
   const { drawDigits = randomDigits(engine.random), keyStore } = options
   const ring = await openKeyRing(engine, keyStore, options)

@@ -60,11 +60,13 @@ export interface KeyAdministration {
   /** What a card is found by, under every version that is not retired. */
   panFingerprints(card: CardReference): Promise<readonly PanFingerprint[]>
 
-  /** Null where the HSM lets no key in or out. */
-  readonly custody: KeyCustody | null
+  /** @throws `Problem` `key_refused` when no key of this purpose has this form. */
+  refuseOtherForm(purpose: KeyPurpose, form: KeyForm): Promise<void>
+
+  readonly custody: KeyCustody
 }
 
-/** Keys that come and go, and the key that all of them are kept under. */
+/** Keys that come and go. */
 export interface KeyCustody {
   /**
    * Takes in a key block, version B or D, under a zone master key.
@@ -76,7 +78,10 @@ export interface KeyCustody {
     keyBlock: string,
     keyCheckValue: string | null,
   ): Promise<KeptKey>
-  /** A kept key under a zone master key. @throws `Problem` `key_refused` unless it is exportable. */
+  /**
+   * A kept key under a zone master key.
+   * @throws `Problem` `key_refused` unless it is exportable, and where the HSM lets none out.
+   */
   exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
   /** Takes in one component, in hexadecimal. */
   keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<KeptKey>
@@ -88,10 +93,22 @@ export interface KeyCustody {
     keyCheckValue: string,
   ): Promise<KeptKey>
 
-  /** Of the master key that key blocks are made under. */
-  masterKeyCheckValue(): string
-  /** Check values of the master keys at hand: the current one, and all, read from their file again. */
-  readMasterKeys(): Promise<{ readonly current: string; readonly present: readonly string[] }>
-  /** The same kept key under another master key at hand. */
-  rewrapKeyBlock(keyBlock: string, masterKeyCheckValue: string): Promise<string>
+  /** Null where keys lie in the HSM itself, under none of our master keys. */
+  readonly masterKeys: MasterKeyCustody | null
+}
+
+/** The key that all others are kept under. */
+export interface MasterKeyCustody {
+  /** Of the one that key blocks are made under. */
+  checkValue(): string
+  /**
+   * Check values of those at hand: the current one, and all, read from their file again.
+   * @throws `Problem` `key_refused` when the file lacks the current one or is not what it should be.
+   */
+  read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
+  /**
+   * The same kept key under another master key at hand, labelled with its purpose.
+   * @throws `Problem` `key_refused` when its label names another.
+   */
+  rewrap(keyBlock: string, purpose: string, checkValue: string): Promise<string>
 }

@@ -1,5 +1,7 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+import { areEqualBytes } from '../crypto/equal-bytes.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../crypto/key-check-value.ts'
+import { KeyRefusal } from './key-strength.ts'
 
 /** How a check value is made of a key. */
 export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
@@ -41,4 +43,29 @@ function keyCheckOf(algorithm: string): KeyCheck {
   const check = keyChecks[algorithm]
   if (!check) throw new Error(`Keys of algorithm ${algorithm} are not known here.`)
   return check
+}
+
+/** A check value with all the digits that it can have: senders tell from three bytes to the whole block. */
+const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = {
+  A: (key) => aesKeyCheckValue(key, 16),
+  T: (key) => tdesKeyCheckValue(key, 8),
+}
+
+/**
+ * Holds a key against the check value that its sender told, of which each digit counts; null leaves it
+ * unchecked.
+ * @throws KeyRefusal when it is another, or shorter than three bytes.
+ */
+export function refuseOtherCheckValue(
+  algorithm: string,
+  key: Uint8Array,
+  due: string | null,
+): void {
+  if (due === null) return
+  const whole = (wholeCheckValues[algorithm] ?? keyCheckOf(algorithm).of)(key)
+  const given = Buffer.from(due.toUpperCase())
+  const own = Buffer.from(whole.toString('hex').toUpperCase().slice(0, given.length))
+  if (given.length < 6 || !areEqualBytes(given, own)) {
+    throw new KeyRefusal('The key has another check value.')
+  }
 }

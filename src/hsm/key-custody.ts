@@ -1,25 +1,26 @@
-import { setOddParity } from '../crypto/des-parity.ts'
-import { areEqualBytes } from '../crypto/equal-bytes.ts'
 import { unwrapKeyBlock, wrapKeyBlock } from '../crypto/key-block.ts'
 import type { KeyBlockHeader } from '../crypto/key-block-header.ts'
-import { combineComponents } from '../crypto/key-components.ts'
-import type { KeptKey, KeyCustody, KeyForm } from './key-administration.ts'
-import { keyCheckValueOf } from './key-check.ts'
+import { codeOf, combinedKey, readComponent } from './component-rules.ts'
+import type { KeptKey, KeyCustody, KeyForm, MasterKeyCustody } from './key-administration.ts'
+import { keyCheckValueOf, refuseOtherCheckValue } from './key-check.ts'
+import { headerOf, purposeIn } from './key-header.ts'
 import { orProblem } from './key-problem.ts'
-import { kindOf, refuseOtherPurpose } from './key-purposes.ts'
+import { kindOf } from './key-purposes.ts'
 import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from './key-strength.ts'
 import type { MasterKeys } from './master-keys.ts'
-import { headerOf } from './software-key-engine.ts'
+import { type Protection, refuseOtherVersion, travelledKind } from './travelled-key.ts'
 
 /** Keys that come and go, in this process's memory. */
 export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKeyBlock, keyBlock, keyCheckValue) =>
     orProblem(() => {
       const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
+      const protection = sized(zoneMasterKey.header, zoneMasterKey.key)
+      refuseOtherVersion(protection, keyBlock)
       const { header, key } = unwrapKeyBlock(zoneMasterKey.key, keyBlock)
-      refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
-      refuseOtherPurpose(purpose, header, key.length)
-      return keep(masterKeys, header, key, keyCheckValue)
+      refuseWeakKey(header.algorithm, key)
+      const kind = travelledKind(protection, purpose, { header, key, keyCheckValue })
+      return keep(masterKeys, { ...kind, exportability: header.exportability }, key, keyCheckValue)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
     orProblem(() => exportUnder(masterKeys, keyBlock, zoneMasterKeyBlock)),
@@ -28,56 +29,59 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
   combineComponents: (purpose, form, componentBlocks, keyCheckValue) =>
     orProblem(() => {
       const components = componentBlocks.map((block) => unwrapComponent(masterKeys, block))
-      const header = headerOf(kindOf(purpose, form), 'N')
-      return keep(masterKeys, header, formedKey(form, combineComponents(components)), keyCheckValue)
+      const use = { ...kindOf(purpose, form), exportability: 'N' }
+      return keep(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
-  masterKeyCheckValue: masterKeys.currentCheckValue,
-  async readMasterKeys() {
-    await masterKeys.reread()
-    return { current: masterKeys.currentCheckValue(), present: masterKeys.checkValues() }
-  },
-  async rewrapKeyBlock(keyBlock, masterKeyCheckValue) {
-    const { header, key } = masterKeys.unwrap(keyBlock)
-    return masterKeys.wrap(header, key, masterKeyCheckValue)
-  },
+  masterKeys: masterKeyCustody(masterKeys),
 })
 
-/** Components of odd parity make a key of even parity, which is then set (X9.24-1). */
-const formedKey = ({ algorithm }: KeyForm, key: Uint8Array): Uint8Array =>
-  algorithm === 'TDES' ? setOddParity(key) : key
+const masterKeyCustody = (masterKeys: MasterKeys): MasterKeyCustody => ({
+  checkValue: masterKeys.currentCheckValue,
+  read: () =>
+    orProblem(async () => {
+      await masterKeys.reread()
+      return { current: masterKeys.currentCheckValue(), present: masterKeys.checkValues() }
+    }),
+  rewrap: (keyBlock, purpose, checkValue) =>
+    orProblem(() => {
+      const { header, key } = masterKeys.unwrap(keyBlock)
+      const exportability = header.exportability === 'E' ? 'E' : 'N'
+      refuseOtherLabel(header, purpose)
+      return masterKeys.wrap(headerOf({ ...header, purpose }, exportability), key, checkValue)
+    }),
+})
 
-const sized = ({ algorithm }: { readonly algorithm: string }, key: Uint8Array) => ({
+/** A key block from before there were labels has none. */
+function refuseOtherLabel(header: KeyBlockHeader, purpose: string): void {
+  if ((purposeIn(header) ?? purpose) === purpose) return
+  throw new KeyRefusal(`A key block of ${purpose} says that its key is for another purpose.`)
+}
+
+const sized = ({ algorithm }: { readonly algorithm: string }, key: Uint8Array): Protection => ({
   algorithm,
   lengthBytes: key.length,
 })
 
-/** Keeps a key under the master key. Its key block says what it said before. */
-function keep(
-  masterKeys: MasterKeys,
-  header: KeyBlockHeader,
-  key: Uint8Array,
-  due: string | null,
-): KeptKey {
-  refuseWeakKey(header.algorithm, key)
-  const keyCheckValue = keyCheckValueOf(header.algorithm, key)
-  refuseOtherCheckValue(keyCheckValue, due)
-  const exportability = header.exportability === 'E' ? 'E' : 'N'
-  return { keyBlock: masterKeys.wrap(headerOf(header, exportability), key), keyCheckValue }
+/** What a kept key is to say of itself. */
+type KeptUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
+  readonly purpose: string
 }
 
-/** Check values are told with three bytes or with all that there are: both are compared as they stand. */
-function refuseOtherCheckValue(keyCheckValue: string, due: string | null): void {
-  if (due === null) return
-  const given = Buffer.from(due.toUpperCase())
-  const own = Buffer.from(keyCheckValue.slice(0, given.length))
-  if (given.length < 6 || !areEqualBytes(given, own)) {
-    throw new KeyRefusal('The key has another check value.')
+/** Keeps a key under the master key. Its key block says what it said before, and what it is for here. */
+function keep(masterKeys: MasterKeys, use: KeptUse, key: Uint8Array, due: string | null): KeptKey {
+  refuseWeakKey(use.algorithm, key)
+  refuseOtherCheckValue(use.algorithm, key, due)
+  const exportability = use.exportability === 'E' ? 'E' : 'N'
+  return {
+    keyBlock: masterKeys.wrap(headerOf(use, exportability), key),
+    keyCheckValue: keyCheckValueOf(use.algorithm, key),
   }
 }
 
 function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   const zoneMasterKey = masterKeys.unwrap(keyBlock)
   if (zoneMasterKey.header.keyUsage !== 'K1') throw new KeyRefusal('This is no zone master key.')
+  refuseOtherLabel(zoneMasterKey.header, 'zone-master')
   refuseWeakKey(zoneMasterKey.header.algorithm, zoneMasterKey.key)
   return zoneMasterKey
 }
@@ -87,33 +91,28 @@ function exportUnder(masterKeys: MasterKeys, keyBlock: string, zoneMasterKeyBloc
   const { header, key } = masterKeys.unwrap(keyBlock)
   if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
   refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
+  refuseWeakKey(header.algorithm, key)
   const version = zoneMasterKey.header.algorithm === 'A' ? 'D' : 'B'
-  return wrapKeyBlock(zoneMasterKey.key, { ...header, version }, key)
+  // What it is for here is of no concern elsewhere.
+  return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
 }
 
 /** A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5). */
-const componentUsage = '10'
+const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
 function keepComponent(
   masterKeys: MasterKeys,
-  { algorithm, lengthBytes }: KeyForm,
+  form: KeyForm,
   component: string,
   due: string,
 ): KeptKey {
-  const isHex = /^[0-9A-Fa-f]+$/.test(component) && component.length === 2 * lengthBytes
-  if (!isHex) throw new KeyRefusal(`A component has ${2 * lengthBytes} hexadecimal digits.`)
-  const bytes = Buffer.from(component, 'hex')
-  // Of zeros, it leaves the whole key to the others.
-  if (bytes.every((byte) => byte === bytes[0])) throw new KeyRefusal('The component is weak.')
-  const code = algorithm === 'AES' ? 'A' : 'T'
-  const keyCheckValue = keyCheckValueOf(code, bytes)
-  refuseOtherCheckValue(keyCheckValue, due)
-  const header = headerOf({ keyUsage: componentUsage, algorithm: code, modeOfUse: 'N' }, 'N')
+  const { bytes, keyCheckValue } = readComponent(form, component, due)
+  const header = headerOf({ ...componentUse, algorithm: codeOf(form) }, 'N')
   return { keyBlock: masterKeys.wrap(header, bytes), keyCheckValue }
 }
 
 function unwrapComponent(masterKeys: MasterKeys, keyBlock: string): Uint8Array {
   const { header, key } = masterKeys.unwrap(keyBlock)
-  if (header.keyUsage !== componentUsage) throw new KeyRefusal('This is no key component.')
+  if (header.keyUsage !== componentUse.keyUsage) throw new KeyRefusal('This is no key component.')
   return key
 }

@@ -25,6 +25,10 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
     },
     generateKey: (purpose, form, exportable) =>
       orProblem(() => engine.generate(kindOf(purpose, form), exportable ? 'E' : 'N')),
+    refuseOtherForm: (purpose, form) =>
+      orProblem(() => {
+        kindOf(purpose, form)
+      }),
     sealedVersionOf,
     async rewrapPan({ encryptedPan, publicToken }) {
       return seal(ring, 'pan', publicToken, await open(ring, 'pan', publicToken, encryptedPan))

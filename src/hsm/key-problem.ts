@@ -13,4 +13,5 @@ export async function orProblem<Result>(work: () => Result | Promise<Result>): P
   }
 }
 
-const unusable = 'The key block is not one under this key, or not whole.'
+/** What is told of a key block that did not unwrap: never which part of it was wrong. */
+export const unusable = 'The key block is not one under this key, or not whole.'

@@ -21,7 +21,14 @@ export function kindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
   if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
     throw new KeyRefusal('The key has a length that is not taken.')
   }
-  return { keyUsage, algorithm: code, modeOfUse: 'B', action: 'blocks', lengthBytes: length }
+  return {
+    purpose: purpose.family,
+    keyUsage,
+    algorithm: code,
+    modeOfUse: 'B',
+    action: 'blocks',
+    lengthBytes: length,
+  }
 }
 
 function installationKind(keyName: string, form: KeyForm | null): KeyKind {
@@ -35,8 +42,11 @@ function installationKind(keyName: string, form: KeyForm | null): KeyKind {
   return kind
 }
 
-/** @throws KeyRefusal when a key block's key is for another use than the purpose. */
-export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes: number): void {
+/**
+ * The kind that a key block's key becomes: of the purpose, in the mode of use that the block names.
+ * @throws KeyRefusal when the key is for another use than the purpose.
+ */
+export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes: number): KeyKind {
   const algorithm = use.algorithm === 'A' ? 'AES' : 'TDES'
   if (use.algorithm !== 'A' && use.algorithm !== 'T') {
     throw new KeyRefusal('Only AES and TDES keys travel.')
@@ -47,4 +57,5 @@ export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes
   if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
     throw new KeyRefusal('The key block says that its key is for another use.')
   }
+  return { ...kind, modeOfUse: use.modeOfUse }
 }

@@ -148,16 +148,19 @@ function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
 
 const stateOrder: readonly KeyState[] = ['active', 'pending', 'retired']
 
-/** Reads a store again and again, and opens each key block once. */
+/** A block that another row has now is another key, to be refused where it is not for that row. */
+const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlock}`
+
+/** Reads a store again and again, and opens each key block of a name once. */
 function readerOf(engine: KeyEngine, store: KeyStore): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
     const isStale = ageFromNow()
     const stored = (await store.list()).filter(({ keyName }) => isKeyName(keyName))
     const next = new Map<string, AnyRingKey['key']>()
-    for (const { keyBlock, keyName } of stored) {
-      const known = opened.get(keyBlock)
-      next.set(keyBlock, known ?? (await openKey(engine, keyName, keyBlock)))
+    for (const each of stored) {
+      const known = opened.get(rowOf(each))
+      next.set(rowOf(each), known ?? (await openKey(engine, each.keyName, each.keyBlock)))
     }
     opened = next
     const keys = stored.map((each) => ringKey(each, next))
@@ -191,9 +194,9 @@ async function openKey(
 }
 
 function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {
-  const { keyBlock, keyName: name, keyVersion: version, state } = stored
+  const { keyName: name, keyVersion: version, state } = stored
   const reference = `${name}/${version}`
-  return { name, version, reference, state, key: opened.get(keyBlock) } as AnyRingKey
+  return { name, version, reference, state, key: opened.get(rowOf(stored)) } as AnyRingKey
 }
 
 /**

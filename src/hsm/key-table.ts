@@ -2,6 +2,8 @@ import type { KeyAction, WorkingKeys } from './working-key.ts'
 
 /** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {
+  /** What it is for and nothing else: of keys with one use, a name tells which is which. */
+  readonly purpose: string
   readonly keyUsage: string
   readonly algorithm: 'A' | 'T' | 'H' | 'E' | 'R'
   readonly modeOfUse: string
@@ -23,21 +25,22 @@ const doubleLengthTdes = { algorithm: 'T', modeOfUse: 'C', lengthBytes: 16 } as 
 /** The keys of an installation: each is used for one thing and no other. */
 export const keyKinds = {
   /** Enciphers PANs. */
-  pan: { keyUsage: 'D0', action: 'seal', ...aes256 },
+  pan: { purpose: 'pan', keyUsage: 'D0', action: 'seal', ...aes256 },
   /** Finds a card by its PAN. */
-  'pan-fingerprint': hmac,
+  'pan-fingerprint': { purpose: 'pan-fingerprint', ...hmac },
   /** Enciphers PIN blocks at rest; no PIN ever travels under it. */
-  'pin-storage': { keyUsage: 'P0', action: 'blocks', ...aes256 },
+  'pin-storage': { purpose: 'pin-storage', keyUsage: 'P0', action: 'blocks', ...aes256 },
   /** Enciphers personal data, notes and remembered answers. */
-  'personal-data': { keyUsage: 'D0', action: 'seal', ...aes256 },
+  'personal-data': { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
   /** Tells repeated requests from others. */
-  'request-fingerprint': hmac,
+  'request-fingerprint': { purpose: 'request-fingerprint', ...hmac },
   /** Makes CVV, CVV2 and iCVV. */
-  cvk: { keyUsage: 'C0', action: 'cvv', ...doubleLengthTdes },
+  cvk: { purpose: 'cvk', keyUsage: 'C0', action: 'cvv', ...doubleLengthTdes },
   /** Makes PVVs. */
-  pvk: { keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
+  pvk: { purpose: 'pvk', keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
   /** Signs access tokens. */
   'token-signing': {
+    purpose: 'token-signing',
     keyUsage: 'S0',
     algorithm: 'E',
     modeOfUse: 'S',
@@ -46,6 +49,7 @@ export const keyKinds = {
   },
   /** Opens the session keys that devices make. */
   'card-data-wrap': {
+    purpose: 'card-data-wrap',
     keyUsage: 'K3',
     algorithm: 'R',
     modeOfUse: 'D',
@@ -54,6 +58,7 @@ export const keyKinds = {
   },
   /** Signs card data under a session key. */
   'card-data-sign': {
+    purpose: 'card-data-sign',
     keyUsage: 'S0',
     algorithm: 'R',
     modeOfUse: 'S',
@@ -62,6 +67,7 @@ export const keyKinds = {
   },
   /** Signs card data to a device's key. */
   'card-data-sign-ec': {
+    purpose: 'card-data-sign-ec',
     keyUsage: 'S0',
     algorithm: 'E',
     modeOfUse: 'S',
@@ -70,6 +76,7 @@ export const keyKinds = {
   },
   /** Opens the PINs that devices seal. */
   'card-data-pin': {
+    purpose: 'card-data-pin',
     keyUsage: 'K3',
     algorithm: 'E',
     modeOfUse: 'X',

@@ -2,8 +2,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import type { UnwrappedKeyBlock } from '../crypto/key-block.ts'
 import { type KeyBlockHeader, readKeyBlockHeader } from '../crypto/key-block-header.ts'
 import { keyCheckValueOf } from './key-check.ts'
-import type { Exportability, KeyEngine, KeyUse } from './key-engine.ts'
+import type { Exportability, KeyEngine } from './key-engine.ts'
 import { drawFitKey, refuseUnfitKey } from './key-fitness.ts'
+import { headerOf, purposeIn } from './key-header.ts'
 import { refuseWeakKey } from './key-strength.ts'
 import type { KeyKind } from './key-table.ts'
 import { type MasterKeys, masterKeysOf } from './master-keys.ts'
@@ -54,26 +55,15 @@ async function drawKey(kind: KeyKind, signal?: AbortSignal): Promise<Uint8Array>
   return privateKey.export({ format: 'der', type: 'pkcs8' })
 }
 
-/** A block moved to another row must not turn a key into one with another use. */
-function refuseOtherUse(kind: KeyKind, header: KeyUse): void {
+/**
+ * A block moved to another row must not turn a key into one with another use or purpose. One that was
+ * made before blocks named their purpose is taken for its use alone.
+ */
+function refuseOtherUse(kind: KeyKind, header: KeyBlockHeader): void {
   const isForThis =
     header.keyUsage === kind.keyUsage &&
     header.algorithm === kind.algorithm &&
-    header.modeOfUse === kind.modeOfUse
+    header.modeOfUse === kind.modeOfUse &&
+    (purposeIn(header) ?? kind.purpose) === kind.purpose
   if (!isForThis) throw new Error('This key block is for another use.')
 }
-
-/** What a key block says of a key (X9.143:2021 6.2). */
-export const headerOf = (
-  { algorithm, keyUsage, modeOfUse }: Pick<KeyUse, 'algorithm' | 'keyUsage' | 'modeOfUse'>,
-  exportability: Exportability,
-): KeyBlockHeader => ({
-  version: 'D',
-  keyUsage,
-  algorithm,
-  modeOfUse,
-  keyVersion: '00',
-  exportability,
-  reserved: '00',
-  optionalBlocks: [],
-})

@@ -8,9 +8,10 @@ import type { BlockKey } from './working-key.ts'
 type ZoneKeyKind = KeyKind & { readonly action: 'blocks' }
 
 /** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
+const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
 const kinds: Record<ZoneKeyAlgorithm, ZoneKeyKind> = {
-  TDES: { keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B', lengthBytes: 16, action: 'blocks' },
-  AES: { keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B', lengthBytes: 32, action: 'blocks' },
+  TDES: { ...common, algorithm: 'T', lengthBytes: 16 },
+  AES: { ...common, algorithm: 'A', lengthBytes: 32 },
 }
 
 /** Takes in keys that card networks encipher PIN blocks under. */

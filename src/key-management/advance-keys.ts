@@ -1,3 +1,4 @@
+import { forgetLateEntries } from '../storage/component-entries.ts'
 import {
   activateDueHsmKeys,
   type DatedHsmKeyRow,
@@ -22,12 +23,14 @@ export async function followKeys(keys: KeyManagement): Promise<void> {
 
 /**
  * Brings every rotation as far as it can come now: walks the passes that nobody else walks, and
- * retires versions that have outlived what was under them. Any number of processes may do so.
+ * retires versions that have outlived what was under them. Components that were brought for a key whose
+ * others never came are forgotten. Any number of processes may do so.
  */
 export async function advanceKeys(
   keys: KeyManagement,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
+  await forgetLateEntries(keys.database)
   const rows = await listHsmKeys(keys.database)
   // One key whose rotation is stuck holds up no other.
   const faults: unknown[] = []

@@ -11,8 +11,14 @@ import {
   listKeyComponents,
 } from '../storage/component-entries.ts'
 import type { Connection } from '../storage/database.ts'
-import { custodyOf } from './import-key.ts'
-import { holdKeys, type KeptVersion, type KeyTarget, purposeOf, storeKey } from './keep-key.ts'
+import {
+  holdKeys,
+  type KeptVersion,
+  type KeyTarget,
+  purposeOf,
+  refuseOtherCipher,
+  storeKey,
+} from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
 /** How long the people who hold the components have to come. */
@@ -37,13 +43,17 @@ export interface EntryProgress {
   readonly key: KeptVersion | null
 }
 
-/** Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15). */
+/**
+ * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
+ * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
+ */
 export async function openEntry(
   keys: KeyManagement,
   operator: Operator,
   { componentCount, form, keyCheckValue, target }: NewEntry,
 ): Promise<EntryProgress> {
-  custodyOf(keys)
+  await keys.hsm.refuseOtherForm(purposeOf(target), form)
+  refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
   const entry = await insertComponentEntry(
     keys.database,
     {
@@ -111,7 +121,7 @@ async function addComponent(
     const detail = 'Every component is brought by another person, each with a client of its own.'
     throw new Problem('key_refused', { detail })
   }
-  const kept = await custodyOf(keys).keepComponent(formOf(entry), component, keyCheckValue)
+  const kept = await keys.hsm.custody.keepComponent(formOf(entry), component, keyCheckValue)
   const componentNumber = entered.length + 1
   const row = { componentNumber, person: name, clientId, ...kept }
   await insertKeyComponent(connection, entry.entryId, row)
@@ -133,13 +143,13 @@ async function combine(
   const target = JSON.parse(entry.target) as KeyTarget
   const blocks = entered.map(({ keyBlock }) => keyBlock)
   try {
-    const kept = await custodyOf(keys).combineComponents(
+    const kept = await keys.hsm.custody.combineComponents(
       purposeOf(target),
       formOf(entry),
       blocks,
       entry.keyCheckValue,
     )
-    const key = await storeKey(connection, target, kept)
+    const key = await storeKey(keys, connection, target, kept)
     return { progress: progressOf(entry, entered, key) }
   } catch (error) {
     if (error instanceof Problem && error.code === 'key_refused') return { refusal: error }

@@ -1,7 +1,7 @@
 import { Problem } from '../errors.ts'
 import { findHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import { findZoneKey } from '../storage/zone-keys.ts'
-import { custodyOf, zoneMasterKeyBlock } from './import-key.ts'
+import { zoneMasterKeyBlock } from './import-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
 /** A key to send elsewhere. */
@@ -30,7 +30,7 @@ export async function exportKey(
   operator: Operator,
   leaving: LeavingKey,
 ): Promise<ExportedKey> {
-  const custody = custodyOf(keys)
+  const { custody } = keys.hsm
   const kept = await findKept(keys, leaving)
   if (!kept) throw new Problem('not_found')
   const zoneMasterKey = await zoneMasterKeyBlock(keys.database, leaving.zoneMasterKey)

@@ -1,9 +1,9 @@
 import { Problem } from '../errors.ts'
 import type { KeptKey, KeyForm } from '../hsm/key-administration.ts'
-import { type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
+import { isForTdes, type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
-/** A key to draw. Without a form, the one that its purpose asks for. */
+/** A key to draw. Without a form, the one that its purpose or its PIN block formats ask for. */
 export interface NewKey {
   readonly target: KeyTarget
   readonly form: KeyForm | null
@@ -21,14 +21,19 @@ export async function generateKey(
 ): Promise<KeptVersion> {
   // Drawn before the installation is held: a long RSA key takes seconds, and nobody is to wait for it.
   const masterKeyBefore = masterKeyOf(keys)
-  const drawn = await keys.hsm.generateKey(purposeOf(target), form, exportable)
+  const drawn = await keys.hsm.generateKey(purposeOf(target), form ?? formOf(target), exportable)
   const kept = await keepKey(keys, target, async () => unlessRotated(keys, masterKeyBefore, drawn))
   await keys.onAct({ act: 'generated', key: kept.key, ...operator })
   return kept
 }
 
+const formOf = (target: KeyTarget): KeyForm | null =>
+  target.family === 'zone' && isForTdes(target.pinBlockFormats)
+    ? { algorithm: 'TDES', lengthBytes: 16 }
+    : null
+
 const masterKeyOf = ({ hsm }: KeyManagement): string | undefined =>
-  hsm.custody?.masterKeyCheckValue()
+  hsm.custody.masterKeys?.checkValue()
 
 function unlessRotated(keys: KeyManagement, before: string | undefined, drawn: KeptKey): KeptKey {
   if (masterKeyOf(keys) === before) return drawn

@@ -1,5 +1,4 @@
-import { Problem, validationFailed } from '../errors.ts'
-import type { KeyCustody } from '../hsm/key-administration.ts'
+import { validationFailed } from '../errors.ts'
 import type { Connection } from '../storage/database.ts'
 import { findZoneMasterKey } from '../storage/zone-master-keys.ts'
 import { type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
@@ -25,7 +24,7 @@ export async function importKey(
   operator: Operator,
   { keyBlock, keyCheckValue, target, zoneMasterKey }: TravelledKey,
 ): Promise<KeptVersion> {
-  const custody = custodyOf(keys)
+  const { custody } = keys.hsm
   const kept = await keepKey(keys, target, async (connection) =>
     custody.importKeyBlock(
       purposeOf(target),
@@ -36,12 +35,6 @@ export async function importKey(
   )
   await keys.onAct({ act: 'imported', key: kept.key, ...operator })
   return kept
-}
-
-/** @throws `Problem` `key_refused` where the HSM lets no key in or out. */
-export function custodyOf({ hsm }: KeyManagement): KeyCustody {
-  if (hsm.custody) return hsm.custody
-  throw new Problem('key_refused', { detail: 'This HSM lets no key in or out.' })
 }
 
 /** @throws `Problem` `validation_failed` where there is none of this name. */

@@ -35,7 +35,8 @@ export const purposeOf = (target: KeyTarget): KeyPurpose =>
 /**
  * Keeps a key that is made now. The installation is held while it is made, so that no key is wrapped
  * under a master key that another process is just leaving.
- * @throws `Problem` `validation_failed` when the name is taken or the network unknown.
+ * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
+ *   the key is not of the cipher that its PIN block formats are for.
  */
 export const keepKey = (
   keys: KeyManagement,
@@ -44,7 +45,7 @@ export const keepKey = (
 ): Promise<KeptVersion> =>
   keys.database.transaction(async (connection) => {
     await holdKeys(keys, connection)
-    return storeKey(connection, target, await make(connection))
+    return storeKey(keys, connection, target, await make(connection))
   })
 
 /** Holds the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
@@ -52,12 +53,14 @@ export async function holdKeys(keys: KeyManagement, connection: Connection): Pro
   refuseOtherMasterKey(keys, await holdInstallation(connection))
 }
 
-/** Keeps a key where it belongs. The installation is held. */
+/** Keeps a key where it belongs. The installation is held. @throws as {@link keepKey} does. */
 export async function storeKey(
+  keys: KeyManagement,
   connection: Connection,
   target: KeyTarget,
   kept: KeptKey,
 ): Promise<KeptVersion> {
+  refuseOtherCipher(target, keys.hsm.describeKey(kept.keyBlock).algorithm)
   const version = await keepers[target.family](connection, target as never, kept)
   const { family, key } = target
   return { family, key, version, keyCheckValue: kept.keyCheckValue }
@@ -65,7 +68,8 @@ export async function storeKey(
 
 /** Another process may have moved on to another master key, and this one not yet followed. */
 export function refuseOtherMasterKey({ hsm }: KeyManagement, checkValue: string): void {
-  if (!hsm.custody || hsm.custody.masterKeyCheckValue() === checkValue) return
+  const { masterKeys } = hsm.custody
+  if (!masterKeys || masterKeys.checkValue() === checkValue) return
   throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
 }
 
@@ -98,6 +102,13 @@ const keepers: { readonly [Family in KeyTarget['family']]: Keeper<Family> } = {
 /** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1). */
 export const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
   !pinBlockFormats.includes('ISO_FORMAT_4')
+
+/** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
+export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
+  if (target.family !== 'zone') return
+  if (isForTdes(target.pinBlockFormats) === (algorithm === 'T')) return
+  throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
+}
 
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
 const noNetwork = () =>

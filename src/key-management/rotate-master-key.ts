@@ -1,8 +1,8 @@
 import { Problem, validationFailed } from '../errors.ts'
+import type { MasterKeyCustody } from '../hsm/key-administration.ts'
 import type { Connection } from '../storage/database.ts'
 import { holdInstallation, setMasterKeyCheckValue } from '../storage/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../storage/key-blocks.ts'
-import { custodyOf } from './import-key.ts'
 import { refuseOtherMasterKey } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
@@ -17,22 +17,23 @@ export interface MasterKeyRotation {
 /**
  * Puts every key block under another master key of the file, in one transaction. The other processes
  * follow when they next look; one whose file lacks the new key refuses to answer until it has it.
- * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is named.
+ * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is named;
+ *   `key_refused` where the file is not what it should be, or keys are under no master key of ours.
  */
 export async function rotateMasterKey(
   keys: KeyManagement,
   operator: Operator,
   toCheckValue: string | null,
 ): Promise<MasterKeyRotation> {
-  const custody = custodyOf(keys)
-  const { current, present } = await custody.readMasterKeys()
+  const masterKeys = masterKeysOf(keys)
+  const { current, present } = await masterKeys.read()
   const after = chooseMasterKey(current, present, toCheckValue)
   const keyBlocks = await keys.database.transaction(async (connection) => {
     const before = await holdInstallation(connection)
     refuseOtherMasterKey(keys, before)
     if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
     await setMasterKeyCheckValue(connection, after)
-    return moveAll(keys, connection, after)
+    return moveAll(masterKeys, connection, after)
   })
   await keys.hsm.refreshKeys()
   await keys.onAct({ act: `rotated from ${current}`, key: `master-key ${after}`, ...operator })
@@ -56,16 +57,21 @@ function chooseMasterKey(
   })
 }
 
+function masterKeysOf({ hsm }: KeyManagement): MasterKeyCustody {
+  if (hsm.custody.masterKeys) return hsm.custody.masterKeys
+  const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
+  throw new Problem('key_refused', { detail })
+}
+
 async function moveAll(
-  keys: KeyManagement,
+  masterKeys: MasterKeyCustody,
   connection: Connection,
   checkValue: string,
 ): Promise<number> {
-  const custody = custodyOf(keys)
   let moved = 0
   for (const table of keyBlockTables) {
-    for (const keyBlock of await listKeyBlocks(connection, table)) {
-      const after = await custody.rewrapKeyBlock(keyBlock, checkValue)
+    for (const { keyBlock, purpose } of await listKeyBlocks(connection, table)) {
+      const after = await masterKeys.rewrap(keyBlock, purpose, checkValue)
       moved += await moveKeyBlock(connection, table, keyBlock, after)
     }
   }

@@ -55,10 +55,10 @@ export const holdComponentEntry = async (
 
 const deleteStatement = statement(
   'delete_component_entry',
-  'delete from component_entry where entry_id = $1 or expires_at <= now()',
+  'delete from component_entry where entry_id = $1',
 )
 
-/** Forgets an entry with its components, and every other one that is too late. */
+/** Forgets an entry with its components. */
 export const deleteComponentEntry = async (
   connection: Connection,
   entryId: string,
@@ -66,7 +66,17 @@ export const deleteComponentEntry = async (
   await connection.query(deleteStatement, [entryId])
 }
 
-/** One component, enciphered under the master key. */
+const forgetStatement = statement(
+  'forget_component_entries',
+  'delete from component_entry where expires_at <= now()',
+)
+
+/** Forgets every entry that is too late, with its components. */
+export const forgetLateEntries = async (connection: Connection): Promise<void> => {
+  await connection.query(forgetStatement)
+}
+
+/** One component, enciphered under the master key or in the token. */
 export interface KeyComponentRow {
   readonly componentNumber: number
   readonly person: string

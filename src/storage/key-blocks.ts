@@ -11,18 +11,32 @@ const byTable = (make: (table: KeyBlockTable) => Statement): Record<KeyBlockTabl
   key_component: make('key_component'),
 })
 
+/** What the keys of each table are for: those of the installation each have a name. */
+const purposes: Record<KeyBlockTable, string> = {
+  hsm_key: 'key_name',
+  zone_key: `'zone'`,
+  zone_master_key: `'zone-master'`,
+  key_component: `'component'`,
+}
+
 const listStatements = byTable((table) =>
-  statement(`list_key_blocks_${table}`, `select key_block as "keyBlock" from ${table} for update`),
+  statement(
+    `list_key_blocks_${table}`,
+    `select key_block as "keyBlock", ${purposes[table]} as "purpose" from ${table} for update`,
+  ),
 )
 
+/** A key block, and what its key is for. */
+export interface KeyBlockRow {
+  readonly keyBlock: string
+  readonly purpose: string
+}
+
 /** Every key block of a table, held until the transaction ends. */
-export const listKeyBlocks = async (
+export const listKeyBlocks = (
   connection: Connection,
   table: KeyBlockTable,
-): Promise<string[]> =>
-  (await connection.query<{ keyBlock: string }>(listStatements[table])).map(
-    ({ keyBlock }) => keyBlock,
-  )
+): Promise<KeyBlockRow[]> => connection.query(listStatements[table])
 
 const moveStatements = byTable((table) =>
   statement(

@@ -3,10 +3,10 @@ import type { KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { pinKeys, type ServiceKeys } from '../../sdk/device/device.ts'
 import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
+import { headerOf } from '../../src/hsm/key-header.ts'
 import { keyKinds } from '../../src/hsm/key-table.ts'
 import { readMasterKeys } from '../../src/hsm/master-key-file.ts'
 import { masterKeysOf } from '../../src/hsm/master-keys.ts'
-import { headerOf } from '../../src/hsm/software-key-engine.ts'
 import { insertHsmKey } from '../../src/storage/hsm-keys.ts'
 import {
   type Answer,

@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setOddParity } from '../../src/crypto/des-parity.ts'
 import { wrapKeyBlock } from '../../src/crypto/key-block.ts'
+import { headerOf } from '../../src/hsm/key-header.ts'
 import { openKeyRing } from '../../src/hsm/key-ring.ts'
 import type { KeyState, StoredKey } from '../../src/hsm/key-store.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../../src/hsm/key-strength.ts'
 import { keyKinds, keyNames } from '../../src/hsm/key-table.ts'
 import { SecretKey } from '../../src/hsm/secret-key.ts'
-import { headerOf, openSoftwareKeyEngine } from '../../src/hsm/software-key-engine.ts'
+import { openSoftwareKeyEngine } from '../../src/hsm/software-key-engine.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const tdes = (lengthBytes: number) => setOddParity(randomBytes(lengthBytes))

@@ -2,6 +2,7 @@ import { Problem } from '../../errors.ts'
 import { type HsmOptions, openEngineHsm } from '../engine-hsm.ts'
 import type { Hsm } from '../hsm.ts'
 import type { KeyAdministration } from '../key-administration.ts'
+import { tokenCustody } from './pkcs11-custody.ts'
 import { openPkcs11KeyEngine } from './pkcs11-key-engine.ts'
 import type { Token } from './token.ts'
 
@@ -20,7 +21,7 @@ export async function openPkcs11Hsm({
   token,
   ...options
 }: Pkcs11HsmOptions): Promise<Hsm & KeyAdministration> {
-  const hsm = await openEngineHsm(openPkcs11KeyEngine(token), options)
+  const hsm = await openEngineHsm(openPkcs11KeyEngine(token), options, tokenCustody(token))
   return { ...hsm, ...limitVerbs(hsm) }
 }
 

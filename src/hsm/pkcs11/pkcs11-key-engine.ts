@@ -21,14 +21,20 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
     refuseOtherUse(kind, reference)
     return tokenKeys[kind.action](token, reference, await token.ask('inspect', reference))
   },
-  usageOf: (reference) => useOf(readReference(reference)),
+  usageOf(reference) {
+    const { algorithm, exportability, keyUsage, modeOfUse } = useOf(readReference(reference))
+    return { keyUsage, algorithm, modeOfUse, exportability }
+  },
   random: (lengthBytes) => token.ask('random', lengthBytes),
 })
 
-/** A reference moved to another row must not turn a key into one with another use. */
+/** A reference moved to another row must not turn a key into one with another use or purpose. */
 function refuseOtherUse(kind: KeyKind, reference: string): void {
-  const { algorithm, keyUsage, modeOfUse } = useOf(readReference(reference))
+  const { algorithm, keyUsage, modeOfUse, purpose } = useOf(readReference(reference))
   const isForThis =
-    keyUsage === kind.keyUsage && algorithm === kind.algorithm && modeOfUse === kind.modeOfUse
+    keyUsage === kind.keyUsage &&
+    algorithm === kind.algorithm &&
+    modeOfUse === kind.modeOfUse &&
+    (purpose ?? kind.purpose) === kind.purpose
   if (!isForThis) throw new Error('This key is for another use.')
 }

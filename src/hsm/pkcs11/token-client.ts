@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Problem } from '../../errors.ts'
+import { KeyRefusal } from '../key-strength.ts'
 import type { Answer, Start, Started } from './token-protocol.ts'
 import type { TokenSettings } from './token-session.ts'
 import type { TokenVerbs } from './token-verbs.ts'
@@ -124,6 +125,7 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
 const failureOf = (answer: Exclude<Answer, { answer: unknown }> | Problem): Error => {
   if (answer instanceof Problem) return answer
   const { failure, kind } = answer
+  if (kind === 'keyRefused') return new KeyRefusal(failure)
   return kind === 'refused' ? new Error(failure) : unavailable(failure)
 }
 

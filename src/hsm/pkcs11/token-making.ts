@@ -57,8 +57,9 @@ const newKey = (kind: KeyKind): TokenKey => ({
   id: randomBytes(16).toString('hex'),
 })
 
-const permissionsOf = ({ modeOfUse }: KeyKind): readonly Permission[] =>
-  allowedByMode[modeOfUse] ?? []
+/** A zone master key works by MACs alone, which are made of it by enciphering. */
+const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly Permission[] =>
+  keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
 
 async function drawCvvKey(
   session: TokenSession,

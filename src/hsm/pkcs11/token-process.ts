@@ -6,7 +6,7 @@ import { KeyRefusal } from '../key-strength.ts'
 import { returnValueOf } from './cryptoki.ts'
 import { hasInstallationKey, installationCheckValues } from './installation-key.ts'
 import { KeyMissing } from './token-objects.ts'
-import type { Answer, Question, Start, Started } from './token-protocol.ts'
+import type { Answer, FailureKind, Question, Start, Started } from './token-protocol.ts'
 import { openTokenSession, PinRefused, type TokenSession } from './token-session.ts'
 import { type SessionVerbs, tokenVerbs } from './token-verbs.ts'
 
@@ -72,12 +72,8 @@ function ask(verbs: SessionVerbs, { given, verb }: Question): unknown {
 async function fail({ session }: Work, question: Question, error: unknown): Promise<void> {
   const renewed = renew(session)
   work = renewed
-  const isRefused = renewed !== null && isFaultOfQuestion(question, error)
-  const answer = {
-    id: question.id,
-    failure: messageOf(error),
-    kind: isRefused ? ('refused' as const) : ('unavailable' as const),
-  }
+  const kind = renewed ? kindOf(question, error) : 'unavailable'
+  const answer = { id: question.id, failure: messageOf(error), kind }
   reply(answer, () => {
     if (!renewed) process.exit(1)
   })
@@ -93,15 +89,17 @@ function renew(session: TokenSession): Work | null {
   }
 }
 
+function kindOf(question: Question, error: unknown): FailureKind {
+  if (error instanceof KeyRefusal) return 'keyRefused'
+  return isFaultOfQuestion(question, error) ? 'refused' : 'unavailable'
+}
+
 /**
  * What was asked is at fault when it was not the module that objected, or when something did not
  * open: modules tell a wrong tag by any of several return values, some of them general.
  */
 const isFaultOfQuestion = ({ verb }: Question, error: unknown): boolean =>
-  error instanceof KeyRefusal ||
-  error instanceof KeyMissing ||
-  returnValueOf(error) === null ||
-  verb === 'open'
+  error instanceof KeyMissing || returnValueOf(error) === null || verb === 'open'
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

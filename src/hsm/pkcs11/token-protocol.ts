@@ -26,5 +26,10 @@ export type Question = {
 /** The answer to it. */
 export type Answer =
   | { readonly id: number; readonly answer: unknown }
-  /** `refused`: what was asked was wrong; `unavailable`: the token did not do what was asked. */
-  | { readonly id: number; readonly failure: string; readonly kind: 'refused' | 'unavailable' }
+  | { readonly id: number; readonly failure: string; readonly kind: FailureKind }
+
+/**
+ * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be told;
+ * `unavailable`: the token did not do what was asked.
+ */
+export type FailureKind = 'refused' | 'keyRefused' | 'unavailable'

@@ -1,3 +1,4 @@
+import type { KeyForm, KeyPurpose } from '../key-administration.ts'
 import type { GeneratedKey } from '../key-engine.ts'
 import type { KeyKind } from '../key-table.ts'
 import { mechanism } from './constants.ts'
@@ -10,6 +11,8 @@ import {
   openBytes,
   sealBytes,
 } from './token-ciphers.ts'
+import { combineComponents, keepComponent } from './token-components.ts'
+import { importKeyBlock } from './token-custody.ts'
 import { readReference, useOf } from './token-key.ts'
 import { generateKey, importKey } from './token-making.ts'
 import { findObject, type Part, refuseExtractable } from './token-objects.ts'
@@ -22,6 +25,21 @@ export interface TokenVerbs {
   random(lengthBytes: number): Buffer
   generate(kind: KeyKind): GeneratedKey
   import(kind: KeyKind, bytes: Uint8Array): GeneratedKey
+  /** Takes in a key block under a zone master key of the token. */
+  importKeyBlock(
+    purpose: KeyPurpose,
+    zoneMasterKey: string,
+    keyBlock: string,
+    keyCheckValue: string | null,
+  ): GeneratedKey
+  /** Seals a component, in hexadecimal, until the others have come. */
+  keepComponent(form: KeyForm, component: string, keyCheckValue: string): GeneratedKey
+  combineComponents(
+    purpose: KeyPurpose,
+    form: KeyForm,
+    components: readonly string[],
+    keyCheckValue: string,
+  ): GeneratedKey
   /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
   inspect(reference: string): PublicHalf | null
   encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
@@ -58,6 +76,9 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     random: (lengthBytes) => drawBytes(session, lengthBytes),
     generate: (kind) => generateKey(session, kind),
     import: (kind, bytes) => importKey(session, kind, bytes),
+    importKeyBlock: (...given) => importKeyBlock(session, ...given),
+    keepComponent: (...given) => keepComponent(session, ...given),
+    combineComponents: (...given) => combineComponents(session, ...given),
     inspect(reference) {
       const key = readReference(reference)
       const { algorithm, keyUsage } = useOf(key)

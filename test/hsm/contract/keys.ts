@@ -116,6 +116,7 @@ export function keyGuarantees(subject: Subject): void {
     assert.equal((await pvk.encipher(Buffer.alloc(8))).length, 8)
     await assert.rejects(pvk.decipher(Buffer.alloc(8)))
     const kind = {
+      purpose: 'zone',
       keyUsage: 'P0',
       algorithm: 'A',
       modeOfUse: 'D',

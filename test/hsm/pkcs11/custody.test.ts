@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { before, suite, test } from 'node:test'
+import { setOddParity } from '../../../src/crypto/des-parity.ts'
+import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
+import { xor } from '../../../src/crypto/xor.ts'
+import { keyCheckValueOf } from '../../../src/hsm/key-check.ts'
+import { headerOf } from '../../../src/hsm/key-header.ts'
+import { attribute } from '../../../src/hsm/pkcs11/constants.ts'
+import { findObjects } from '../../../src/hsm/pkcs11/token-objects.ts'
+import { openTokenSession, type TokenSettings } from '../../../src/hsm/pkcs11/token-session.ts'
+import { subjectOf } from '../../key-management/in-process.ts'
+import type { Administer } from '../../key-management/rotating.ts'
+import { ask, issueCard, pinBlock } from '../../support/network.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { openSoftHsm } from '../../support/softhsm.ts'
+
+const softHsm = openSoftHsm()
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
+
+type Code = 'A' | 'T'
+const forms = {
+  A: { algorithm: 'AES', lengthBytes: 32 },
+  T: { algorithm: 'TDES', lengthBytes: 16 },
+} as const
+
+suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
+  let settings: TokenSettings
+  let service: TestService
+  let administer: Administer
+
+  before(async () => {
+    settings = await softHsm.createToken()
+    const { module, pinFile, tokenLabel } = settings
+    const token = {
+      PKCS11_MODULE: module,
+      PKCS11_PIN_FILE: pinFile,
+      PKCS11_TOKEN_LABEL: tokenLabel,
+    }
+    service = await openTestService({ env: { HSM: 'pkcs11', RATE_LIMIT: 'off', ...token } })
+    administer = subjectOf(service).administer
+  })
+
+  const zone = { family: 'zone', clientId: 'demo-network' }
+
+  /** Two people bring a key. @returns it in clear. */
+  const bring = async (
+    code: Code,
+    target: object,
+    lengthBytes: number = forms[code].lengthBytes,
+  ) => {
+    const parts = [randomBytes(lengthBytes), randomBytes(lengthBytes)] as const
+    const whole = xor(...parts)
+    const value = code === 'T' ? setOddParity(whole) : whole
+    const keyCheckValue = keyCheckValueOf(code, value)
+    const entry = { ...forms[code], lengthBytes, componentCount: 2, keyCheckValue, ...target }
+    const { json, text } = await administer('POST', '//component-entries', entry)
+    const enter = (person: string, part: Uint8Array) =>
+      administer('POST', `//component-entries/${json.entryId}/components`, {
+        person,
+        component: hexOf(part),
+        keyCheckValue: keyCheckValueOf(code, part),
+      })
+    assert.equal((await enter('Ana Lim', parts[0])).status, 200, text)
+    const last = await enter('Bo Ek', parts[1])
+    return { value, last, parts }
+  }
+
+  const importBlock = (zoneMasterKey: string, keyBlock: string, members: object = {}) =>
+    administer('POST', '//keys/import', { ...zone, zoneMasterKey, keyBlock, ...members })
+
+  const inSession = <Result>(work: (session: ReturnType<typeof openTokenSession>) => Result) => {
+    const session = openTokenSession(settings)
+    try {
+      return work(session)
+    } finally {
+      session.end()
+    }
+  }
+
+  /** A card's own PIN in a block under a key that came in, as its network would send it. */
+  const approves = async (
+    name: string,
+    value: Uint8Array,
+    format: 'ISO_FORMAT_0' | 'ISO_FORMAT_4',
+  ) => {
+    const card = await issueCard(service)
+    const block = pinBlock(service, card, format, { name, value: Buffer.from(value) })
+    const { json } = await ask(service, { pan: card.pan, pinBlock: block })
+    return json.responseCode
+  }
+
+  test('a network’s key comes in components, and deciphers its PIN blocks from inside the token', async () => {
+    for (const [code, format] of [
+      ['T', 'ISO_FORMAT_0'],
+      ['A', 'ISO_FORMAT_4'],
+    ] as const) {
+      const key = `zone-parts-${code.toLowerCase()}`
+      const { last, value } = await bring(code, { ...zone, key, pinBlockFormats: [format] })
+      assert.equal(last.json.key.keyCheckValue, keyCheckValueOf(code, value), last.text)
+      assert.equal(await approves(key, value, format), '00')
+    }
+  })
+
+  test('a network’s key comes as a key block of version B or D, under a key that came in components', async () => {
+    for (const [code, length, version] of [
+      ['T', 16, 'B'],
+      ['T', 24, 'B'],
+      ['A', 16, 'D'],
+      ['A', 32, 'D'],
+    ] as const) {
+      const name = `${code.toLowerCase()}${length}`
+      const target = { family: 'zone-master', key: `zmk-${name}` }
+      const { value: zoneMasterKey } = await bring(code, target, length)
+      const value = setOddParity(randomBytes(16))
+      const use = { keyUsage: 'P0', algorithm: 'T', modeOfUse: 'D' }
+      const keyBlock = wrapKeyBlock(zoneMasterKey, { ...headerOf(use, 'N'), version }, value)
+      const key = `zone-${name}`
+      const keyCheckValue = keyCheckValueOf('T', value)
+      const pinBlockFormats = ['ISO_FORMAT_0']
+      const members = { key, keyCheckValue, pinBlockFormats }
+      const kept = await importBlock(`zmk-${name}`, keyBlock, members)
+      assert.equal(kept.status, 201, kept.text)
+      assert.equal(kept.json.keyCheckValue, keyCheckValue)
+      assert.equal(await approves(key, value, 'ISO_FORMAT_0'), '00')
+    }
+  })
+
+  test('what is not what it should be is refused, and leaves no key in the token', async () => {
+    const { value: zmk } = await bring('A', { family: 'zone-master', key: 'zmk-strict' }, 16)
+    const count = () => inSession((session) => findObjects(session, []).length)
+    const before = count()
+    const of = (key: Uint8Array, use: object = {}) => {
+      const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B', ...use }, 'N')
+      return wrapKeyBlock(zmk, header, key)
+    }
+    const sound = setOddParity(randomBytes(16))
+    const half = sound.subarray(0, 8)
+    const whole = of(sound)
+    const changed = `${whole.slice(0, -1)}${whole.endsWith('0') ? '1' : '0'}`
+    const refused: readonly (readonly [string, RegExp, object?])[] = [
+      [changed, /not whole/],
+      [of(Buffer.concat([half, half])), /weak/],
+      [of(sound.map((byte) => byte ^ 1)), /parity/],
+      [of(half), /length/],
+      [of(sound, { keyUsage: 'K1' }), /another use/],
+      [of(randomBytes(32), { algorithm: 'A' }), /weaker/],
+      [whole, /another check value/, { keyCheckValue: '000000' }],
+    ]
+    for (const [keyBlock, why, members] of refused) {
+      const pinBlockFormats = ['ISO_FORMAT_0']
+      const given = { key: 'zone-no', pinBlockFormats, ...members }
+      const answer = await importBlock('zmk-strict', keyBlock, given)
+      assert.deepEqual([answer.status, answer.json.code], [422, 'key_refused'], answer.text)
+      assert.match(answer.json.detail, why)
+    }
+    const wrong = { family: 'zone-master', key: 'zmk-wrong', keyCheckValue: 'ABCDEF' }
+    const { last } = await bring('A', wrong)
+    assert.deepEqual([last.status, last.json.code], [422, 'key_refused'])
+    assert.deepEqual(await sql(service.database, 'select person from key_component'), [])
+    assert.equal(count(), before)
+  })
+
+  test('a key that came in cannot leave the token, and does nothing but its own', async () => {
+    await bring('A', { family: 'zone-master', key: 'zmk-inside' })
+    await bring('T', { ...zone, key: 'zone-inside', pinBlockFormats: ['ISO_FORMAT_0'] })
+    const rows = await sql<{ reference: string }>(
+      service.database,
+      `select key_block as reference from zone_key where key_name = 'zone-inside'
+       union all select key_block from zone_master_key where key_name = 'zmk-inside'`,
+    )
+    const labels = rows.map(({ reference }) => /object=([^;]+)/.exec(reference)?.[1] ?? '').sort()
+    assert.deepEqual(labels, ['pinfold-K1ABN-zone-master-32', 'pinfold-P0TBN-zone-16'])
+    const names = ['sensitive', 'extractable', 'modifiable', 'encrypt', 'decrypt', 'wrap'] as const
+    const flags = (label: string) =>
+      inSession((session) => {
+        const [object] = findObjects(session, [{ type: attribute.label, value: label }])
+        assert.ok(object)
+        const { cryptoki, handle } = session
+        const types = names.map((name) => ({ type: attribute[name] }))
+        assert.throws(() =>
+          cryptoki.C_GetAttributeValue(handle, object, [{ type: attribute.value }]),
+        )
+        const found = cryptoki.C_GetAttributeValue(handle, object, types)
+        return found.map(({ value }) => value[0])
+      })
+    assert.deepEqual(flags('pinfold-K1ABN-zone-master-32'), [1, 0, 0, 1, 0, 0])
+    assert.deepEqual(flags('pinfold-P0TBN-zone-16'), [1, 0, 0, 1, 1, 0])
+  })
+
+  test('a component lies sealed until the others have come', async () => {
+    const form = { ...forms.A, componentCount: 2, keyCheckValue: 'ABCDEF' }
+    const target = { family: 'zone-master', key: 'zmk-waiting' }
+    const { json } = await administer('POST', '//component-entries', { ...form, ...target })
+    const component = randomBytes(32)
+    await administer('POST', `//component-entries/${json.entryId}/components`, {
+      person: 'Ana Lim',
+      component: hexOf(component),
+      keyCheckValue: keyCheckValueOf('A', component),
+    })
+    const [row] = await sql<{ kept: string }>(
+      service.database,
+      'select key_block as kept from key_component',
+    )
+    assert.match(row?.kept ?? '', /^pkcs11:object=pinfold-10ABN-component-32;id=.*;sealed=/)
+    const [, sealed = ''] = (row?.kept ?? '').split(';sealed=')
+    assert.ok(!hexOf(Buffer.from(sealed, 'base64url')).includes(hexOf(component)))
+  })
+
+  test('a key does not leave the token, and its own keys rotate with its own tools: both are told', async () => {
+    await bring('A', { family: 'zone-master', key: 'zmk-out' })
+    const inside = { key: 'zone-stays', pinBlockFormats: ['ISO_FORMAT_0'] }
+    assert.equal((await administer('POST', '//keys', { ...zone, ...inside })).status, 201)
+    const told = async (path: string, body: object) => {
+      const { json, status } = await administer('POST', path, body)
+      assert.deepEqual([status, json.code], [422, 'key_refused'])
+      return json.detail
+    }
+    const exportable = { ...zone, ...inside, key: 'zone-leaves', exportable: true }
+    assert.match(await told('//keys', exportable), /does not leave/)
+    const leaving = { key: 'zone-stays', clientId: 'demo-network', zoneMasterKey: 'zmk-out' }
+    assert.match(await told('//keys/export', leaving), /does not leave/)
+    assert.match(await told('//keys/master-key/rotate', {}), /own tools/)
+  })
+
+  test('a reference in the row of another purpose is refused, also of the same use', async () => {
+    const blockOf = async (name: string) => {
+      const [row] = await sql<{ block: string }>(
+        service.database,
+        'select key_block as block from hsm_key where key_name = $1',
+        [name],
+      )
+      return row?.block ?? ''
+    }
+    const put = (name: string, block: string) =>
+      sql(service.database, 'update hsm_key set key_block = $2 where key_name = $1', [name, block])
+    const own = await blockOf('token-signing')
+    await put('token-signing', await blockOf('card-data-sign-ec'))
+    await assert.rejects(service.keys.hsm.refreshKeys(), /another use/)
+    await put('token-signing', own)
+    await service.keys.hsm.refreshKeys()
+  })
+
+  test('a service that starts again puts none of its keys into the token once more', async () => {
+    const count = () => inSession((session) => findObjects(session, []).length)
+    const before = count()
+    const { dataDir, database } = service
+    const { module, pinFile, tokenLabel } = settings
+    const env = {
+      HSM: 'pkcs11',
+      PKCS11_MODULE: module,
+      PKCS11_PIN_FILE: pinFile,
+      PKCS11_TOKEN_LABEL: tokenLabel,
+    }
+    await openTestService({ database, dataDir, env })
+    assert.equal(count(), before)
+  })
+})

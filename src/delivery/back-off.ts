@@ -8,6 +8,10 @@ const givenUpAfterMs = 3 * 24 * 3_600_000
 export const backOffSeconds = (failures: number, chance: number): number =>
   Math.min(2 ** (failures - 1), longestSeconds) * (0.8 + 0.4 * chance)
 
-/** Whether to try no more: three days have passed since the first try. */
-export const isGivenUp = (firstTriedAt: Date | null, now: Date): boolean =>
-  firstTriedAt !== null && now.getTime() - firstTriedAt.getTime() >= givenUpAfterMs
+/**
+ * Whether to try no more: three days have passed since the first try at this address.
+ * @param urlSince when the endpoint got its address, or was enabled again.
+ */
+export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date): boolean =>
+  firstTriedAt !== null &&
+  now.getTime() - Math.max(firstTriedAt.getTime(), urlSince.getTime()) >= givenUpAfterMs

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { abandonQueue, claimQueues } from '../storage/delivery-queues.ts'
+import { claimQueues } from '../storage/delivery-queues.ts'
 import { type Delivering, leaseSecondsOf } from './delivering.ts'
 import { type ClaimedQueue, drain } from './drain.ts'
 import { pause, type Stopping } from './pause.ts'
@@ -40,7 +40,7 @@ async function claim(
   const seconds = leaseSecondsOf(delivering)
   try {
     const claimed = await claimQueues(delivering.database, holder, { failing, limit }, seconds)
-    return claimed.map((reference) => ({ reference, holder, wasFailing: failing }))
+    return claimed.map(({ failuresInRow, ...reference }) => ({ reference, holder, failuresInRow }))
   } catch (error) {
     delivering.observe.faulted(error, 'endpoints could not be claimed')
     return []
@@ -54,9 +54,6 @@ async function drainOne(
 ): Promise<void> {
   try {
     await drain(delivering, claimed, stopping)
-    if (stopping.stop.aborted) {
-      await abandonQueue(delivering.database, claimed.reference, claimed.holder)
-    }
   } catch (error) {
     delivering.observe.faulted(error, 'deliveries were broken off')
   }

@@ -1,4 +1,3 @@
-import { replayDeliveries } from '../storage/deliveries.ts'
 import {
   type DueDelivery,
   failPending,
@@ -8,11 +7,12 @@ import {
 import {
   abandonQueue,
   type DrainedWebhook,
+  failuresOfFailing,
   releaseQueue,
   renewQueue,
   type WebhookReference,
 } from '../storage/delivery-queues.ts'
-import { disableWebhook } from '../storage/webhooks.ts'
+import { replayDeliveries } from '../storage/replaying.ts'
 import { type Delivering, leaseSecondsOf } from './delivering.ts'
 import { pause, type Stopping } from './pause.ts'
 import { type Target, tryDelivery } from './try-delivery.ts'
@@ -22,8 +22,6 @@ import { createTryRecorder, type TryRecorder } from './try-recorder.ts'
 const requestsMax = 16
 /** The same while it fails: enough to find out when it no longer does. */
 const requestsMaxFailing = 2
-/** So many failures in a row make an endpoint a failing one. */
-const failuresOfFailing = 5
 /** How often a busy endpoint is looked at for more. */
 const lookAgainMs = 250
 /** How long a process keeps an endpoint that always has something due. */
@@ -51,7 +49,7 @@ interface Drain {
 export interface ClaimedQueue {
   readonly reference: WebhookReference
   readonly holder: string
-  readonly wasFailing: boolean
+  readonly failuresInRow: number
 }
 
 /**
@@ -60,7 +58,7 @@ export interface ClaimedQueue {
  */
 export async function drain(
   delivering: Delivering,
-  { holder, reference, wasFailing }: ClaimedQueue,
+  { failuresInRow, holder, reference }: ClaimedQueue,
   stopping: Stopping,
 ): Promise<void> {
   const state: Drain = {
@@ -69,7 +67,7 @@ export async function drain(
     stopping,
     record: createTryRecorder(delivering, reference),
     busy: new Map(),
-    failuresInRow: wasFailing ? failuresOfFailing : 0,
+    failuresInRow,
     leasedUntilMs: 0,
     sharedFromMs: performance.now() + turnMs,
     fault: null,
@@ -80,6 +78,7 @@ export async function drain(
     await Promise.all(state.busy.values())
   }
   if (state.fault) throw state.fault.error
+  if (stopping.stop.aborted) await abandon(delivering, state)
 }
 
 /** @returns whether there is more to do here. */
@@ -87,8 +86,9 @@ async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> 
   const webhook = await renew(delivering, state)
   if (webhook === null || state.fault) return false
   if (performance.now() > state.sharedFromMs) return passOn(delivering, state)
-  await prepare(delivering, state, webhook)
-  const room = Math.max(0, requestsAllowed(state) * 4 - state.busy.size)
+  if (await prepare(delivering, state, webhook)) return true
+  if (isFull(state)) return somethingEnds(state)
+  const room = requestsAllowed(state) * 4 - state.busy.size
   const due = await listDueDeliveries(
     delivering.database,
     state.reference,
@@ -100,14 +100,8 @@ async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> 
     await start(delivering, state, target, due)
     return true
   }
-  if (state.busy.size > 0) {
-    await somethingEnds(state)
-    return true
-  }
-  return (
-    (webhook.isReplaying && webhook.status === 'Enabled') ||
-    !(await release(delivering, state, webhook))
-  )
+  if (state.busy.size > 0) return somethingEnds(state)
+  return !(await release(delivering, state, webhook))
 }
 
 async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebhook | null> {
@@ -120,41 +114,44 @@ async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebho
 }
 
 /** Starts nothing more, and lets whoever comes first have the endpoint. */
-async function passOn({ database }: Delivering, state: Drain): Promise<boolean> {
-  if (state.busy.size > 0) {
-    await somethingEnds(state)
-    return true
-  }
-  await abandonQueue(database, state.reference, state.holder)
+async function passOn(delivering: Delivering, state: Drain): Promise<boolean> {
+  if (state.busy.size > 0) return somethingEnds(state)
+  await abandon(delivering, state)
   return false
 }
 
-/** What an endpoint's settings ask for before anything is sent. */
+/**
+ * A step of what an endpoint's settings ask for before anything is sent. While events are replayed
+ * none is sent: a later one of the same card could pass one that is still to be queued.
+ * @returns whether it may not have been the last.
+ */
 async function prepare(
   { database }: Delivering,
   { reference }: Drain,
-  webhook: DrainedWebhook,
-): Promise<void> {
-  if (webhook.status === 'Enabled') {
-    if (webhook.isReplaying) await replayDeliveries(database, reference, stretch)
-    return
+  { isDeleted, isReplaying, status }: DrainedWebhook,
+): Promise<boolean> {
+  if (status !== 'Enabled') {
+    return failPending(database, reference, isDeleted ? null : pingLane, stretch)
   }
-  const keptLane = webhook.isDeleted ? null : pingLane
-  while (await failPending(database, reference, keptLane, stretch));
+  return isReplaying && replayDeliveries(database, reference, stretch)
 }
 
 async function targetOf(
   { revealSecret }: Delivering,
   { reference }: Drain,
-  { previousSecret, secret, status, url }: DrainedWebhook,
+  { formerSecrets, secret, status, url, urlSince }: DrainedWebhook,
 ): Promise<Target> {
-  const sealed = previousSecret === null ? [secret] : [secret, previousSecret]
+  const sealed = [secret, ...formerSecrets.map((each) => Buffer.from(each, 'hex'))]
   const secrets = await Promise.all(sealed.map((each) => revealSecret(reference.webhookId, each)))
-  return { ...reference, url, status, secrets }
+  return { ...reference, url, urlSince, status, secrets }
 }
 
-const requestsAllowed = ({ failuresInRow }: Drain): number =>
-  failuresInRow < failuresOfFailing ? requestsMax : requestsMaxFailing
+const isFailing = ({ failuresInRow }: Drain): boolean => failuresInRow >= failuresOfFailing
+
+const requestsAllowed = (state: Drain): number =>
+  isFailing(state) ? requestsMaxFailing : requestsMax
+
+const isFull = (state: Drain): boolean => state.busy.size >= requestsAllowed(state)
 
 /** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
 async function start(
@@ -163,9 +160,12 @@ async function start(
   target: Target,
   due: readonly DueDelivery[],
 ): Promise<void> {
+  const listedMs = performance.now()
   for (const delivery of due) {
-    while (state.busy.size >= requestsAllowed(state) && canStart(delivering, state)) {
+    while (isFull(state) && canStart(delivering, state)) {
       await somethingEnds(state)
+      // By then it may be gone, disabled or somewhere else.
+      if (performance.now() - listedMs >= lookAgainMs) return
     }
     if (!canStart(delivering, state)) return
     const request = deliver(delivering, state, target, delivery).finally(() => {
@@ -181,8 +181,11 @@ const canStart = (
 ): boolean =>
   !stopping.stop.aborted && fault === null && performance.now() + postTimeoutMs < leasedUntilMs
 
-const somethingEnds = ({ busy, stopping }: Drain): Promise<void> =>
-  Promise.race([...busy.values(), pause(lookAgainMs, stopping.stop)])
+/** @returns true: then it is time to look again. */
+async function somethingEnds({ busy, stopping }: Drain): Promise<true> {
+  await Promise.race([...busy.values(), pause(lookAgainMs, stopping.stop)])
+  return true
+}
 
 /** Never rejects: what goes wrong here ends the drain, and the lease lets another one begin. */
 async function deliver(
@@ -195,26 +198,14 @@ async function deliver(
     const result = await tryDelivery(delivering, target, due, state.stopping.cut)
     if (result === null) return
     state.failuresInRow = result.tried.status === 'Delivered' ? 0 : state.failuresInRow + 1
-    await state.record(result.tried)
-    if (result.isGivenUp) await disable(delivering, state.reference)
+    await state.record(result)
   } catch (error) {
     state.fault ??= { error }
   }
 }
 
-async function disable(
-  { database, observe }: Delivering,
-  reference: WebhookReference,
-): Promise<void> {
-  await disableWebhook(database, reference.clientId, reference.webhookId)
-  observe.disabled(reference)
-}
+const abandon = ({ database }: Delivering, state: Drain): Promise<void> =>
+  abandonQueue(database, state.reference, state.holder, state)
 
 const release = ({ database }: Delivering, state: Drain, { wakes }: DrainedWebhook) =>
-  releaseQueue(
-    database,
-    state.reference,
-    state.holder,
-    wakes,
-    state.failuresInRow >= failuresOfFailing,
-  )
+  releaseQueue(database, state.reference, state.holder, wakes, state)

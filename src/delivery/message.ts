@@ -1,17 +1,22 @@
 import { createHmac } from 'node:crypto'
-import type { DueDelivery } from '../storage/delivery-lanes.ts'
+import { type DueDelivery, pingLane } from '../storage/delivery-lanes.ts'
 
-/** The body of an event, the same at every try (Standard Webhooks, “Payload”). */
-export function bodyOf(delivery: DueDelivery, webhookId: string): string {
-  const { createdAt, details, occurredAt, type } = delivery
-  const data = details === null ? { webhookId } : cardData(delivery, details)
+/**
+ * The body of an event, the same at every try (Standard Webhooks, “Payload”).
+ * @returns null for an event that is not kept any more: nobody knows what it told.
+ */
+export function bodyOf(delivery: DueDelivery, webhookId: string): string | null {
+  const { createdAt, details, lane, occurredAt, type } = delivery
+  const isPing = lane === pingLane
+  if (!isPing && details === null) return null
+  const data = isPing ? { webhookId } : cardData(delivery)
   return JSON.stringify({ type, timestamp: (occurredAt ?? createdAt).toISOString(), data })
 }
 
-const cardData = ({ lane, sequence }: DueDelivery, details: string): object => ({
+const cardData = ({ details, lane, sequence }: DueDelivery): object => ({
   publicToken: lane,
   sequence,
-  ...JSON.parse(details),
+  ...JSON.parse(details ?? '{}'),
 })
 
 /**

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../storage/database.ts'
+import type { WebhookReference } from '../storage/delivery-queues.ts'
 import {
   listAllWebhooks,
   listFeeds,
@@ -7,9 +8,11 @@ import {
   pruneFeed,
   pruneOutbox,
   pruneStreams,
+  removeDeliveries,
   removeWebhook,
 } from '../storage/event-retention.ts'
 import { claimLease } from '../storage/leases.ts'
+import { pruneFormerSecrets } from '../storage/webhook-secrets.ts'
 import type { Delivering } from './delivering.ts'
 import { pause } from './pause.ts'
 
@@ -35,20 +38,29 @@ export async function pruneRegularly(
   }
 }
 
-/** Forgets, in small steps, events and deliveries that are older than so many days. */
+/**
+ * Forgets, in small steps, events and deliveries that are older than so many days.
+ * @throws AggregateError of the clients that failed, after all the others were seen to.
+ */
 export async function prune(
   database: Database,
   days: number,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
+  const faults: unknown[] = []
   await steps(stop, () => pruneOutbox(database, days, stepSize))
-  for (let after: string | null = null; ; ) {
+  for (let after: string | null = null; !stop.aborted; ) {
     const clientIds: string[] = await listFeeds(database, after, stepSize)
-    for (const clientId of clientIds) await pruneClient(database, clientId, days, stop)
+    for (const clientId of clientIds) {
+      await pruneClient(database, clientId, days, stop).catch((error) => faults.push(error))
+    }
     after = clientIds.at(-1) ?? null
     if (after === null) break
   }
   await pruneStreams(database)
+  if (faults.length > 0) {
+    throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
+  }
 }
 
 async function pruneClient(
@@ -57,12 +69,25 @@ async function pruneClient(
   days: number,
   stop: AbortSignal,
 ): Promise<void> {
+  if (stop.aborted) return
   for (const { isDeleted, webhookId } of await listAllWebhooks(database, clientId)) {
     const reference = { clientId, webhookId }
-    await steps(stop, () => pruneDeliveries(database, reference, days, stepSize, isDeleted))
-    if (isDeleted && !stop.aborted) await removeWebhook(database, reference)
+    if (isDeleted) await remove(database, reference, stop)
+    else await steps(stop, () => pruneDeliveries(database, reference, days, stepSize))
   }
-  await steps(stop, () => pruneFeed(database, clientId, days, stepSize))
+  await pruneFormerSecrets(database, clientId)
+  for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
+    after = await pruneFeed(database, clientId, days, stepSize, after)
+  }
+}
+
+async function remove(
+  database: Database,
+  reference: WebhookReference,
+  stop: AbortSignal,
+): Promise<void> {
+  await steps(stop, () => removeDeliveries(database, reference, stepSize))
+  if (!stop.aborted) await removeWebhook(database, reference)
 }
 
 /** Until a step finds nothing more. */

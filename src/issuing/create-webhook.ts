@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { validationFailed } from '../errors.ts'
 import { once } from '../idempotency/once.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
-import { countWebhooks, insertWebhook } from '../storage/webhooks.ts'
+import { holdWebhookCount, insertWebhook } from '../storage/webhooks.ts'
 import type { Caller, Issuing } from './issuing.ts'
 import {
   drawWebhookSecret,
@@ -35,7 +35,7 @@ export async function createWebhook(
   const secret = drawWebhookSecret()
   const webhookId = randomUUID()
   const { replayed, result } = await once(issuing, request, async (connection) => {
-    if ((await countWebhooks(connection, clientId)) >= webhooksMax) {
+    if ((await holdWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
     const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)

@@ -17,7 +17,7 @@ import {
 import { sealedWebhookColumns } from '../storage/sealed-webhooks.ts'
 import type { Held, Holding } from './holding.ts'
 import type { KeyManagement } from './key-management.ts'
-import { webhookHolding } from './webhook-holdings.ts'
+import { formerSecretHolding, webhookHolding } from './webhook-holdings.ts'
 
 /** What of each card lies under a key; null where nothing does. */
 const ofCards = (
@@ -134,7 +134,7 @@ const sandboxSecrets: Holding = {
   },
 }
 
-const webhooks = sealedWebhookColumns.map(webhookHolding)
+const webhooks = [...sealedWebhookColumns.map(webhookHolding), formerSecretHolding]
 
 /** Everything that lies under each key, in the order in which a pass walks through it. */
 const holdings: Readonly<Record<string, readonly Holding[]>> = {

@@ -1,6 +1,7 @@
 import { type Connection, firstRow, statement } from './database.ts'
-import { type DeliveryTry, pingLane } from './delivery-lanes.ts'
+import { pingLane } from './delivery-lanes.ts'
 import type { WebhookReference } from './delivery-queues.ts'
+import type { DeliveryTry } from './delivery-tries.ts'
 import type { FeedPosition } from './event-feed.ts'
 
 export type DeliveryStatus = 'Pending' | 'Delivered' | 'Failed'
@@ -34,26 +35,39 @@ export const listDeliveries = (
   limit: number,
 ): Promise<DeliveryRow[]> => connection.query(listStatement, [clientId, webhookId, before, limit])
 
+// The queue's row is locked first, then the lane's, then the delivery's.
 const resendStatement = statement(
   'resend_delivery',
   `with found as (
-     select status as was from delivery
+     select lane from delivery
      where client_id = $1 and webhook_id = $2 and position = $3::bigint and exists (
        select 1 from placed_event
        where placed_event.client_id = $1 and placed_event.position = $3::bigint
-     ) for update
+     )
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = now()
+     where client_id = $1 and webhook_id = $2 and exists (select 1 from found)
+     returning wakes
+   ), held as (
+     select lane from delivery_lane
+     where client_id = $1 and webhook_id = $2 and lane = (select lane from found)
+       and (select count(*) from woken) >= 0
+     for update
+   ), old as (
+     select status as was from delivery
+     where client_id = $1 and webhook_id = $2 and position = $3::bigint
+       and exists (select 1 from found) and (select count(*) from held) >= 0
+     for update
    ), again as (
-     update delivery set status = 'Pending', failures = 0, first_tried_at = null
-     from found where client_id = $1 and webhook_id = $2 and position = $3::bigint
+     update delivery set status = 'Pending', failures = 0, first_tried_at = null,
+       round = round + 1
+     from old where client_id = $1 and webhook_id = $2 and position = $3::bigint
      returning event_id, lane, was
    ), lanes as (
      insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
      select $1, $2, lane, case when was = 'Pending' then 0 else 1 end, now() from again
      on conflict (client_id, webhook_id, lane) do update
        set pending = delivery_lane.pending + excluded.pending, due_at = excluded.due_at
-   ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = now()
-     where client_id = $1 and webhook_id = $2
    )
    select event_id as "eventId" from again`,
 )
@@ -81,21 +95,20 @@ const pingStatement = statement(
      where client_id = $1 and webhook_id = $2 and deleted_at is null
      on conflict (client_id) do update set last_position = event_head.last_position + 1
      returning last_position
-   ), ping as (
-     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
-     select $1, $2, last_position, $3, 'webhook.ping', $4 from head
-     returning lane
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = now()
+     where client_id = $1 and webhook_id = $2 and exists (select 1 from head)
+     returning wakes
    ), lanes as (
      insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
-     select $1, $2, lane, 1, now() from ping
+     select $1, $2, $4, 1, now() from head where (select count(*) from woken) >= 0
      on conflict (client_id, webhook_id, lane) do update
        set pending = delivery_lane.pending + 1,
          due_at = least(delivery_lane.due_at, excluded.due_at)
-   ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = now()
-     where client_id = $1 and webhook_id = $2 and exists (select 1 from ping)
    )
-   select lane from ping`,
+   insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+   select $1, $2, last_position, $3, 'webhook.ping', $4 from head
+   returning lane`,
 )
 
 /** Queues a ping. @returns whether there is such a webhook. */
@@ -105,49 +118,3 @@ export const queuePing = async (
   eventId: string,
 ): Promise<boolean> =>
   (await connection.query(pingStatement, [clientId, webhookId, eventId, pingLane])).length === 1
-
-const replayStatement = statement(
-  'replay_deliveries',
-  `with asked as (
-     select replay_after, webhook.events from webhook
-     where client_id = $1 and webhook_id = $2 and replay_after is not null
-   ), span as (
-     select position, event_id, type, public_token from placed_event
-     where client_id = $1 and position > (select replay_after from asked)
-     order by position limit $3
-   ), wanted as (
-     select position, event_id, type, public_token from span
-     where (select asked.events && array['*', span.type] from asked)
-   ), queued as (
-     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
-     select $1, $2, position, event_id, type, public_token from wanted
-     on conflict (client_id, webhook_id, position) do update
-       set status = 'Pending', failures = 0, first_tried_at = null
-       where delivery.status = 'Failed'
-     returning lane
-   ), lane as (
-     select lane, 1 as pending from queued
-     union all
-     select lane, 0 from delivery
-     where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and position in (select position from wanted)
-   ), lanes as (
-     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
-     select $1, $2, lane, sum(pending), now() from lane group by lane order by lane
-     on conflict (client_id, webhook_id, lane) do update
-       set pending = delivery_lane.pending + excluded.pending, due_at = excluded.due_at
-   )
-   update webhook set replay_after = case when (select count(*) from span) = $3
-     then (select max(position) from span) end
-   where client_id = $1 and webhook_id = $2
-     and replay_after = (select replay_after from asked)`,
-)
-
-/** Queues the next stretch of what a client asked to have replayed: all of it that was not delivered. */
-export const replayDeliveries = async (
-  connection: Connection,
-  { clientId, webhookId }: WebhookReference,
-  stretch: number,
-): Promise<void> => {
-  await connection.query(replayStatement, [clientId, webhookId, stretch])
-}

@@ -7,39 +7,61 @@ export interface WebhookReference {
   readonly webhookId: string
 }
 
+/** How an endpoint does, as it is handed on. */
+export interface QueueHealth {
+  readonly failuresInRow: number
+}
+
+/** So many failures in a row make an endpoint a failing one. */
+export const failuresOfFailing = 5
+
+const listDueStatement = statement(
+  'list_due_delivery_queues',
+  `select client_id as "clientId", webhook_id as "webhookId" from delivery_queue
+   where failing = $1 and due_at <= now() and leased_until <= now() order by due_at limit $2`,
+)
+
 const claimStatement = statement(
-  'claim_delivery_queues',
-  `update delivery_queue set holder = $1, leased_until = now() + make_interval(secs => $4)
-   from (
-     select client_id, webhook_id from delivery_queue
-     where failing = $2 and due_at <= now() and leased_until <= now() order by due_at limit $3
-   ) as due
-   where delivery_queue.client_id = due.client_id and delivery_queue.webhook_id = due.webhook_id
-     and delivery_queue.due_at <= now() and delivery_queue.leased_until <= now()
-   returning delivery_queue.client_id as "clientId", delivery_queue.webhook_id as "webhookId"`,
+  'claim_delivery_queue',
+  `update delivery_queue set holder = $3, leased_until = now() + make_interval(secs => $4)
+   where client_id = $1 and webhook_id = $2 and due_at <= now() and leased_until <= now()
+   returning client_id as "clientId", webhook_id as "webhookId",
+     failures_in_row as "failuresInRow"`,
 )
 
 /** Takes some of the endpoints that have something due and that nobody drains. */
-export const claimQueues = (
+export async function claimQueues(
   connection: Connection,
   holder: string,
   { failing, limit }: { failing: boolean; limit: number },
   seconds: number,
-): Promise<WebhookReference[]> =>
-  connection.query(claimStatement, [holder, failing, limit, seconds])
+): Promise<(WebhookReference & QueueHealth)[]> {
+  const due = await connection.query<WebhookReference>(listDueStatement, [failing, limit])
+  const claimed: (WebhookReference & QueueHealth)[] = []
+  // One at a time: whoever held several rows at once could wait in a ring with one who places events.
+  for (const reference of due) {
+    const values = [reference.clientId, reference.webhookId, holder, seconds]
+    claimed.push(
+      ...(await connection.query<WebhookReference & QueueHealth>(claimStatement, values)),
+    )
+  }
+  return claimed
+}
 
 /** What whoever drains an endpoint must know of it. */
 export interface DrainedWebhook {
   /** Changes whenever there may be something new to do. */
   readonly wakes: string
   readonly url: string
+  /** When it got this address, or was enabled again. */
+  readonly urlSince: Date
   readonly status: WebhookStatus
   readonly isDeleted: boolean
   readonly isReplaying: boolean
   /** Sealed. */
   readonly secret: Uint8Array
-  /** Sealed; null when none but the present one signs. */
-  readonly previousSecret: Uint8Array | null
+  /** Those before it that still sign, sealed, in hexadecimal, the latest first. */
+  readonly formerSecrets: readonly string[]
 }
 
 const renewStatement = statement(
@@ -49,9 +71,13 @@ const renewStatement = statement(
      where client_id = $1 and webhook_id = $2 and holder = $3
      returning wakes
    )
-   select wakes::text as "wakes", url, status, deleted_at is not null as "isDeleted",
-     replay_after is not null as "isReplaying", secret,
-     case when previous_secret_until > now() then previous_secret end as "previousSecret"
+   select wakes::text as "wakes", url, url_since as "urlSince", status,
+     deleted_at is not null as "isDeleted", replay_after is not null as "isReplaying", secret,
+     array(
+       select encode(former.secret, 'hex') from webhook_former_secret former
+       where former.client_id = $1 and former.webhook_id = $2 and signs_until > now()
+       order by signs_until desc
+     ) as "formerSecrets"
    from renewed cross join webhook where client_id = $1 and webhook_id = $2`,
 )
 
@@ -68,7 +94,8 @@ export const renewQueue = async (
 
 const releaseStatement = statement(
   'release_delivery_queue',
-  `update delivery_queue set holder = null, leased_until = '-infinity', failing = $5,
+  `update delivery_queue set holder = null, leased_until = '-infinity',
+     failures_in_row = $5, failing = $5 >= ${failuresOfFailing},
      due_at = coalesce((
        select min(due_at) from delivery_lane
        where client_id = $1 and webhook_id = $2 and pending > 0
@@ -87,14 +114,15 @@ export const releaseQueue = async (
   { clientId, webhookId }: WebhookReference,
   holder: string,
   wakes: string,
-  failing: boolean,
+  { failuresInRow }: QueueHealth,
 ): Promise<boolean> =>
-  (await connection.query(releaseStatement, [clientId, webhookId, holder, wakes, failing]))
+  (await connection.query(releaseStatement, [clientId, webhookId, holder, wakes, failuresInRow]))
     .length === 1
 
 const abandonStatement = statement(
   'abandon_delivery_queue',
-  `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now()
+  `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now(),
+     failures_in_row = $4, failing = $4 >= ${failuresOfFailing}
    where client_id = $1 and webhook_id = $2 and holder = $3`,
 )
 
@@ -103,6 +131,7 @@ export const abandonQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   holder: string,
+  { failuresInRow }: QueueHealth,
 ): Promise<void> => {
-  await connection.query(abandonStatement, [clientId, webhookId, holder])
+  await connection.query(abandonStatement, [clientId, webhookId, holder, failuresInRow])
 }

@@ -1,5 +1,6 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, firstRow, statement } from './database.ts'
 import type { WebhookReference } from './delivery-queues.ts'
+import type { FeedPosition } from './event-feed.ts'
 
 const outboxStatement = statement(
   'prune_outbox',
@@ -37,26 +38,40 @@ export const listFeeds = async (
 
 const feedStatement = statement(
   'prune_feed',
-  `delete from placed_event
-   where client_id = $1 and position in (
-     select position from placed_event where client_id = $1 order by position limit $3
-   ) and placed_at < now() - make_interval(days => $2)
-     and not exists (
-       select 1 from webhook
-       join delivery on delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
-       where webhook.client_id = $1 and delivery.position = placed_event.position
-         and delivery.status = 'Pending'
-     )
-   returning position`,
+  `with looked as (
+     select position, placed_at from placed_event
+     where client_id = $1 and position > $4::bigint order by position limit $3
+   ), step as (
+     select position from looked where placed_at < now() - make_interval(days => $2)
+   ), gone as (
+     delete from placed_event
+     where client_id = $1 and position in (select position from step)
+       and not exists (
+         select 1 from webhook
+         join delivery on delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
+         where webhook.client_id = $1 and delivery.position = placed_event.position
+           and delivery.status = 'Pending'
+       )
+   )
+   select max(position)::text as "position" from step`,
 )
 
-/** Forgets some of a client's events older than so many days, unless one is still to be delivered. */
+/**
+ * Looks at some of a client's events after a position that are older than so many days, and forgets
+ * those that are not still to be delivered.
+ * @returns the position of the last old one that was looked at, or null when there was none.
+ */
 export const pruneFeed = async (
   connection: Connection,
   clientId: string,
   days: number,
   limit: number,
-): Promise<number> => (await connection.query(feedStatement, [clientId, days, limit])).length
+  after: FeedPosition,
+): Promise<FeedPosition | null> => {
+  const values = [clientId, days, limit, after]
+  const rows = await connection.query<{ position: FeedPosition | null }>(feedStatement, values)
+  return firstRow(rows)?.position ?? null
+}
 
 const webhooksStatement = statement(
   'list_all_webhooks',
@@ -76,26 +91,46 @@ const deliveriesStatement = statement(
   'prune_deliveries',
   `delete from delivery
    where client_id = $1 and webhook_id = $2 and position in (
-     select position from delivery where client_id = $1 and webhook_id = $2
-     order by position limit $4
-   ) and ($5 or (status <> 'Pending' and created_at < now() - make_interval(days => $3)))
+     select position from delivery
+     where client_id = $1 and webhook_id = $2 and status <> 'Pending'
+       and created_at < now() - make_interval(days => $3)
+     order by created_at limit $4
+   ) and status <> 'Pending'
    returning position`,
 )
 
-/** Forgets some of an endpoint's deliveries: settled ones older than so many days, or any. */
+/** Forgets some of an endpoint's settled deliveries older than so many days. @returns how many. */
 export const pruneDeliveries = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   days: number,
   limit: number,
-  isEvery: boolean,
 ): Promise<number> =>
-  (await connection.query(deliveriesStatement, [clientId, webhookId, days, limit, isEvery])).length
+  (await connection.query(deliveriesStatement, [clientId, webhookId, days, limit])).length
+
+const removeDeliveriesStatement = statement(
+  'remove_deliveries',
+  `delete from delivery
+   where client_id = $1 and webhook_id = $2 and position in (
+     select position from delivery where client_id = $1 and webhook_id = $2
+     order by position limit $3
+   )
+   returning position`,
+)
+
+/** Removes some of the deliveries of a webhook that is gone. @returns how many. */
+export const removeDeliveries = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  limit: number,
+): Promise<number> =>
+  (await connection.query(removeDeliveriesStatement, [clientId, webhookId, limit])).length
 
 const removeStatement = statement(
   'remove_webhook',
   `with lanes as (delete from delivery_lane where client_id = $1 and webhook_id = $2),
-   queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2)
+   queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2),
+   secrets as (delete from webhook_former_secret where client_id = $1 and webhook_id = $2)
    delete from webhook where client_id = $1 and webhook_id = $2 and deleted_at is not null`,
 )
 

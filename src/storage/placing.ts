@@ -34,6 +34,7 @@ export const listUnplacedEvents = (
 
 // One statement, so one commit. The row of event_head is held to its end: whoever else places events
 // of this client waits, and positions show in their order. An event that is placed already is left.
+// After the head come the queues' rows, then the lanes', as everywhere, so that none waits in a ring.
 const placeStatement = statement(
   'place_events',
   `with given as (
@@ -59,17 +60,19 @@ const placeStatement = statement(
    ), delivering as (
      insert into delivery (client_id, webhook_id, position, event_id, type, lane)
      select $1, webhook_id, position, event_id, type, public_token from target
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = least(due_at, now())
+     where client_id = $1 and webhook_id in (select webhook_id from target)
+     returning wakes
    ), lanes as (
      insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
      select $1, webhook_id, public_token, count(*), now() from target
+     where (select count(*) from woken) >= 0
      group by webhook_id, public_token order by webhook_id, public_token
      on conflict (client_id, webhook_id, lane) do update set
        pending = delivery_lane.pending + excluded.pending,
        due_at = case when delivery_lane.pending = 0 then excluded.due_at
          else delivery_lane.due_at end
-   ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = least(due_at, now())
-     where client_id = $1 and webhook_id in (select webhook_id from target)
    )
    select count(*)::integer as count from placed`,
 )

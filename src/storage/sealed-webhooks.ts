@@ -1,7 +1,7 @@
 import { type Connection, type Statement, statement } from './database.ts'
 
 /** The columns of a webhook that are sealed. */
-export const sealedWebhookColumns = ['secret', 'previous_secret', 'description'] as const
+export const sealedWebhookColumns = ['secret', 'description'] as const
 export type SealedWebhookColumn = (typeof sealedWebhookColumns)[number]
 
 /** One sealed column of a webhook. */
@@ -15,7 +15,6 @@ const byColumn = (
   make: (column: SealedWebhookColumn) => Statement,
 ): Record<SealedWebhookColumn, Statement> => ({
   secret: make('secret'),
-  previous_secret: make('previous_secret'),
   description: make('description'),
 })
 
@@ -54,3 +53,48 @@ export const moveSealedWebhook = async (
 ): Promise<boolean> =>
   (await connection.query(moveStatements[column], [clientId, webhookId, sealed, after])).length ===
   1
+
+/** A secret that was replaced and may still sign. */
+export interface SealedFormerSecret extends SealedWebhook {
+  readonly formerSecretId: string
+}
+
+const listFormerStatement = statement(
+  'list_sealed_former_secrets',
+  `select client_id as "clientId", webhook_id as "webhookId",
+     former_secret_id as "formerSecretId", secret as "sealed"
+   from webhook_former_secret
+   where (client_id, webhook_id, former_secret_id) > ($1, $2, $3)
+   order by client_id, webhook_id, former_secret_id limit $4`,
+)
+
+/** Some secrets that were replaced, in the order of their webhooks. */
+export const listSealedFormerSecrets = (
+  connection: Connection,
+  { clientId, formerSecretId, webhookId }: Omit<SealedFormerSecret, 'sealed'>,
+  limit: number,
+): Promise<SealedFormerSecret[]> =>
+  connection.query(listFormerStatement, [clientId, webhookId, formerSecretId, limit])
+
+const moveFormerStatement = statement(
+  'move_sealed_former_secret',
+  `update webhook_former_secret set secret = $5
+   where client_id = $1 and webhook_id = $2 and former_secret_id = $3 and secret = $4
+   returning 1 as one`,
+)
+
+/** Puts a secret that was replaced under another key. @returns whether it was still what it was. */
+export const moveSealedFormerSecret = async (
+  connection: Connection,
+  { clientId, formerSecretId, sealed, webhookId }: SealedFormerSecret,
+  after: Uint8Array,
+): Promise<boolean> =>
+  (
+    await connection.query(moveFormerStatement, [
+      clientId,
+      webhookId,
+      formerSecretId,
+      sealed,
+      after,
+    ])
+  ).length === 1

@@ -45,14 +45,24 @@ export const insertWebhook = async (
   return row
 }
 
+const holdClientStatement = statement(
+  'hold_client',
+  'select client_id as "clientId" from client where client_id = $1 for no key update',
+)
+
 const countStatement = statement(
   'count_webhooks',
   'select count(*)::integer as count from webhook where client_id = $1 and deleted_at is null',
 )
 
-/** How many webhooks a client has. */
-export const countWebhooks = async (connection: Connection, clientId: string): Promise<number> =>
-  firstRow(await connection.query<{ count: number }>(countStatement, [clientId]))?.count ?? 0
+/** How many webhooks a client has. Whoever else asks waits until the transaction ends. */
+export const holdWebhookCount = async (
+  connection: Connection,
+  clientId: string,
+): Promise<number> => {
+  await connection.query(holdClientStatement, [clientId])
+  return firstRow(await connection.query<{ count: number }>(countStatement, [clientId]))?.count ?? 0
+}
 
 const listStatement = statement(
   'list_webhooks',
@@ -99,6 +109,8 @@ const change = (name: string, assignments: string): Statement =>
 const updateStatement = change(
   'update_webhook',
   `url = $3, events = $4, description = $5, status = $6,
+   url_since = case when url = $3 and (status = 'Enabled' or $6 = 'Disabled')
+     then url_since else now() end,
    disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, now()) end`,
 )
 
@@ -120,6 +132,31 @@ export const updateWebhook = async (
     ]),
   )
 
+const holdTargetStatement = statement(
+  'hold_webhook_target',
+  `with asked as (
+     select status, url_since from webhook where client_id = $1 and webhook_id = $2 for update
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1
+     where client_id = $1 and webhook_id = $2 and exists (select 1 from asked)
+   )
+   select status, url_since as "urlSince" from asked`,
+)
+
+/** Where a webhook's events go: the same since an instant. */
+export interface WebhookTarget {
+  readonly status: WebhookStatus
+  readonly urlSince: Date
+}
+
+/** Holds a webhook and its queue until the transaction ends. */
+export const holdWebhookTarget = async (
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+): Promise<WebhookTarget | null> =>
+  firstRow(await connection.query<WebhookTarget>(holdTargetStatement, [clientId, webhookId]))
+
 const disableStatement = change('disable_webhook', `status = 'Disabled', disabled_at = now()`)
 
 /** Sends nothing more to an endpoint until its client enables it again. */
@@ -139,20 +176,6 @@ export const deleteWebhook = async (
   clientId: string,
   webhookId: string,
 ): Promise<boolean> => (await connection.query(deleteStatement, [clientId, webhookId])).length === 1
-
-const replaceSecretStatement = change(
-  'replace_webhook_secret',
-  `previous_secret = secret, previous_secret_until = now() + interval '24 hours', secret = $3`,
-)
-
-/** Signs with another secret, and for 24 hours with the one before it, too. @returns whether. */
-export const replaceWebhookSecret = async (
-  connection: Connection,
-  clientId: string,
-  webhookId: string,
-  secret: Uint8Array,
-): Promise<boolean> =>
-  (await connection.query(replaceSecretStatement, [clientId, webhookId, secret])).length === 1
 
 const replayStatement = change(
   'replay_webhook',

@@ -4,6 +4,7 @@ import { type RunningDelivery, startDelivery } from '../../src/delivery/start-de
 import {
   type CallerName,
   openTestService,
+  sql,
   type TestService,
   type TestServiceOptions,
 } from '../support/service.ts'
@@ -55,4 +56,16 @@ export const openDeliveryService = async (
     stopDelivery,
     startDelivery: start,
   }
+}
+
+/** Makes the first try of what is pending, and its endpoint's address, more than three days old. */
+export const ageTries = async ({ database }: DeliveryService, webhookId: string): Promise<void> => {
+  const age = `now() - interval '3 days 1 second'`
+  await sql(database, `update webhook set url_since = ${age} where webhook_id = $1`, [webhookId])
+  await sql(
+    database,
+    `update delivery set first_tried_at = ${age}
+     where webhook_id = $1 and status = 'Pending' and failures > 0`,
+    [webhookId],
+  )
 }

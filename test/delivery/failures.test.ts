@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { backOffSeconds, isGivenUp } from '../../src/delivery/back-off.ts'
 import { prune } from '../../src/delivery/prune.ts'
 import { sql } from '../support/service.ts'
-import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
+import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
 import { openReceiver, type Received, type Receiver, until } from './receiver.ts'
 
 let service: DeliveryService
@@ -30,9 +30,12 @@ test('waits double from 1 s to 6 h, each 20 % more or less, and tries end after 
     assert.ok(Math.abs(backOffSeconds(failures, 1) - seconds * 1.2) < 1e-6)
   }
   const first = new Date('2026-11-20T08:00:00Z')
-  assert.ok(!isGivenUp(null, first))
-  assert.ok(!isGivenUp(first, new Date('2026-11-23T07:59:59Z')))
-  assert.ok(isGivenUp(first, new Date('2026-11-23T08:00:00Z')))
+  const long = new Date('2026-01-01T00:00:00Z')
+  assert.ok(!isGivenUp(null, long, first))
+  assert.ok(!isGivenUp(first, long, new Date('2026-11-23T07:59:59Z')))
+  assert.ok(isGivenUp(first, long, new Date('2026-11-23T08:00:00Z')))
+  const moved = new Date('2026-11-20T08:00:01Z')
+  assert.ok(!isGivenUp(first, moved, new Date('2026-11-23T08:00:00Z')), 'a new address')
 })
 
 test('a failed delivery is tried again after 1 s, then 2, every try is on record, and the card waits', async () => {
@@ -69,12 +72,7 @@ test('an endpoint that failed for three days is disabled, told to the operator, 
   const { publicToken } = await service.createCard()
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
   await until(async () => (await deliveriesOf(webhookId))[1]?.tries.length === 1)
-  await sql(
-    service.database,
-    `update delivery set first_tried_at = now() - interval '3 days 1 second'
-     where webhook_id = $1 and first_tried_at is not null`,
-    [webhookId],
-  )
+  await ageTries(service, webhookId)
   const status = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json.status
   await until(async () => (await status()) === 'Disabled')
   await until(async () =>
@@ -167,4 +165,41 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
     (await service.call('GET', '/events?types=card.created')).json.at(-1).data.publicToken,
     publicToken,
   )
+})
+
+test('what is old is forgotten also behind hundreds that are still to be delivered', async () => {
+  const client = 'a-client-of-its-own'
+  const webhookId = '00000000-0000-4000-8000-000000000001'
+  const count = 1_200
+  const age = `now() - interval '31 days'`
+  const { database } = service
+  await sql(database, `insert into event_head values ($1, ${count})`, [client])
+  await sql(
+    database,
+    `insert into webhook (client_id, webhook_id, url, events, secret)
+     values ($1, $2, 'http://127.0.0.1:9/', array['*'], '')`,
+    [client, webhookId],
+  )
+  await sql(
+    database,
+    `insert into placed_event
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, placed_at)
+     select $1, n, gen_random_uuid(), '1', n, 'pin.set', ${age}, '{}', ${age}
+     from generate_series(1, ${count}) as n`,
+    [client],
+  )
+  await sql(
+    database,
+    `insert into delivery
+       (client_id, webhook_id, position, event_id, type, lane, status, created_at)
+     select client_id, $2, position, event_id, type, public_token,
+       case when position <= ${count / 2} then 'Pending' else 'Delivered' end, placed_at
+     from placed_event where client_id = $1`,
+    [client, webhookId],
+  )
+  await prune(database, 30)
+  for (const table of ['placed_event', 'delivery']) {
+    const text = `select from ${table} where client_id = $1`
+    assert.equal((await sql(database, text, [client])).length, count / 2, table)
+  }
 })

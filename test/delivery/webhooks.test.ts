@@ -100,7 +100,7 @@ test('for 24 hours after a rotation both secrets sign, then the new one alone', 
   await until(() => receiver.received.length === 1)
   await sql(
     service.database,
-    `update webhook set previous_secret_until = now() where webhook_id = $1`,
+    `update webhook_former_secret set signs_until = now() where webhook_id = $1`,
     [webhookId],
   )
   await service.call('POST', `/webhooks/${webhookId}/ping`)
@@ -109,6 +109,38 @@ test('for 24 hours after a rotation both secrets sign, then the new one alone', 
   assert.ok(during && afterwards)
   assert.ok(isSignedWith(secret, during) && isSignedWith(rotated.json.secret, during))
   assert.ok(!isSignedWith(secret, afterwards) && isSignedWith(rotated.json.secret, afterwards))
+})
+
+test('a secret that is changed again within 24 hours signs on for its own 24 hours', async () => {
+  const receiver = await openReceiver()
+  const { secret, webhookId } = await service.createWebhook(receiver.url, ['pin.set'])
+  const rotate = () => service.call('POST', `/webhooks/${webhookId}/rotate-secret`)
+  const secrets = [secret]
+  for (let turn = 0; turn < 5; turn += 1) secrets.push((await rotate()).json.secret)
+  const refused = await rotate()
+  assert.equal(refused.status, 429)
+  const waitSeconds = Number(refused.headers['retry-after'])
+  assert.ok(waitSeconds > 86_000 && waitSeconds <= 86_400, `${waitSeconds}`)
+  await service.call('POST', `/webhooks/${webhookId}/ping`)
+  await until(() => receiver.received.length === 1)
+  const [ping] = receiver.received
+  assert.ok(ping)
+  for (const each of secrets) assert.ok(isSignedWith(each, ping))
+  await sql(
+    service.database,
+    `update webhook_former_secret set signs_until = now() where webhook_id = $1
+     and signs_until = (select min(signs_until) from webhook_former_secret where webhook_id = $1)`,
+    [webhookId],
+  )
+  assert.equal((await rotate()).status, 200)
+  const rows = await sql<{ row: string }>(
+    service.database,
+    'select webhook_former_secret::text as row from webhook_former_secret',
+  )
+  for (const each of secrets) {
+    const hex = Buffer.from(each).toString('hex')
+    assert.ok(rows.every(({ row }) => !row.includes(each) && !row.includes(hex)))
+  }
 })
 
 test('a ping is sent once and what came of it is on record', async () => {

@@ -265,7 +265,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a webhook's secret
-         * @description The new `secret` is shown this once. For 24 hours both sign every message.
+         * @description The new `secret` is shown this once. For 24 hours the one before it signs every message, too. Five times in 24 hours.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -639,7 +639,7 @@ export interface components {
              * @description While it is pending, at the earliest.
              */
             readonly nextTryAt?: string;
-            /** @description The last 30 at most, oldest first. */
+            /** @description The last 300 at most, oldest first. */
             readonly tries: readonly {
                 /** Format: date-time */
                 readonly at: string;

@@ -190,7 +190,9 @@ function rotateSecretRoute({ app, base, issuing }: Api): void {
       schema: {
         operationId: 'rotateWebhookSecret',
         summary: "Change a webhook's secret",
-        description: 'The new `secret` is shown this once. For 24 hours both sign every message.',
+        description:
+          'The new `secret` is shown this once. For 24 hours the one before it signs every message, ' +
+          'too. Five times in 24 hours.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
         body: EmptyBodySchema,

@@ -117,6 +117,6 @@ export const DeliverySchema = Type.Object({
         Type.String({ description: 'At most 256 bytes of a text or JSON answer.' }),
       ),
     }),
-    { description: 'The last 30 at most, oldest first.' },
+    { description: 'The last 300 at most, oldest first.' },
   ),
 })

@@ -1,0 +1,67 @@
+import { type Connection, firstRow, statement } from './database.ts'
+
+const holdStatement = statement(
+  'hold_webhook_secret',
+  `select webhook_id as "webhookId" from webhook
+   where client_id = $1 and webhook_id = $2 and deleted_at is null for update`,
+)
+
+const waitStatement = statement(
+  'wait_for_former_secret',
+  `select greatest(1, ceil(extract(epoch from signs_until - now())))::integer as "seconds"
+   from webhook_former_secret
+   where client_id = $1 and webhook_id = $2 and signs_until > now()
+   order by signs_until desc offset $3 limit 1`,
+)
+
+const keepStatement = statement(
+  'keep_former_secret',
+  `insert into webhook_former_secret (client_id, webhook_id, secret, signs_until)
+   select client_id, webhook_id, secret, now() + interval '24 hours' from webhook
+   where client_id = $1 and webhook_id = $2`,
+)
+
+const replaceStatement = statement(
+  'replace_webhook_secret',
+  `with replaced as (
+     update webhook set secret = $3 where client_id = $1 and webhook_id = $2 returning webhook_id
+   )
+   update delivery_queue set wakes = wakes + 1, due_at = now()
+   where client_id = $1 and webhook_id in (select webhook_id from replaced)`,
+)
+
+/**
+ * Signs with another secret, and for 24 hours with the one before it, too. In a transaction.
+ * @param formerMax that sign beside the present one.
+ * @returns 0, or the seconds until there is room for one more; null where there is no such webhook.
+ */
+export async function replaceWebhookSecret(
+  connection: Connection,
+  clientId: string,
+  webhookId: string,
+  secret: Uint8Array,
+  formerMax: number,
+): Promise<number | null> {
+  const ids = [clientId, webhookId]
+  if ((await connection.query(holdStatement, ids)).length === 0) return null
+  const wait = firstRow(
+    await connection.query<{ seconds: number }>(waitStatement, [...ids, formerMax - 1]),
+  )
+  if (wait) return wait.seconds
+  await connection.query(keepStatement, ids)
+  await connection.query(replaceStatement, [...ids, secret])
+  return 0
+}
+
+const pruneStatement = statement(
+  'prune_former_secrets',
+  'delete from webhook_former_secret where client_id = $1 and signs_until <= now()',
+)
+
+/** Forgets a client's secrets that sign no more. */
+export const pruneFormerSecrets = async (
+  connection: Connection,
+  clientId: string,
+): Promise<void> => {
+  await connection.query(pruneStatement, [clientId])
+}

@@ -1,0 +1,88 @@
+/** Several processes and several requests on the webhooks of one client, on a server. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { type RunningDelivery, startDelivery } from '../../src/delivery/start-delivery.ts'
+import { openPostgres } from '../support/postgres.ts'
+import { openServerDatabase, openTestService, pool, sql } from '../support/service.ts'
+import { openReceiver, until } from './receiver.ts'
+
+const postgres = await openPostgres()
+const env = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' }
+
+test('a client has 20 webhooks at most, however many are made at once', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database } = await openServerDatabase(postgres, 20)
+  const service = await openTestService({ database, env })
+  const body = { url: 'http://127.0.0.1:9/', events: ['*'] }
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => service.call('POST', '/webhooks', { body })),
+  )
+  assert.equal(answers.filter(({ status }) => status === 201).length, 20)
+  assert.equal(answers.filter(({ status }) => status === 422).length, 10)
+  const other = await service.call('POST', '/webhooks', { body, as: 'otherClient' })
+  assert.equal(other.status, 201)
+})
+
+test('placing, delivering, sending again and replaying at once never wait for one another in a ring', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database, url } = await openServerDatabase(postgres, 20)
+  const service = await openTestService({ database, env })
+  const other = pool(url, 10)
+  const running: RunningDelivery[] = [
+    startDelivery(service.delivering),
+    startDelivery({ ...service.delivering, database: other }),
+  ]
+  after(() => other.close())
+  const receivers = await Promise.all(
+    Array.from({ length: 4 }, () => openReceiver(() => (Math.random() < 0.3 ? 500 : 204))),
+  )
+  const webhooks: string[] = []
+  for (const receiver of receivers) {
+    const body = { url: receiver.url, events: ['*'] }
+    webhooks.push((await service.call('POST', '/webhooks', { body })).json.webhookId)
+  }
+  const made = 12
+  const perCard = 10
+  let isOver = false
+  const make = async () => {
+    const { publicToken } = await service.createCard()
+    for (let event = 1; event < perCard; event += 1) {
+      await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    }
+  }
+  const disturb = async (webhookId: string) => {
+    while (!isOver) {
+      const path = `/webhooks/${webhookId}`
+      const { json } = await service.call('GET', `${path}/deliveries?limit=5`)
+      const body = { since: '2026-01-01T00:00:00Z' }
+      await Promise.all([
+        service.call('POST', `${path}/replay`, { body }),
+        service.call('POST', `${path}/ping`),
+        ...json.map(({ deliveryId }: { deliveryId: string }) =>
+          service.call('POST', `${path}/deliveries/${deliveryId}/resend`),
+        ),
+      ])
+    }
+  }
+  const disturbing = Promise.all(webhooks.map(disturb))
+  await Promise.all(Array.from({ length: made }, make))
+  isOver = true
+  await disturbing
+  for (const receiver of receivers) receiver.answer = () => 204
+  const body = { since: '2026-01-01T00:00:00Z' }
+  for (const id of webhooks) await service.call('POST', `/webhooks/${id}/replay`, { body })
+  const settled = `select from delivery where type <> 'webhook.ping' and status = 'Delivered'`
+  const total = made * perCard * webhooks.length
+  await until(async () => (await sql(database, settled)).length === total, 30_000)
+  await Promise.all(running.map((each) => each.stop()))
+  const lanes = await sql(database, 'select from delivery_lane where pending <> 0')
+  const pending = await sql(database, `select from delivery where status = 'Pending'`)
+  assert.deepEqual([lanes.length, pending.length], [0, 0], 'the counts of the lanes are right')
+  const [row] = await sql(
+    database,
+    'select deadlocks::integer from pg_stat_database where datname = current_database()',
+  )
+  assert.equal(row?.deadlocks, 0)
+})

@@ -1,0 +1,206 @@
+/** What happens to a delivery while a request with it is on its way. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { freeEveryLease } from '../../src/storage/leases.ts'
+import { replayDeliveries } from '../../src/storage/replaying.ts'
+import { sql } from '../support/service.ts'
+import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
+import { openReceiver, type Receiver, until } from './receiver.ts'
+
+let service: DeliveryService
+before(async () => {
+  service = await openDeliveryService({ env: { DELIVERY_TIMEOUT_MS: '30000' } })
+})
+
+/** A receiver that answers when a test says so. */
+const openHolding = async (): Promise<Receiver & { release: (status: number) => void }> => {
+  const waiting: ((status: number) => void)[] = []
+  const receiver = await openReceiver(() => new Promise<number>((resolve) => waiting.push(resolve)))
+  return Object.assign(receiver, {
+    release: (status: number) => {
+      for (const answer of waiting.splice(0)) answer(status)
+    },
+  })
+}
+
+type Listed = { deliveryId: string; status: string; tries: { outcome: string }[] }
+
+const deliveriesOf = async (webhookId: string): Promise<Listed[]> =>
+  (await service.call('GET', `/webhooks/${webhookId}/deliveries`)).json
+
+const statusOf = async (webhookId: string): Promise<string> =>
+  (await service.call('GET', `/webhooks/${webhookId}`)).json.status
+
+const resend = async (webhookId: string): Promise<void> => {
+  const [delivery] = await deliveriesOf(webhookId)
+  const path = `/webhooks/${webhookId}/deliveries/${delivery?.deliveryId}/resend`
+  assert.equal((await service.call('POST', path)).status, 202)
+}
+
+const replay = (webhookId: string) =>
+  service.call('POST', `/webhooks/${webhookId}/replay`, { body: { since: '2026-01-01T00:00:00Z' } })
+
+/** One event, of which a try is on its way that will be the last one if it fails. */
+const beginLastTry = async () => {
+  const receiver = await openHolding()
+  const made = await service.createWebhook(receiver.url, ['card.created'])
+  await service.createCard()
+  await until(() => receiver.received.length === 1)
+  receiver.release(500)
+  await until(async () => (await deliveriesOf(made.webhookId))[0]?.tries.length === 1)
+  await ageTries(service, made.webhookId)
+  await until(() => receiver.received.length === 2)
+  return { receiver, webhookId: made.webhookId }
+}
+
+test('what is sent again while it is on its way is sent once more, whatever comes of the first', async () => {
+  for (const status of [204, 500]) {
+    const receiver = await openHolding()
+    const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+    await service.createCard()
+    await until(() => receiver.received.length === 1)
+    await resend(webhookId)
+    receiver.release(status)
+    await until(() => receiver.received.length === 2)
+    assert.equal(receiver.received[0]?.id, receiver.received[1]?.id)
+    receiver.release(204)
+    await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
+    assert.equal((await deliveriesOf(webhookId))[0]?.tries.length, 2)
+    await service.call('DELETE', `/webhooks/${webhookId}`)
+  }
+})
+
+test('a try that fails after a replay was asked for does not put the delivery off', async () => {
+  const { receiver, webhookId } = await beginLastTry()
+  await sql(service.database, 'update delivery set failures = 20 where webhook_id = $1', [
+    webhookId,
+  ])
+  receiver.release(500)
+  const dueAt = `update delivery_lane set due_at = now() where webhook_id = $1`
+  await until(async () => {
+    await sql(service.database, dueAt, [webhookId])
+    return receiver.received.length === 3
+  })
+  await replay(webhookId)
+  // As the process that drains the endpoint does, or the next one.
+  await replayDeliveries(service.database, { clientId: 'demo-client', webhookId }, 500)
+  receiver.release(500)
+  await until(() => receiver.received.length === 4)
+  receiver.release(204)
+  await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
+})
+
+test('the last try at an address disables nothing once the webhook has another one', async () => {
+  const { receiver, webhookId } = await beginLastTry()
+  const elsewhere = await openReceiver()
+  const body = { url: elsewhere.url, events: ['card.created'] }
+  await service.call('PUT', `/webhooks/${webhookId}`, { body })
+  receiver.release(500)
+  await until(() => elsewhere.received.length === 1)
+  assert.equal(await statusOf(webhookId), 'Enabled')
+  assert.equal(elsewhere.received[0]?.id, receiver.received[0]?.id)
+})
+
+test('the last try of a delivery disables nothing once it is sent again', async () => {
+  const { receiver, webhookId } = await beginLastTry()
+  await resend(webhookId)
+  receiver.release(500)
+  await until(() => receiver.received.length === 3)
+  assert.equal(await statusOf(webhookId), 'Enabled')
+  receiver.release(204)
+})
+
+test('an endpoint is disabled together with its last delivery, or neither is', async () => {
+  await service.stopDelivery()
+  let faults = 0
+  const faulted = () => {
+    faults += 1
+  }
+  service.startDelivery({ observe: { ...service.delivering.observe, faulted } })
+  const { receiver, webhookId } = await beginLastTry()
+  await service.database.script(`
+    create function refuse() returns trigger language plpgsql
+      as $$ begin raise exception 'not now'; end $$;
+    create trigger refuse before update of status on webhook
+      for each row when (new.status = 'Disabled') execute function refuse()`)
+  receiver.release(500)
+  await until(() => faults > 0)
+  assert.equal((await deliveriesOf(webhookId))[0]?.status, 'Pending')
+  assert.equal(await statusOf(webhookId), 'Enabled')
+  await service.database.script('drop trigger refuse on webhook; drop function refuse()')
+  await service.stopDelivery()
+  await freeEveryLease(service.database)
+  receiver.answer = () => 500
+  service.startDelivery()
+  await until(async () => (await statusOf(webhookId)) === 'Disabled')
+  assert.equal((await deliveriesOf(webhookId))[0]?.status, 'Failed')
+})
+
+test('what arrives after it was given up is on record as delivered', async () => {
+  const receiver = await openHolding()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  await service.createCard()
+  await until(() => receiver.received.length === 1)
+  const body = { url: receiver.url, events: ['card.created'], status: 'Disabled' }
+  await service.call('PUT', `/webhooks/${webhookId}`, { body })
+  await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Failed')
+  receiver.release(204)
+  await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
+  assert.equal((await deliveriesOf(webhookId))[0]?.tries.length, 1)
+})
+
+test('after a webhook is deleted nothing more is begun, also of what was due before', async () => {
+  const receiver = await openHolding()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  await Promise.all(Array.from({ length: 24 }, () => service.createCard()))
+  await until(() => receiver.received.length === 16)
+  assert.equal((await service.call('DELETE', `/webhooks/${webhookId}`)).status, 204)
+  const left = async (condition: string) =>
+    (await sql(service.database, `select from ${condition} and webhook_id = $1`, [webhookId]))
+      .length
+  await until(async () => (await left(`delivery where status = 'Pending'`)) === 0)
+  receiver.release(204)
+  await until(async () => (await left('delivery_queue where holder is not null')) === 0)
+  assert.equal(receiver.received.length, 16)
+  assert.equal(await left(`delivery where status = 'Delivered'`), 16)
+})
+
+test('a delivery whose event is kept no longer is given up and sends nothing', async () => {
+  await service.stopDelivery()
+  const receiver = await openReceiver()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  service.startDelivery()
+  receiver.answer = () => 500
+  await service.createCard()
+  await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length === 1)
+  await sql(
+    service.database,
+    `delete from placed_event
+     where position in (select position from delivery where webhook_id = $1)`,
+    [webhookId],
+  )
+  await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Failed')
+  const outcomes = (await deliveriesOf(webhookId))[0]?.tries.map(({ outcome }) => outcome)
+  assert.deepEqual(outcomes, ['bad_status', 'event_not_kept'])
+  assert.equal(receiver.received.length, 1)
+  assert.equal(await statusOf(webhookId), 'Enabled')
+})
+
+test('an endpoint that fails is handed over as one that fails', async () => {
+  const receiver = await openReceiver()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  receiver.answer = () => (receiver.received.length < 7 ? 500 : undefined)
+  for (let card = 0; card < 6; card += 1) {
+    await service.createCard()
+    await until(() => receiver.received.length > card)
+  }
+  await until(() => receiver.received.length === 7)
+  await service.stopDelivery()
+  const rows = await sql(
+    service.database,
+    'select failing, holder from delivery_queue where webhook_id = $1',
+    [webhookId],
+  )
+  assert.deepEqual(rows, [{ failing: true, holder: null }])
+  service.startDelivery()
+})

@@ -2,7 +2,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { SandboxFile } from '../../../src/sandbox/sandbox-file.ts'
+import type { Database } from '../../../src/storage/database.ts'
 import { openCardDataService } from '../../card-data/service.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openEmbedded, openServerDatabase } from '../../support/service.ts'
 
 export type Sandbox = {
   baseUrl: string
@@ -16,7 +19,9 @@ export const startSandbox = async (
 ): Promise<Sandbox> => {
   const port = options.port ?? (await freePort())
   const baseUrl = options.baseUrl ?? `http://127.0.0.1:${port}`
+  const database = await openDatabase()
   const service = await openCardDataService({
+    database,
     // The port that injected calls name is one of its own, too.
     env: {
       PORT: String(port),
@@ -28,6 +33,12 @@ export const startSandbox = async (
   await service.publicServer.listen({ host: '127.0.0.1', port })
   if (!service.sandbox) throw new Error('This is no sandbox.')
   return { baseUrl, file: service.sandbox }
+}
+
+/** On the server, where there is one: the embedded database would share this process with the service. */
+const openDatabase = async (): Promise<Database> => {
+  const postgres = await openPostgres()
+  return postgres.leftOut ? openEmbedded() : (await openServerDatabase(postgres)).database
 }
 
 /** A port of this machine that nobody listens on. */

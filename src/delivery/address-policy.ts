@@ -10,6 +10,8 @@ export type AddressVerdict = 'public' | 'exception' | 'refused'
 export interface AddressRules {
   /** Blocks of addresses that are called although they are not public: `127.0.0.0/8`. */
   readonly allowCidrs: readonly string[]
+  /** Ports that are called; null for all of them. */
+  readonly ports: readonly number[] | null
   /** Ports that this service listens on: never called on this machine. */
   readonly ownPorts: readonly number[]
 }
@@ -50,14 +52,16 @@ const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000:
 
 /**
  * Refuses every address that is private, loopback, link-local, multicast, mapped from or translated
- * to another, or reserved, unless it is an exception; and this service itself in any case.
+ * to another, or reserved, unless it is an exception; and this service itself, and ports that are not
+ * called, in any case.
  */
-export function addressPolicy({ allowCidrs, ownPorts }: AddressRules): AddressPolicy {
+export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): AddressPolicy {
   // Families apart: Node would hold a mapped address (::ffff:127.0.0.1) against rules of IPv4.
   const exceptions = { 4: listOf(allowCidrs, 4), 6: listOf(allowCidrs, 6) }
   return (address, port) => {
     const family = isIP(address)
     if (family !== 4 && family !== 6) return 'refused'
+    if (ports !== null && !ports.includes(port)) return 'refused'
     if (ownPorts.includes(port) && isThisMachine(address)) return 'refused'
     if (isPublic(address, family)) return 'public'
     return contains(exceptions[family], address, family) ? 'exception' : 'refused'

@@ -48,14 +48,29 @@ export async function placeEvents(
   await releaseLease(database, leaseName, holder).catch(() => undefined)
 }
 
-/** Places the oldest events that are not placed. @returns how many. */
+/**
+ * Places the oldest events that are not placed. @returns how many.
+ * @throws AggregateError of the clients whose events could not be placed, after all the others' are.
+ */
 export async function placeBatch(database: Database): Promise<number> {
   const events = inOrder(await listUnplacedEvents(database, batchSize))
+  const faults: unknown[] = []
   for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
-    await placeEventsOfClient(database, clientId, ofClient)
+    await placeOf(database, clientId, ofClient).catch((error: unknown) => faults.push(error))
   }
-  if (events.length > 0) await markPlaced(database, events)
+  if (faults.length > 0) {
+    throw new AggregateError(faults, 'Not all events could be placed.', { cause: faults[0] })
+  }
   return events.length
+}
+
+async function placeOf(
+  database: Database,
+  clientId: string,
+  events: readonly UnplacedEvent[],
+): Promise<void> {
+  await placeEventsOfClient(database, clientId, events)
+  await markPlaced(database, events)
 }
 
 /** Without those whose predecessor on the card is not placed before them: their turn is the next. */

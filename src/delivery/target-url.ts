@@ -4,6 +4,8 @@ import type { AddressPolicy } from './address-policy.ts'
 export interface TargetRules {
   /** Whether only https is called: everywhere but in the sandbox. */
   readonly httpsOnly: boolean
+  /** Ports that are called; null for all of them. */
+  readonly ports: readonly number[] | null
   /** What this service is reached by: never called. */
   readonly ownUrls: readonly string[]
   readonly judge: AddressPolicy
@@ -24,12 +26,16 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
       [url.port === '0' || hostOf(url) === '', 'must name a host'],
+      [isOtherPort(rules, url), `must be at one of the ports ${rules.ports?.join(', ')}`],
       [own.has(placeOf(url)), 'must not lead to this service'],
       [isRefusedAddress(rules, url), 'must lead to a public address'],
     ]
     return faults.find(([isFault]) => isFault)?.[1] ?? null
   }
 }
+
+const isOtherPort = ({ ports }: TargetRules, url: URL): boolean =>
+  ports !== null && !ports.includes(portOf(url))
 
 /** Host and port in one spelling. */
 const placeOf = (url: URL): string => `${hostOf(url)} ${portOf(url)}`

@@ -13,7 +13,8 @@ import { type EventFilter, type EventRecord, eventRecord, positionAfter } from '
 /** Streams that a client may have open, over all processes. */
 const streamsMax = 10
 const leaseSeconds = 30
-const renewMs = 10_000
+/** How often it is made sure that clients may still read. */
+const renewEveryMs = 10_000
 const pollMs = 100
 const heartbeatMs = 15_000
 const pageSize = 100
@@ -53,9 +54,10 @@ interface OpenStream {
 export function createEventStreams(
   database: Database,
   onError: (error: unknown) => void,
+  { renewMs = renewEveryMs } = {},
 ): EventStreams {
   const streams = new Set<OpenStream>()
-  const watch = watchFeeds(database, streams, onError)
+  const watch = watchFeeds(database, streams, renewMs, onError)
   let isClosed = false
   return {
     async open(clientId, filter, expiresAt) {
@@ -167,6 +169,7 @@ function news(stream: OpenStream, expiresAt: Date): Promise<boolean> {
 function watchFeeds(
   database: Database,
   streams: ReadonlySet<OpenStream>,
+  renewMs: number,
   onError: (error: unknown) => void,
 ): { start(): void; stop(): Promise<void> } {
   let turning: Promise<void> | null = null

@@ -40,11 +40,13 @@ const loopback = ['127.0.0.0/8', '::1']
 function targetRules(config: Config): TargetRules {
   const { baseUrl, privateListener, privateUrl, publicListener, sandbox } = config
   const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopback : [])
+  const { ports } = config.delivery
   const ownPorts = [publicListener.port, privateListener.port]
   return {
     httpsOnly: !sandbox,
+    ports,
     ownUrls: [baseUrl, privateUrl],
-    judge: addressPolicy({ allowCidrs, ownPorts }),
+    judge: addressPolicy({ allowCidrs, ownPorts, ports }),
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
 import { addressPolicy } from '../../src/delivery/address-policy.ts'
 import { createPost } from '../../src/delivery/post.ts'
 import { targetCheck } from '../../src/delivery/target-url.ts'
@@ -7,15 +8,17 @@ import { openTestService } from '../support/service.ts'
 import { openReceiver } from './receiver.ts'
 
 const ownPorts = [8080, 8081]
-const strict = addressPolicy({ allowCidrs: [], ownPorts })
-const sandbox = addressPolicy({ allowCidrs: ['127.0.0.0/8', '::1'], ownPorts })
+const strict = addressPolicy({ allowCidrs: [], ownPorts, ports: null })
+const sandbox = addressPolicy({ allowCidrs: ['127.0.0.0/8', '::1'], ownPorts, ports: null })
 const production = targetCheck({
   httpsOnly: true,
+  ports: null,
   ownUrls: ['https://pinfold.example/base'],
   judge: strict,
 })
 const inSandbox = targetCheck({
   httpsOnly: false,
+  ports: null,
   ownUrls: ['http://127.0.0.1:8080'],
   judge: sandbox,
 })
@@ -146,6 +149,7 @@ test('an operator’s exceptions are those blocks and no more', () => {
   const judge = addressPolicy({
     allowCidrs: ['10.2.0.0/16', 'fd00:1::/32', '192.168.7.7'],
     ownPorts,
+    ports: null,
   })
   const verdicts = {
     '10.2.255.1': 'exception',
@@ -161,6 +165,33 @@ test('an operator’s exceptions are those blocks and no more', () => {
   }
   for (const [address, verdict] of Object.entries(verdicts)) {
     assert.equal(judge(address, 443), verdict, address)
+  }
+})
+
+test('where an operator names the ports, no other is called, at no address and by no name', async () => {
+  const ports = [443, 8443]
+  const judge = addressPolicy({ allowCidrs: ['10.2.0.0/16'], ownPorts, ports })
+  for (const address of ['8.8.8.8', '2606:4700::1', '10.2.0.1']) {
+    assert.notEqual(judge(address, 443), 'refused')
+    assert.notEqual(judge(address, 8443), 'refused')
+    for (const port of [80, 22, 444]) assert.equal(judge(address, port), 'refused')
+  }
+  const faultOf = targetCheck({ httpsOnly: true, ports, ownUrls: [], judge })
+  assert.equal(faultOf('https://client.example/'), null)
+  assert.equal(faultOf('https://client.example:8443/'), null)
+  assert.match(faultOf('https://client.example:444/') ?? '', /443, 8443/)
+  const post = createPost({
+    judge,
+    resolve: async () => ['8.8.8.8'],
+    timeoutMs: 1_000,
+    httpsOnly: true,
+  })
+  const outcome = await post('https://client.example:444/', {}, '{}', noStop)
+  assert.deepEqual(outcome, { outcome: 'address_refused' })
+  const read = (OUTBOUND_PORTS: string) => readConfig({ SANDBOX: 'true', OUTBOUND_PORTS })
+  assert.deepEqual(read('443,8443').delivery.ports, ports)
+  for (const wrong of ['0', '443,', '65536', 'https', '-1', '4e2']) {
+    assert.throws(() => read(wrong), /OUTBOUND_PORTS must be ports/, wrong)
   }
 })
 

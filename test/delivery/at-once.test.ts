@@ -1,6 +1,7 @@
 /** Several processes and several requests on the webhooks of one client, on a server. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { placeBatch } from '../../src/delivery/place-events.ts'
 import { type RunningDelivery, startDelivery } from '../../src/delivery/start-delivery.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../support/service.ts'
@@ -22,6 +23,29 @@ test('a client has 20 webhooks at most, however many are made at once', {
   assert.equal(answers.filter(({ status }) => status === 422).length, 10)
   const other = await service.call('POST', '/webhooks', { body, as: 'otherClient' })
   assert.equal(other.status, 201)
+})
+
+test('a client whose events cannot be placed holds up nobody else’s, and loses none', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database } = await openServerDatabase(postgres, 5)
+  const service = await openTestService({ database, env })
+  const make = async () => {
+    await service.createCard()
+    await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  }
+  const placedOf = async (clientId: string): Promise<number> =>
+    (await sql(database, 'select from placed_event where client_id = $1', [clientId])).length
+  await make()
+  await placeBatch(database)
+  await make()
+  await database.transaction(async (holder) => {
+    await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+    await assert.rejects(placeBatch(database), AggregateError)
+  })
+  assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [1, 2])
+  await placeBatch(database)
+  assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [2, 2])
 })
 
 test('placing, delivering, sending again and replaying at once never wait for one another in a ring', {

@@ -142,7 +142,7 @@ test('a stream ends when its token does, and when its client is disabled', async
   await until(
     async () => (await sql(service.database, 'select slot from event_stream')).length === 0,
   )
-  const streams = createEventStreams(service.database, () => undefined)
+  const streams = createEventStreams(service.database, () => undefined, { renewMs: 500 })
   const filter = { after: null, types: null }
   const startedMs = performance.now()
   await read(await streams.open('demo-client', filter, new Date(Date.now() + 400)))

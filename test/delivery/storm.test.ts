@@ -14,6 +14,8 @@ const perCard = Number(process.env.STORM_EVENTS_PER_CARD ?? 4)
 const serverKills = Number(process.env.STORM_SERVER_KILLS ?? 1)
 const receiverKills = Number(process.env.STORM_RECEIVER_KILLS ?? 1)
 const total = cards * perCard
+/** How long what failed a few times running is waited for before it is asked for. */
+const patienceMs = total > 1_000 ? 8_000 : 1_500
 
 const postgres = await openPostgres()
 
@@ -84,7 +86,7 @@ async function storm(databaseUrl: string | null): Promise<void> {
   const madeSeconds = Math.round((performance.now() - startedMs) / 1_000)
   // Of ten thousand some fail ten times running, and then wait for minutes: those are asked for.
   while (journal.acceptedCount() < total) {
-    await until(() => journal.acceptedCount() === total, 8_000).catch(() => undefined)
+    await until(() => journal.acceptedCount() === total, patienceMs).catch(() => undefined)
     await insist(() => program, token, `/webhooks/${made.json.webhookId}/replay`, {
       since: '2026-01-01T00:00:00Z',
     })

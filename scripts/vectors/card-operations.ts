@@ -54,18 +54,19 @@ export const cardOperations: Readonly<Record<string, Operation>> = {
     pin: pinFromOffset(bytes(inputs, 'pvk'), ibm3624(inputs), text(inputs, 'offset')),
   }),
   decimalise: (inputs) => ({
-    pin: decimalise(
-      bytes(inputs, 'encrypted'),
-      text(inputs, 'decimalisationTable'),
-      numberOr(inputs, 'pinLength', 4),
-    ),
+    pin: decimalise(bytes(inputs, 'encrypted'), table(inputs), numberOr(inputs, 'pinLength', 4)),
   }),
 }
 
+/** What a row means that names no table: 0 to 9, and A to F as 0 to 5. */
+const table = (inputs: Inputs): string =>
+  text({ decimalisationTable: '0123456789012345', ...inputs }, 'decimalisationTable')
+
 function ibm3624(inputs: Inputs): Ibm3624Inputs {
+  const { pad } = { pad: 'F', ...inputs }
   const validationData =
     inputs.validationData === undefined
-      ? validationDataOfPan(text(inputs, 'pan'), text(inputs, 'pad'))
+      ? validationDataOfPan(text(inputs, 'pan'), text({ pad }, 'pad'))
       : text(inputs, 'validationData')
-  return { validationData, decimalisationTable: text(inputs, 'decimalisationTable') }
+  return { validationData, decimalisationTable: table(inputs) }
 }

@@ -26,6 +26,12 @@ export function bytes(inputs: Inputs, ...names: readonly string[]): Buffer {
   return hexadecimal(text(inputs, ...names))
 }
 
+/** A PAN, or one with the 12 digits that formats 0 and 3 take of it where the row has no more. */
+export function panOf(inputs: Inputs): string {
+  if (inputs.pan !== undefined || inputs.pan12 === undefined) return text(inputs, 'pan')
+  return `${text(inputs, 'pan12')}0`
+}
+
 /** Bytes that a row may leave out. */
 export function optionalBytes(inputs: Inputs, name: string): Buffer | undefined {
   return inputs[name] === undefined ? undefined : bytes(inputs, name)
@@ -37,6 +43,15 @@ export function optionalNibbles(inputs: Inputs, name: string): Buffer | undefine
   const digits = text(inputs, name)
   if (!/^[0-9A-Fa-f]*$/.test(digits)) throw new RangeError('not hexadecimal')
   return Buffer.from(Array.from(digits, (digit) => Number.parseInt(digit, 16)))
+}
+
+/** The leftmost digits of bytes, of which a file may want an odd number. */
+export class HexDigits {
+  readonly digits: string
+
+  constructor(bytes: Uint8Array, count: number) {
+    this.digits = Buffer.from(bytes).toString('hex').slice(0, count)
+  }
 }
 
 /** A number, or `otherwise` where the row has none. */

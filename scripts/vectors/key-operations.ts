@@ -11,9 +11,11 @@ import {
 import { normaliseKeyBlockHeader, parseKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { combineComponents } from '../../src/crypto/key-components.ts'
+import { tdesCmac } from '../../src/crypto/tdes-cmac.ts'
 import {
   bytes,
   bytesList,
+  HexDigits,
   type Inputs,
   numberOr,
   type Operation,
@@ -35,17 +37,21 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
     const { ciphertext, tag } = sealAesGcm(
       bytes(inputs, 'key'),
       bytes(inputs, 'iv'),
-      bytes(inputs, 'aad'),
+      associated(inputs),
       bytes(inputs, 'plaintext'),
     )
     return { ciphertext, tag }
   },
   open: (inputs) => {
     const sealed = { ciphertext: bytes(inputs, 'ciphertext'), tag: bytes(inputs, 'tag') }
-    const [key, iv, aad] = [bytes(inputs, 'key'), bytes(inputs, 'iv'), bytes(inputs, 'aad')]
+    const [key, iv, aad] = [bytes(inputs, 'key'), bytes(inputs, 'iv'), associated(inputs)]
     return { plaintext: openAesGcm(key, iv, aad, sealed) }
   },
-  cmac: (inputs) => ({ mac: aesCmac(bytes(inputs, 'key'), bytes(inputs, 'message')) }),
+  // A key of 16 or 24 bytes may be either's: the primitive's name says whose.
+  cmac: (inputs, primitive) => {
+    const cmacOf = /t?des/i.test(primitive) ? tdesCmac : aesCmac
+    return { mac: cmacOf(bytes(inputs, 'key'), bytes(inputs, 'message')) }
+  },
   // Two primitives share these two words; their keys have different names.
   wrap: (inputs) =>
     inputs.kbpk === undefined
@@ -59,11 +65,13 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   normaliseHeader: (inputs) => ({ header: normaliseKeyBlockHeader(text(inputs, 'header')) }),
   kbek: (inputs) => ({ kbek: deriveKbek(bytes(inputs, 'kbpk'), method(inputs)) }),
   kbak: (inputs) => ({ kbak: deriveKbak(bytes(inputs, 'kbpk'), method(inputs)) }),
-  kcvTdes: (inputs) => ({ kcv: tdesKeyCheckValue(bytes(inputs, 'key'), checkLength(inputs)) }),
-  kcvAesCmac: (inputs) => ({ kcv: aesKeyCheckValue(bytes(inputs, 'key'), checkLength(inputs)) }),
+  kcvTdes: (inputs) => ({ kcv: checkValue(tdesKeyCheckValue, bytes(inputs, 'key'), inputs) }),
+  kcvAesCmac: (inputs) => ({ kcv: checkValue(aesKeyCheckValue, bytes(inputs, 'key'), inputs) }),
   components: (inputs) => {
     const key = combineComponents(bytesList(inputs, 'components'))
-    return { key, kcv: tdesKeyCheckValue(key, checkLength(inputs)) }
+    // No TDES key has 32 bytes; of the other lengths the row says so where they are of AES.
+    const isAes = key.length === 32 || inputs.algorithm === 'AES'
+    return { key, kcv: checkValue(isAes ? aesKeyCheckValue : tdesKeyCheckValue, key, inputs) }
   },
   note: (inputs) => ({
     tdes: tdesKeyCheckValue(bytes(inputs, 'key')),
@@ -73,8 +81,14 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   isOddParity: (inputs) => ({ odd: hasOddParity(bytes(inputs, 'key')) }),
 }
 
+/** Versions A and C: their keys are derived, but no block is taken in them. */
+function refuseOlderVersion(block: string, inputs: Inputs): string {
+  if (/^[AC]/.test(block) && inputs.kbpk !== undefined) throw new UncoveredRow()
+  return block
+}
+
 function wrapped(inputs: Inputs): string {
-  const header = parseKeyBlockHeader(text(inputs, 'header'))
+  const header = parseKeyBlockHeader(refuseOlderVersion(text(inputs, 'header'), inputs))
   const padding = optionalBytes(inputs, 'padding')
   return wrapKeyBlock(bytes(inputs, 'kbpk'), header, bytes(inputs, 'key'), padding)
 }
@@ -82,7 +96,7 @@ function wrapped(inputs: Inputs): string {
 function unwrapped(inputs: Inputs): Readonly<Record<string, unknown>> {
   const { header, headerText, key } = unwrapKeyBlock(
     bytes(inputs, 'kbpk'),
-    text(inputs, 'keyBlock'),
+    refuseOlderVersion(text(inputs, 'keyBlock'), inputs),
   )
   return { ...header, header: headerText, key }
 }
@@ -93,7 +107,14 @@ function method(inputs: Inputs): KeyBlockMethod {
   return known
 }
 
+const associated = (inputs: Inputs): Buffer => optionalBytes(inputs, 'aad') ?? Buffer.alloc(0)
+
 /** The files count a check value in hexadecimal digits. */
-function checkLength(inputs: Inputs): number {
-  return numberOr(inputs, 'length', 6) / 2
+function checkValue(
+  of: (key: Uint8Array, lengthBytes: number) => Buffer,
+  key: Uint8Array,
+  inputs: Inputs,
+): HexDigits {
+  const digits = numberOr(inputs, 'length', 6)
+  return new HexDigits(of(key, Math.ceil(digits / 2)), digits)
 }

@@ -35,6 +35,7 @@ import {
   type Operation,
   optionalBytes,
   optionalNibbles,
+  panOf,
   text,
   UncoveredRow,
 } from './inputs.ts'
@@ -42,32 +43,42 @@ import {
 type ByFormat<Result> = Readonly<Record<number, (inputs: Inputs) => Result>>
 
 const encoders: ByFormat<Buffer> = {
-  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), text(inputs, 'pan')),
+  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), panOf(inputs)),
   1: (inputs) => encodePinBlockFormat1(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
   2: (inputs) => encodePinBlockFormat2(text(inputs, 'pin')),
   3: (inputs) =>
-    encodePinBlockFormat3(
-      text(inputs, 'pin'),
-      text(inputs, 'pan'),
-      optionalNibbles(inputs, 'fill'),
-    ),
+    encodePinBlockFormat3(text(inputs, 'pin'), panOf(inputs), optionalNibbles(inputs, 'fill')),
 }
 
 const decoders: ByFormat<string> = {
-  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'block'), text(inputs, 'pan')),
+  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'block'), panOf(inputs)),
   1: (inputs) => decodePinBlockFormat1(bytes(inputs, 'block')),
   2: (inputs) => decodePinBlockFormat2(bytes(inputs, 'block')),
-  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), text(inputs, 'pan')),
+  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), panOf(inputs)),
 }
 
+/** A PAN whose field is zeros: combined with it, a PIN field stays what it is. */
+const noPan = '0'.repeat(13)
+
 const pinFields: ByFormat<Buffer> = {
+  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), noPan),
+  1: (inputs) => encodePinBlockFormat1(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
+  2: (inputs) => encodePinBlockFormat2(text(inputs, 'pin')),
   3: (inputs) => pinFieldFormat3(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
   4: (inputs) => pinFieldFormat4(text(inputs, 'pin'), optionalBytes(inputs, 'random')),
 }
 
+const pinsOfFields: ByFormat<string> = {
+  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'pinField'), noPan),
+  1: (inputs) => decodePinBlockFormat1(bytes(inputs, 'pinField')),
+  2: (inputs) => decodePinBlockFormat2(bytes(inputs, 'pinField')),
+  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'pinField'), noPan),
+  4: (inputs) => decodePinFieldFormat4(bytes(inputs, 'pinField')),
+}
+
 const panFields: ByFormat<Buffer> = {
-  0: (inputs) => panFieldOfTwelve(text(inputs, 'pan')),
-  3: (inputs) => panFieldOfTwelve(text(inputs, 'pan')),
+  0: (inputs) => panFieldOfTwelve(panOf(inputs)),
+  3: (inputs) => panFieldOfTwelve(panOf(inputs)),
   4: (inputs) => panFieldFormat4(text(inputs, 'pan')),
 }
 
@@ -77,7 +88,7 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
   decode: (inputs, primitive) => ({ pin: ofFormat(decoders, inputs, primitive) }),
   pinField: (inputs, primitive) => ({ pinField: ofFormat(pinFields, inputs, primitive) }),
   panField: (inputs, primitive) => ({ panField: ofFormat(panFields, inputs, primitive) }),
-  decodePinField: (inputs) => ({ pin: decodePinFieldFormat4(bytes(inputs, 'pinField')) }),
+  decodePinField: (inputs, primitive) => ({ pin: ofFormat(pinsOfFields, inputs, primitive) }),
   encipher: (inputs, primitive) => {
     const format = namedFormat(inputs, primitive)
     const random = optionalRandom(inputs, format)
@@ -89,13 +100,17 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
     return { pin: decipherPinBlock(bytes(inputs, 'block', 'ciphertext'), under) }
   },
   translate: (inputs) => {
+    const { pan12 } = inputs
     const [fromFormat, toFormat] = [
       numberOr(inputs, 'fromFormat', -1),
       numberOr(inputs, 'toFormat', -1),
     ]
     requirePermittedTranslation({ fromFormat, toFormat })
-    const from = context({ key: inputs.fromKey, pan: inputs.fromPan ?? inputs.pan }, fromFormat)
-    const to = context({ key: inputs.toKey, pan: inputs.toPan ?? inputs.pan }, toFormat)
+    const from = context(
+      { key: inputs.fromKey, pan: inputs.fromPan ?? inputs.pan, pan12 },
+      fromFormat,
+    )
+    const to = context({ key: inputs.toKey, pan: inputs.toPan ?? inputs.pan, pan12 }, toFormat)
     const block = bytes(inputs, 'block', 'ciphertext')
     return { block: translatePinBlock(block, from, to, optionalRandom(inputs, to.format)) }
   },
@@ -133,7 +148,8 @@ function namedFormat(inputs: Inputs, primitive: string): number {
 function context(inputs: Inputs, format: number): PinBlockContext {
   if (!isTravelling(format)) throw new UncoveredRow()
   // Format 1 is bound to no PAN, so its rows have none.
-  const pan = format === 1 && inputs.pan === undefined ? '' : text(inputs, 'pan')
+  const isUnbound = format === 1 && inputs.pan === undefined && inputs.pan12 === undefined
+  const pan = isUnbound ? '' : panOf(inputs)
   return { format, pan, key: bytes(inputs, 'key') }
 }
 

@@ -7,7 +7,8 @@ export const rsaOperations: Readonly<Record<string, Operation>> = {
   rsaOaepDecrypt: (inputs) => {
     const key = createPrivateKey({ key: object(inputs, 'jwk'), format: 'jwk' })
     const label = inputs.label === undefined ? undefined : bytes(inputs, 'label')
-    return { message: removeOaepPadding(rsa(key, bytes(inputs, 'ciphertext')), label) }
+    const message = removeOaepPadding(rsa(key, bytes(inputs, 'ciphertext')), label)
+    return { message, plaintext: message }
   },
 }
 

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { CryptoRefusal } from '../../src/crypto/refusal.ts'
 import { cardOperations } from './card-operations.ts'
 import { domainOperations } from './domain-operations.ts'
-import { type Answer, type Operation, UncoveredRow, UnreadableRow } from './inputs.ts'
+import { type Answer, HexDigits, type Operation, UncoveredRow, UnreadableRow } from './inputs.ts'
 import { jweOperations } from './jwe-operations.ts'
 import { keyOperations } from './key-operations.ts'
 import { pinBlockOperations } from './pin-block-operations.ts'
@@ -59,16 +60,25 @@ function judgeRefusal(error: unknown, { expected }: VectorRow): Outcome {
   return 'error' in expected ? passed : failed('was refused')
 }
 
-/** Passes when no operation makes the claimed value out of the inputs, and one makes the right one. */
+/**
+ * Passes when no operation makes the claimed value out of the inputs, and one makes the right one: the
+ * row's own operation where it names one.
+ */
 async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
-  const { claimed, ...others } = row.inputs
+  const { claimed = row.expected.mustNotEqual, ...others } = row.inputs
   if (typeof claimed !== 'string') return failed('claims nothing')
+  const named = operations.get(row.op)
   // A claim without a PAN is tried with the one whose PAN field changes nothing.
   const inputs = { pan: '0', ...others, random: firstWord(others.random) }
   const made = await Promise.all(
-    [...operations.values()].map(async (operation) => everyValue(operation, inputs, primitive)),
+    (named ? [named] : [...operations.values()]).map((operation) =>
+      everyValue(operation, inputs, primitive),
+    ),
   )
   const values = made.flat()
+  // What is no more than true or false is no value that could be claimed.
+  const isMade = values.some((value) => typeof value !== 'boolean')
+  if (!isMade) return skipped('the code has nothing for these inputs')
   const { correct } = row.expected
   if (values.some((value) => isSame(value, claimed))) return failed('made what it must not make')
   const isRight = correct === undefined || values.some((value) => isSame(value, correct))
@@ -91,8 +101,14 @@ function firstWord(value: unknown): unknown {
   return typeof value === 'string' ? value.split(' ')[0] : value
 }
 
-/** Bytes equal their hexadecimal digits in either case; everything else equals itself. */
+/** Bytes equal their hexadecimal digits in either case; everything else equals what has its members. */
 function isSame(actual: unknown, expected: unknown): boolean {
-  if (!Buffer.isBuffer(actual)) return actual !== undefined && actual === expected
-  return typeof expected === 'string' && actual.toString('hex') === expected.toLowerCase()
+  const digits = digitsOf(actual)
+  if (digits === null) return actual !== undefined && isDeepStrictEqual(actual, expected)
+  return typeof expected === 'string' && digits === expected.toLowerCase()
+}
+
+function digitsOf(actual: unknown): string | null {
+  if (actual instanceof HexDigits) return actual.digits
+  return Buffer.isBuffer(actual) ? actual.toString('hex') : null
 }

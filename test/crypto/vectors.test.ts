@@ -126,3 +126,85 @@ test('a directory without vectors fails, and so does a file that is none', async
   assert.equal((await runVectors([directory], () => {})).failed, 1)
   assert.equal((await runVectors([join(directory, 'nowhere')], () => {})).failed, 1)
 })
+
+/** A row that somebody else could have written, of an operation, with its answer. */
+const row = (op: string, inputs: object, expected: object) => ({
+  ...{ id: `own-${op}`, name: op, op, inputs, expected, provenance: 'published' },
+})
+
+const runOf = (primitive: string, ...vectors: readonly unknown[]) =>
+  runContent({ primitive, notes: '', vectors })
+
+test('rows come out that leave out what may be left out, or ask for another length', async () => {
+  const key = '6DBFC1804A015BAD'
+  const kcv = (length: number, expected: string) =>
+    row('kcvTdes', { key: key.repeat(3), length }, { kcv: expected })
+  const pvk = '0123456789abcdef'
+  const ibm = { pvk: pvk.toUpperCase(), validationData: '1234567890123445' }
+  const results = await Promise.all([
+    runOf('KCV', row('kcvTdes', { key }, { kcv: '029e60' }), kcv(6, '029E60'), kcv(5, '029E6')),
+    runOf('IBM 3624', row('naturalPin', ibm, { pin: '9046' })),
+    runOf('IBM 3624', row('naturalPin', { ...ibm, pvk: pvk.repeat(3) }, { pin: '9046' })),
+  ])
+  assert.deepEqual(
+    results.map(({ failed, passed }) => [passed, failed]),
+    [
+      [3, 0],
+      [1, 0],
+      [1, 0],
+    ],
+  )
+})
+
+test('a TDES-CMAC is not an AES-CMAC, whatever key lengths they share', async () => {
+  // NIST SP 800-38B, appendix D.4, example 13: a TDES key of three parts, no message.
+  const key = '8AA83BF8CBDA10620BC1BF19FBB6CD58BC313D4A371CA8B5'
+  const { failed, passed } = await runOf(
+    'TDES-CMAC',
+    row('cmac', { key, message: '' }, { mac: 'B7A688E122FFAF95' }),
+  )
+  assert.deepEqual([passed, failed], [1, 0])
+})
+
+test('PIN fields of every format go both ways, and a PAN may be told by its twelve digits', async () => {
+  const fields = [
+    ['format 0', { pin: '1234' }, '041234FFFFFFFFFF'],
+    ['format 1', { pin: '1234', fill: '0123456789' }, '1412340123456789'],
+    ['format 2', { pin: '1234' }, '241234FFFFFFFFFF'],
+    ['format 3', { pin: '1234', fill: 'abcdefabcd' }, '341234ABCDEFABCD'],
+  ] as const
+  for (const [primitive, inputs, pinField] of fields) {
+    const { failed, passed } = await runOf(
+      primitive,
+      row('pinField', inputs, { pinField }),
+      row('decodePinField', { pinField }, { pin: '1234' }),
+    )
+    assert.deepEqual([passed, failed], [2, 0], primitive)
+  }
+  const right = { pin: '1234', pan12: '555555123456' }
+  const block = { block: '041261AAAAEDCBA9' }
+  assert.equal((await runOf('format 0', row('encode', right, block))).failed, 0)
+})
+
+test('a header is told by its members, and a version that is not taken is skipped', async () => {
+  const header = 'D0000P0TE00N0100KS1800604B120F9292800000'
+  const optionalBlocks = [{ id: 'KS', content: '00604B120F9292800000' }]
+  const told = { keyUsage: 'P0', version: 'D', optionalBlocks }
+  const older = { kbpk: '45'.repeat(16), keyBlock: 'A0072P0TE00E0000' }
+  const { failed, passed, skipped } = await runOf(
+    'headers',
+    row('parseHeader', { header }, told),
+    row('unwrap', older, { key: '00' }),
+  )
+  assert.deepEqual([passed, failed, skipped], [1, 0, 1])
+})
+
+test('a trap springs on its own operation, claims what it must not be, and is skipped where nothing is made', async () => {
+  const { claimed, ...inputs } = pvvTrap.inputs
+  const named = { ...pvvTrap, op: 'pvv', inputs }
+  const other = { ...named, expected: { mustNotEqual: '0000', correct: claimed } }
+  const nothing = { ...pvvTrap, inputs: { claimed: 'x' } }
+  const { failed, passed, printed, skipped } = await run(cmac, named, other, nothing)
+  assert.deepEqual([passed, failed, skipped], [2, 1, 1])
+  assert.match(printed, /made what it must not make/)
+})

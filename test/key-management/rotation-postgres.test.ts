@@ -44,7 +44,8 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const panOf = await panReader(database, dataDir)
     const cards: { publicToken: string; pin: string; pan: string }[] = []
     const create = async () => {
-      const { json } = await send('client', 'POST', '/cards', newCard())
+      const { json, status, text } = await send('client', 'POST', '/cards', newCard())
+      assert.equal(status, 201, text)
       const told = await send('client', 'GET', `/card-pin/${json.publicToken}/pin`)
       const pan = await panOf(json.publicToken)
       cards.push({ publicToken: json.publicToken, pin: told.json.pin, pan })

@@ -5,7 +5,7 @@ import type { KeptKey, KeyCustody, KeyForm, MasterKeyCustody } from './key-admin
 import { keyCheckValueOf, refuseOtherCheckValue } from './key-check.ts'
 import { headerOf, purposeIn } from './key-header.ts'
 import { orProblem } from './key-problem.ts'
-import { kindOf } from './key-purposes.ts'
+import { kindOf, mayLeave } from './key-purposes.ts'
 import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from './key-strength.ts'
 import type { MasterKeys } from './master-keys.ts'
 import { type Protection, refuseOtherVersion, travelledKind } from './travelled-key.ts'
@@ -20,7 +20,9 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const { header, key } = unwrapKeyBlock(zoneMasterKey.key, keyBlock)
       refuseWeakKey(header.algorithm, key)
       const kind = travelledKind(protection, purpose, { header, key, keyCheckValue })
-      return keep(masterKeys, { ...kind, exportability: header.exportability }, key, keyCheckValue)
+      // Who sent it may say that it must not leave, and not that it may.
+      const exportability = mayLeave(purpose) ? header.exportability : 'N'
+      return keep(masterKeys, { ...kind, exportability }, key, keyCheckValue)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
     orProblem(() => exportUnder(masterKeys, keyBlock, zoneMasterKeyBlock)),

@@ -3,8 +3,9 @@ import type { KeyAdministration } from './key-administration.ts'
 import { keyCheckMethodOf } from './key-check.ts'
 import type { KeyEngine } from './key-engine.ts'
 import { orProblem } from './key-problem.ts'
-import { kindOf } from './key-purposes.ts'
+import { kindOf, mayLeave } from './key-purposes.ts'
 import type { KeyRing } from './key-ring.ts'
+import { KeyRefusal } from './key-strength.ts'
 import { keyNames } from './key-table.ts'
 import { encipherStoredPin, openPin } from './pin-verbs.ts'
 import { recordVerbs } from './record-verbs.ts'
@@ -24,7 +25,13 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
       return { keyUsage, algorithm, modeOfUse, exportability, checkMethod }
     },
     generateKey: (purpose, form, exportable) =>
-      orProblem(() => engine.generate(kindOf(purpose, form), exportable ? 'E' : 'N')),
+      orProblem(() => {
+        const kind = kindOf(purpose, form)
+        if (exportable && !mayLeave(purpose)) {
+          throw new KeyRefusal('A key of this purpose never leaves.')
+        }
+        return engine.generate(kind, exportable ? 'E' : 'N')
+      }),
     refuseOtherForm: (purpose, form) =>
       orProblem(() => {
         kindOf(purpose, form)

@@ -1,7 +1,7 @@
 import type { KeyForm, KeyPurpose } from './key-administration.ts'
 import type { KeyUse } from './key-engine.ts'
 import { KeyRefusal } from './key-strength.ts'
-import { isKeyName, type KeyKind, keyKinds } from './key-table.ts'
+import { isKeyName, type KeyKind, type KeyName, keyKinds } from './key-table.ts'
 
 /** What keys of each family may be (X9.143, tables 5 to 7). */
 const families = {
@@ -30,6 +30,14 @@ export function kindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
     lengthBytes: length,
   }
 }
+
+/** The installation's own keys that other processors of its cards may need. */
+const leavingKeys: readonly string[] = ['cvk', 'pvk'] satisfies KeyName[]
+
+/** Whether keys of a purpose may ever leave: what opens data at rest, or signs, never does. */
+export const mayLeave = (purpose: KeyPurpose): boolean =>
+  purpose.family === 'zone' ||
+  (purpose.family === 'installation' && leavingKeys.includes(purpose.keyName))
 
 function installationKind(keyName: string, form: KeyForm | null): KeyKind {
   if (!isKeyName(keyName)) throw new KeyRefusal('There is no key of this name.')

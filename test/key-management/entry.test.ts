@@ -180,3 +180,20 @@ test('a key that leaves says nothing of what it was for here', async () => {
   const { json } = await administer('POST', '//keys/export', { ...zone, zoneMasterKey: 'zmk-out' })
   assert.deepEqual(unwrapKeyBlock(zoneMasterKey, json.keyBlock).header.optionalBlocks, [])
 })
+
+test('what opens data at rest, or signs, never leaves, however it is asked for or came', async () => {
+  const zoneMasterKey = await bring('zmk-leave', 'A', 32)
+  for (const key of ['pan', 'pin-storage', 'personal-data', 'token-signing']) {
+    const body = { family: 'installation', key, exportable: true }
+    const refused = await administer('POST', '//keys', body)
+    assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], key)
+  }
+  const header = headerOf({ keyUsage: 'D0', algorithm: 'A', modeOfUse: 'B' }, 'E')
+  const keyBlock = wrapKeyBlock(zoneMasterKey, header, randomBytes(32))
+  const target = { family: 'installation', key: 'pan', zoneMasterKey: 'zmk-leave', keyBlock }
+  assert.equal((await administer('POST', '//keys/import', target)).status, 201)
+  const leaving = { key: 'pan', version: 2, zoneMasterKey: 'zmk-leave' }
+  assert.match((await administer('POST', '//keys/export', leaving)).json.detail, /may not leave/)
+  const cvk = { family: 'installation', key: 'cvk', exportable: true }
+  assert.equal((await administer('POST', '//keys', cvk)).status, 201)
+})

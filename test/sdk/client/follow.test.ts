@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { createPinfold, type EventRecord, type EventType } from '../../../sdk/client/client.ts'
 import { eventBlocks } from '../../../sdk/client/events/event-blocks.ts'
+import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, refusal } from './recorder.ts'
-import { openServedService, type ServedService } from './served.ts'
 
 let service: ServedService
 before(async () => {

@@ -19,8 +19,8 @@ import {
   WeakPin,
 } from '../../../sdk/client/client.ts'
 import { fetchKeys, requestCardData, sealPin } from '../../../sdk/device/device.ts'
+import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
-import { openServedService, type ServedService } from './served.ts'
 
 type Document = {
   info: { version: string }

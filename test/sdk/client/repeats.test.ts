@@ -8,8 +8,8 @@ import {
   RateLimited,
   Unavailable,
 } from '../../../sdk/client/client.ts'
+import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Mishap, type Recorder, refusal } from './recorder.ts'
-import { openServedService, type ServedService } from './served.ts'
 
 let service: ServedService
 let recorder: Recorder

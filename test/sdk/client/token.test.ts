@@ -3,8 +3,8 @@ import { before, beforeEach, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { CallFailed, createPinfold, type PinfoldOptions } from '../../../sdk/client/client.ts'
 import { upsertClient } from '../../../src/storage/clients.ts'
+import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Recorder, refusal } from './recorder.ts'
-import { openServedService, type ServedService } from './served.ts'
 
 let service: ServedService
 let recorder: Recorder

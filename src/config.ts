@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
 import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
+import { type Limits, readLimits } from './config/limits.ts'
+import { readTls, type TlsConfig } from './config/tls.ts'
 import { isInstant, lastClockYear } from './domain/calendar.ts'
 
 /** How the program runs. Read once, from the environment alone. */
@@ -29,6 +31,8 @@ export interface Config {
   readonly limits: Limits | null
   readonly delivery: DeliveryConfig
   readonly logLevel: LogLevel
+  /** How often the files of TLS are looked at. */
+  readonly tlsRefreshMs: number
   /** How often each process looks for new keys; the other times of a rotation follow from it. */
   readonly keyRefreshMs: number
   /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
@@ -40,28 +44,14 @@ export interface Config {
 export interface Listener {
   readonly host: string
   readonly port: number
+  /** Null: plain HTTP. */
+  readonly tls: TlsConfig | null
 }
 
 export interface OutsideIssuer {
   readonly issuer: string
   readonly audience: string
   readonly clientClaim: string
-}
-
-export interface Limits {
-  readonly calls: CallRate
-  readonly tokenCalls: CallRate
-  readonly revealsPerCardHour: number
-  readonly revealsPerClientHour: number
-  readonly badKeysPerCardHour: number
-  readonly badKeysPerClientHour: number
-  readonly unblocksPerCardDay: number
-}
-
-/** Calls a second, after a first burst. */
-export interface CallRate {
-  readonly perSecond: number
-  readonly burst: number
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -83,8 +73,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** @throws `ConfigError` with everything that is wrong. */
 export function readConfig(environment: Environment = process.env): Config {
   const read = new Reader(environment)
-  const publicListener = read.listener('HOST', 'PORT', 8080)
-  const privateListener = read.listener('PRIVATE_HOST', 'PRIVATE_PORT', 8081)
+  const publicListener = {
+    ...read.address('HOST', 'PORT', 8080),
+    tls: readTls(read, 'public'),
+  }
+  const privateListener = {
+    ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
+    tls: readTls(read, 'private'),
+  }
   const config: Config = {
     sandbox: read.sandbox(),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
@@ -100,20 +96,22 @@ export function readConfig(environment: Environment = process.env): Config {
     adminJwkFile: read.text('ADMIN_JWK_FILE'),
     outsideIssuer: read.outsideIssuer('AUTH'),
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
-    limits: read.limits(),
+    limits: readLimits(read),
     delivery: readDelivery(read),
+    tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
     sandboxSeed: read.text('SANDBOX_SEED'),
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
+  read.refuseContradiction(config)
   read.refuseUnsafe(config)
   if (read.faults.length > 0) throw new ConfigError(read.faults)
   return config
 }
 
-const urlOf = ({ host, port }: Listener): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+const urlOf = ({ host, port, tls }: Listener): string =>
+  `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const isLoopback = (host: string): boolean =>
   /^127(?:\.[0-9]{1,3}){3}$/.test(host) || host === '::1' || host === 'localhost'
@@ -147,7 +145,7 @@ class Reader {
     return value ?? this.#fault(`${name} must be one of ${values.join(', ')}.`, otherwise)
   }
 
-  listener(hostName: string, portName: string, port: number): Listener {
+  address(hostName: string, portName: string, port: number): Omit<Listener, 'tls'> {
     return {
       host: this.text(hostName) ?? '127.0.0.1',
       port: this.integer(portName, port, 1, 65_535),
@@ -208,23 +206,14 @@ class Reader {
     }
   }
 
-  limits(): Limits | null {
-    const limits = {
-      calls: {
-        perSecond: this.integer('RATE_PER_SECOND', 200, 1, 1_000_000),
-        burst: this.integer('RATE_BURST', 400, 1, 1_000_000),
-      },
-      tokenCalls: {
-        perSecond: this.integer('TOKEN_RATE_PER_SECOND', 10, 1, 1_000_000),
-        burst: this.integer('TOKEN_RATE_BURST', 10, 1, 1_000_000),
-      },
-      revealsPerCardHour: this.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
-      revealsPerClientHour: this.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
-      badKeysPerCardHour: this.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
-      badKeysPerClientHour: this.integer('BAD_SESSION_KEYS_PER_CLIENT_HOUR', 1_000, 1, 1_000_000),
-      unblocksPerCardDay: this.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
+  /** An address that says plain HTTP of a listener that speaks TLS leads nowhere. */
+  refuseContradiction({ baseUrl, privateListener, privateUrl, publicListener }: Config): void {
+    if (publicListener.tls && !baseUrl.startsWith('https:')) {
+      this.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
     }
-    return this.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
+    if (privateListener.tls && !privateUrl.startsWith('https:')) {
+      this.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
+    }
   }
 
   /** What production must not do without. */

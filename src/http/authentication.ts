@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode } from '../errors.ts'
 import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
+import { clientThumbprintOf } from '../oauth/client-certificate.ts'
 import type { Scope } from '../oauth/scopes.ts'
 import type { BodyRule } from './body-rules.ts'
 import type { RateLimiter } from './client-rate.ts'
@@ -34,7 +35,8 @@ export const authenticate =
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { access } = request.routeOptions.config
     if (request.is404 || access === 'open') return
-    const caller = await verifier.verify(authorizationOf(request.raw))
+    const presented = clientThumbprintOf(request.raw.socket)
+    const caller = await verifier.verify(authorizationOf(request.raw), presented)
     request.caller = caller
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')

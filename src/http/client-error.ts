@@ -11,7 +11,9 @@ const details: Readonly<Record<string, string>> = {
 
 /** Answers what is no HTTP request at all, on a connection that is then closed. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Where the handshake failed there is no connection yet that an answer could go by.
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
+  if (error.code === 'ECONNRESET' || isHandshake || !socket.writable) {
     socket.destroy()
     return
   }

@@ -23,6 +23,7 @@ import {
   requestIdOf,
   traceIdOf,
 } from './request-headers.ts'
+import type { TlsServers } from './tls-servers.ts'
 import type { FormatDetails } from './validation-errors.ts'
 
 /** A format of strings that schemas name, and the sentence for what does not have it. */
@@ -42,6 +43,8 @@ export interface ServerOptions {
   readonly formats: Readonly<Record<string, StringFormat>>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
+  /** Null: plain HTTP. */
+  readonly tls: TlsServers | null
 }
 
 /** A server whose routes are typed by their schemas. */
@@ -62,6 +65,7 @@ export function createServer(options: ServerOptions) {
     bodyLimit,
     requestTimeout: 10_000,
     http: { maxHeaderSize: headerLimit, headersTimeout: 10_000 },
+    ...(options.tls && { serverFactory: options.tls.create }),
     // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
     routerOptions: { maxParamLength: urlLimit },
     genReqId: requestIdOf,

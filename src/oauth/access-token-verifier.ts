@@ -3,6 +3,7 @@ import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Client, ClientKind } from '../storage/clients.ts'
 import { bearerToken, invalidToken } from './bearer.ts'
+import { boundThumbprint, requireCertificate } from './client-certificate.ts'
 import { isClientId } from './client-id.ts'
 import { discoveredKeys, type IssuerKeys, localKeys } from './issuer-keys.ts'
 import { type Listener, listenerOf } from './scopes.ts'
@@ -15,6 +16,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>
   /** When the token expires: a stream opened with it ends here. */
   readonly expiresAt: Date
+  /** The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is not. */
+  readonly boundThumbprint: string | null
 }
 
 export interface AccessTokenVerifierOptions {
@@ -36,9 +39,10 @@ export interface AccessTokenVerifierOptions {
 export interface AccessTokenVerifier {
   /**
    * Who sent this `Authorization` header (RFC 6750 section 2.1).
+   * @param presented the thumbprint of the certificate of the connection that it came by
    * @throws Problem `unauthenticated`, or `unavailable` when the database or the issuer is away.
    */
-  verify(authorizationHeader: string | undefined): Promise<Caller>
+  verify(authorizationHeader: string | undefined, presented?: string | null): Promise<Caller>
 }
 
 /** A caller, and when the answer must be found anew. */
@@ -67,7 +71,14 @@ export function createAccessTokenVerifier(
     const payload = await verifyToken(options, keys, now(), token)
     return callerOf(options, payload)
   })
-  return { verify: async (header) => verify(bearerToken(header)) }
+  return {
+    async verify(header, presented = null) {
+      const caller = await verify(bearerToken(header))
+      // Never remembered: the certificate of one connection says nothing of the next.
+      requireCertificate(caller.boundThumbprint, presented)
+      return caller
+    },
+  }
 }
 
 const issuerKeysOf = ({ fetch, keys }: AccessTokenVerifierOptions): IssuerKeys =>
@@ -130,12 +141,16 @@ async function callerOf(
   if (!client?.active || listenerOf(client.kind) !== listener || payload.exp === undefined) {
     throw invalidToken()
   }
+  const bound = boundThumbprint(payload.cnf)
+  // Also where an outside issuer knows nothing of it, and for tokens from before it was asked.
+  if (client.certificateBoundTokens && bound === null) throw invalidToken()
   const registered = new Set(client.scopes)
   return {
     clientId: client.clientId,
     kind: client.kind,
     scopes: new Set(scopesIn(payload).filter((scope) => registered.has(scope))),
     expiresAt: new Date(payload.exp * 1_000),
+    boundThumbprint: bound,
   }
 }
 

@@ -10,6 +10,8 @@ export interface AuthorizationServerOptions {
   readonly database: Connection
   /** At least one. The first signs, all are published. */
   readonly signingKeys: readonly TokenSigningKey[]
+  /** Whether the token endpoint asks callers for a certificate: then tokens can be bound to it. */
+  readonly bindsTokens: boolean
   /** Told of what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
   onError(error: unknown): void
 }

@@ -39,7 +39,7 @@ export function createAuthorizationServer(
   const issueToken = createTokenEndpoint(options, authorizationServerPaths.token)
   const documents = new Map<string, Document>([
     [authorizationServerPaths.jwks, document('application/jwk-set+json', { keys: publicKeys })],
-    [authorizationServerPaths.metadata, document('application/json', metadataOf(options.issuer))],
+    [authorizationServerPaths.metadata, document('application/json', metadataOf(options))],
   ])
   return {
     publicKeys,
@@ -65,7 +65,10 @@ function refuseBadOptions({ audiences, issuer, signingKeys }: AuthorizationServe
 }
 
 /** RFC 8414 section 2. The addresses come from the issuer, never from a Host header. */
-const metadataOf = (issuer: string): Record<string, unknown> => ({
+const metadataOf = ({
+  bindsTokens,
+  issuer,
+}: AuthorizationServerOptions): Record<string, unknown> => ({
   issuer,
   token_endpoint: `${issuer}${authorizationServerPaths.token}`,
   jwks_uri: `${issuer}${authorizationServerPaths.jwks}`,
@@ -74,6 +77,8 @@ const metadataOf = (issuer: string): Record<string, unknown> => ({
   grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: clientAuthenticationMethods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  // RFC 8705 section 3.3. The token endpoint is the same with a certificate: it needs no alias.
+  ...(bindsTokens && { tls_client_certificate_bound_access_tokens: true }),
 })
 
 interface Document {

@@ -41,6 +41,7 @@ async function findMetadata(
     redirect_uris: [],
     audience: audiences[listenerOf(client.kind)],
     grantable_scope: grantableScopes(client).join(' '),
+    tls_client_certificate_bound_access_tokens: client.certificateBoundTokens,
     ...authentication,
   }
 }

@@ -9,6 +9,7 @@ import Provider, {
 import type { AuthorizationServerOptions } from './authorization-server-options.ts'
 import { clientMetadataExtensions, createClientAdapter } from './client-adapter.ts'
 import { assertClientAssertion } from './client-assertion.ts'
+import { clientCertificateOf } from './client-certificate.ts'
 import { matchesWrittenHashes } from './client-secret.ts'
 import { answerServerError, shapeTokenAnswer } from './token-errors.ts'
 import { externalSigningKey } from './token-signing-key.ts'
@@ -89,6 +90,13 @@ const features = (options: AuthorizationServerOptions): Configuration['features'
     defaultResource: (_ctx, client) => audienceOf(client),
     getResourceServerInfo: (ctx, resource, client) =>
       resourceServerOf(ctx, resource, client, options),
+  },
+  // On whatever the listeners speak: a client whose tokens are to be bound never gets another kind.
+  mTLS: {
+    enabled: true,
+    certificateBoundAccessTokens: true,
+    // By the answer: of the request there may be a copy, which has no connection.
+    getCertificate: ({ res }) => clientCertificateOf(res.socket) ?? undefined,
   },
   devInteractions: { enabled: false },
   dPoP: { enabled: false },

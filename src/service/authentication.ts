@@ -33,7 +33,8 @@ export async function createAuthentication(
   const current = following(hsm, (keys) => authenticationWith(keys, config, database, log))
   let { authorizationServer } = await current()
   const verifier = (listener: Listener): AccessTokenVerifier => ({
-    verify: async (header) => (await current()).verifiers[listener].verify(header),
+    verify: async (header, presented) =>
+      (await current()).verifiers[listener].verify(header, presented),
   })
   return {
     authorizationServer: {
@@ -75,6 +76,7 @@ function authenticationWith(
     audiences,
     database,
     signingKeys,
+    bindsTokens: (config.publicListener.tls?.clientCertificates ?? 'off') !== 'off',
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>

@@ -6,10 +6,11 @@ import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 /**
  * The demo's client system. It runs in this process for convenience, and calls the service over HTTP
  * with the demo client's credentials: nothing else is handed to it. Null where the demo client can get
- * no token here.
+ * no token here, or could not connect without a certificate of its own.
  */
 export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSite | null {
-  if (!sandbox || config.outsideIssuer) return null
+  const asksCertificate = config.publicListener.tls?.clientCertificates === 'required'
+  if (!sandbox || config.outsideIssuer || asksCertificate) return null
   const { clientId, clientSecret, processorPath } = sandbox
   return createDemoSite({
     access: { serviceUrl: ownUrl(config), processorPath, clientId, clientSecret },
@@ -25,7 +26,9 @@ const everyAddress = ['0.0.0.0', '::']
 const loopback = ['127.0.0.1', 'localhost', '::1']
 
 /** Where this process reaches its own listener: a proxy in front of it may not be there yet. */
-function ownUrl({ baseUrl, publicListener: { host, port } }: Config): string {
+function ownUrl({ baseUrl, publicListener: { host, port, tls } }: Config): string {
+  // A certificate is for a name, and that is the one in the address that clients use.
+  if (tls) return baseUrl
   if (everyAddress.includes(host)) return `http://127.0.0.1:${port}`
   const name = host.includes(':') ? `[${host}]` : host
   return loopback.includes(host) ? `http://${name}:${port}` : baseUrl

@@ -1,4 +1,4 @@
-import type { Limits } from '../config.ts'
+import type { Limits } from '../config/limits.ts'
 import type { Hsm } from '../hsm/hsm.ts'
 import type { Issuing, IssuingLimits } from '../issuing/issuing.ts'
 import { createTurns } from '../issuing/turns.ts'

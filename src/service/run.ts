@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config, Listener } from '../config.ts'
 import { startDelivery } from '../delivery/start-delivery.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/leases.ts'
@@ -8,6 +8,7 @@ import { startMakingKeys } from './making-keys.ts'
 import { openDatabase } from './open-database.ts'
 import { createService, type Service } from './service.ts'
 import { startSweeping } from './sweeping.ts'
+import { startTlsRefresh } from './tls.ts'
 import { welcome } from './welcome.ts'
 
 /** How long a request that runs may take to finish once the service is told to stop. */
@@ -36,9 +37,11 @@ export async function runService(config: Config): Promise<RunningService> {
     const sweeping = startSweeping(service.issuing, log)
     const keyKeeping = startKeyKeeping(service.keys, log)
     const makingKeys = startMakingKeys({ database, hsm: service.issuing.hsm, log })
+    const tlsRefresh = startTlsRefresh(service.tls, config.tlsRefreshMs)
     return {
       welcome: welcome(config, file),
       async stop() {
+        tlsRefresh.stop()
         await Promise.all([
           finish(service.publicServer),
           finish(service.privateServer),
@@ -56,13 +59,15 @@ export async function runService(config: Config): Promise<RunningService> {
 
 async function listen({ privateServer, publicServer }: Service, config: Config): Promise<void> {
   try {
-    await privateServer.listen(config.privateListener)
-    await publicServer.listen(config.publicListener)
+    await privateServer.listen(addressOf(config.privateListener))
+    await publicServer.listen(addressOf(config.publicListener))
   } catch (error) {
     await Promise.all([privateServer.close(), publicServer.close()])
     throw error
   }
 }
+
+const addressOf = ({ host, port }: Listener) => ({ host, port })
 
 /** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
 async function finish(server: Service['publicServer']): Promise<void> {

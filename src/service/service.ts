@@ -33,6 +33,7 @@ import { createDemo } from './demo.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
+import { type OpenTls, openTls } from './tls.ts'
 import { authorizingObserver, watchPool } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
@@ -42,6 +43,8 @@ export interface Service {
   readonly issuing: Issuing
   readonly delivering: Delivering
   readonly keys: KeyManagement
+  /** The listeners that speak TLS. */
+  readonly tls: readonly OpenTls[]
   /** What the sandbox tells of its demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
@@ -75,7 +78,7 @@ async function createServers(
   { authorizationServer, verifiers }: Authentication,
   demo: DemoSite | null,
   log: Logger,
-): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering'>> {
+): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'tls'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
   const metrics = createMetrics()
   if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
@@ -83,6 +86,7 @@ async function createServers(
   const { database, hsm, now } = issuing
   const authorizing: Authorizing = { database, hsm, now, observe }
   const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
+  const tls = openTls(config, metrics.registry, log)
   const common = {
     log,
     metrics,
@@ -92,6 +96,7 @@ async function createServers(
   }
   const publicServer = await createPublicServer({
     ...common,
+    tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
     issuing,
     processorPath,
@@ -110,6 +115,7 @@ async function createServers(
   }
   const privateServer = await createPrivateServer({
     ...common,
+    tls: tls.private?.servers ?? null,
     verifier: verifiers.private,
     ready,
     authorizing,
@@ -117,7 +123,8 @@ async function createServers(
     administration: issuing,
     sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
   })
-  return { publicServer, privateServer, delivering }
+  const listening = [tls.public, tls.private].filter((each) => each !== null)
+  return { publicServer, privateServer, delivering, tls: listening }
 }
 
 /** When the clock moves, cards that expire by it tell so at once. */

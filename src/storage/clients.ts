@@ -15,6 +15,8 @@ export interface NewClient {
   readonly secretHash: Uint8Array | null
   /** Its public keys, a JWK Set as JSON text (RFC 7517 section 5); null where it has none. */
   readonly jwks: string | null
+  /** Whether its tokens are bound to its TLS certificate (RFC 8705). Left out: they are not, or as before. */
+  readonly certificateBoundTokens?: boolean
 }
 
 /** Someone who calls this service, as it is registered. */
@@ -22,13 +24,15 @@ export interface Client extends NewClient {
   readonly active: boolean
   /** SHA-256 of the secret before the last rotation, while it is still taken. */
   readonly previousSecretHash: Uint8Array | null
+  readonly certificateBoundTokens: boolean
 }
 
 const findStatement = statement(
   'find_client',
   `select client_id as "clientId", client_name as "clientName", kind, scopes,
      secret_hash as "secretHash", jwks, active,
-     case when previous_secret_until > now() then previous_secret_hash end as "previousSecretHash"
+     case when previous_secret_until > now() then previous_secret_hash end as "previousSecretHash",
+     certificate_bound_tokens as "certificateBoundTokens"
    from client where client_id = $1`,
 )
 
@@ -40,8 +44,9 @@ export const findClient = async (
 
 const insertStatement = statement(
   'insert_client',
-  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks)
-   values ($1, $2, $3, $4, $5, $6)
+  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks,
+     certificate_bound_tokens)
+   values ($1, $2, $3, $4, $5, $6, coalesce($7, false))
    on conflict (client_id) do nothing
    returning client_id as "clientId"`,
 )
@@ -52,11 +57,13 @@ export const insertClient = async (connection: Connection, client: NewClient): P
 
 const upsertStatement = statement(
   'upsert_client',
-  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks)
-   values ($1, $2, $3, $4, $5, $6)
+  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks,
+     certificate_bound_tokens)
+   values ($1, $2, $3, $4, $5, $6, coalesce($7, false))
    on conflict (client_id) do update set client_name = excluded.client_name,
      kind = excluded.kind, scopes = excluded.scopes,
-     secret_hash = excluded.secret_hash, jwks = excluded.jwks`,
+     secret_hash = excluded.secret_hash, jwks = excluded.jwks,
+     certificate_bound_tokens = coalesce($7, client.certificate_bound_tokens)`,
 )
 
 /** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
@@ -83,4 +90,5 @@ const columnsOf = (client: NewClient): readonly SqlValue[] => [
   client.scopes,
   client.secretHash,
   client.jwks,
+  client.certificateBoundTokens ?? null,
 ]

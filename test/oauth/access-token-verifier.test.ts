@@ -173,6 +173,17 @@ function rsa(): Promise<string> {
   return forge(privateKey, running.issuer, {}, { alg: 'RS256' })
 }
 
+test('a client whose tokens are to be bound is refused with one from before, which is not', async () => {
+  await register(running.database, { clientId: 'binding' })
+  const before = await tokenOf('binding')
+  await makeVerifier().verify(`Bearer ${before}`)
+  await register(running.database, { clientId: 'binding', certificateBoundTokens: true })
+  await assert.rejects(makeVerifier().verify(`Bearer ${before}`, 'a'.repeat(43)), isInvalidToken)
+  // What does not say otherwise leaves it so.
+  await register(running.database, { clientId: 'binding', clientName: 'Renamed' })
+  await assert.rejects(makeVerifier().verify(`Bearer ${before}`), isInvalidToken)
+})
+
 test('a token grants only what its client is registered for', async () => {
   const greedy = await forge(firstKey(), running.issuer, { scope: 'cards.read pin.reveal admin' })
   const caller = await makeVerifier().verify(`Bearer ${greedy}`)

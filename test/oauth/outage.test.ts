@@ -58,6 +58,7 @@ test('while the HSM is away, the answer is 503', async () => {
         issuer,
         audiences,
         database: running.database,
+        bindsTokens: false,
         signingKeys: [
           { ...signingKey('a'), sign: () => Promise.reject(new Problem('unavailable')) },
         ],
@@ -74,6 +75,7 @@ test('a server without a key, or with one audience for both listeners, does not 
     issuer: 'http://127.0.0.1:8080',
     audiences,
     database: running.database,
+    bindsTokens: false,
     signingKeys: [signingKey('a')],
     onError: () => undefined,
   }

@@ -16,6 +16,7 @@ const client: Client = {
   previousSecretHash: null,
   jwks: null,
   active: true,
+  certificateBoundTokens: false,
 }
 
 interface Answer {
@@ -110,6 +111,40 @@ test('the configured claim names the client, and no other does', async () => {
   await assert.rejects(verifier.verify(`Bearer ${await sign(outside)}`), {
     code: 'unauthenticated',
   })
+})
+
+test('a token of an outside issuer that is bound to a certificate needs that certificate, each time', async () => {
+  const outside = await runOutsideIssuer()
+  outside.answers[authorizationServerMetadata] = metadataOf(outside.issuer)
+  const verifier = makeVerifier(outside.issuer)
+  const bound = `Bearer ${await sign(outside, { cnf: { 'x5t#S256': 'a'.repeat(43) } })}`
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.equal((await verifier.verify(bound, 'a'.repeat(43))).clientId, 'acme')
+    for (const presented of [undefined, null, 'b'.repeat(43), 'a'.repeat(42), '']) {
+      await assert.rejects(verifier.verify(bound, presented), { code: 'unauthenticated' })
+    }
+  }
+})
+
+test('a token that is bound to what cannot be checked here is refused, whatever is presented', async () => {
+  const outside = await runOutsideIssuer()
+  outside.answers[authorizationServerMetadata] = metadataOf(outside.issuer)
+  const verifier = makeVerifier(outside.issuer)
+  const thumbprint = 'a'.repeat(43)
+  for (const cnf of [
+    { jkt: thumbprint },
+    { 'x5t#S256': thumbprint, jkt: thumbprint },
+    { 'x5t#S256': [thumbprint] },
+    { 'x5t#S256': '' },
+    {},
+    null,
+    'x5t#S256',
+  ]) {
+    const token = await sign(outside, { cnf } as object)
+    await assert.rejects(verifier.verify(`Bearer ${token}`, thumbprint), {
+      code: 'unauthenticated',
+    })
+  }
 })
 
 test('a token of an outside issuer of another type, key or algorithm is refused', async () => {

@@ -14,6 +14,7 @@ before(async () => {
     const { handle } = createAuthorizationServer({
       issuer,
       audiences,
+      bindsTokens: false,
       signingKeys: [signingKey('first'), signingKey('second')],
       // Nothing of what is published comes from the database.
       database: { query: fail, script: fail },

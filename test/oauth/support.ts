@@ -74,6 +74,7 @@ export async function runAuthorizationServer(
       audiences,
       database: wrap(database),
       signingKeys: keys,
+      bindsTokens: false,
       onError: (error) => failures.push(error),
     })
     return running.handle

@@ -102,12 +102,15 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   }
   const text = await readFile(join(program.dataDir, 'sandbox.json'), 'utf8').catch(() => '{}')
   const sandbox = JSON.parse(text) as SandboxFile
-  return {
+  const started: Program = {
     ...program,
     sandbox,
     token: (scope) => askToken(sandbox, scope),
     call: (method, path, call) => request(program.baseUrl, method, path, call),
   }
+  const child = starts.get(program)
+  if (child) starts.set(started, child)
+  return started
 }
 
 const starts = new WeakMap<StartedProgram, ChildProcess>()
@@ -139,8 +142,8 @@ export const spawnProgram = async ({
   const program: StartedProgram = {
     dataDir: folder,
     pid: child.pid ?? 0,
-    baseUrl: `http://127.0.0.1:${port}`,
-    privateUrl: `http://127.0.0.1:${privatePort}`,
+    baseUrl: `${env.TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${port}`,
+    privateUrl: `${env.PRIVATE_TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${privatePort}`,
     stdout: printedOut,
     stderr: printedErr,
     ended,

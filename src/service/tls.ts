@@ -1,0 +1,126 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { TlsConfig } from '../config/tls.ts'
+import { type OpenedTls, openTlsFiles, type TlsMaterial } from '../config/tls-files.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { headerLimit } from '../http/problem-reply.ts'
+import { type TlsIdentity, type TlsServers, tlsServers } from '../http/tls-servers.ts'
+import type { Listener } from '../oauth/scopes.ts'
+
+/** TLS of one listener, and what keeps it current. */
+export interface OpenTls {
+  readonly servers: TlsServers
+  /** Looks at the files, and takes what is new and sound in them. */
+  refresh(): void
+}
+
+/** What is told of the certificates of all listeners. */
+interface TlsObserver {
+  inUse(listener: Listener, material: TlsMaterial): void
+  replaced(listener: Listener, material: TlsMaterial): void
+  refused(listener: Listener, faults: readonly string[]): void
+  handshakeFailed(listener: Listener, code: string): void
+}
+
+/** Opens the certificates of the listeners that speak TLS. @throws `ConfigError` */
+export function openTls(
+  { privateListener, publicListener }: Config,
+  registry: Registry,
+  log: Logger,
+): Readonly<Record<Listener, OpenTls | null>> {
+  const observer = tlsObserver(registry, log)
+  return {
+    public: publicListener.tls && openListener('public', publicListener.tls, observer),
+    private: privateListener.tls && openListener('private', privateListener.tls, observer),
+  }
+}
+
+/** Refreshes until it is stopped. By looking, since a link that is changed tells nobody. */
+export function startTlsRefresh(
+  listeners: readonly OpenTls[],
+  refreshMs: number,
+): { stop(): void } {
+  if (listeners.length === 0) return { stop: () => undefined }
+  const timer = setInterval(() => {
+    for (const listener of listeners) listener.refresh()
+  }, refreshMs)
+  return { stop: () => clearInterval(timer) }
+}
+
+function openListener(
+  listener: Listener,
+  { clientCertificates, files }: TlsConfig,
+  observer: TlsObserver,
+): OpenTls {
+  const first = openTlsFiles(files, new Date())
+  if ('faults' in first) throw new ConfigError(first.faults)
+  let lastSeen = described(first)
+  observer.inUse(listener, first.material)
+  const servers = tlsServers({
+    identity: identityOf(first.material),
+    clientCertificates,
+    headerLimit,
+    onFailure: (code) => observer.handshakeFailed(listener, code),
+  })
+  return {
+    servers,
+    refresh() {
+      const opened = openTlsFiles(files, new Date())
+      const seen = described(opened)
+      // What stays wrong is told once.
+      if (seen === lastSeen) return
+      lastSeen = seen
+      if ('faults' in opened) {
+        observer.refused(listener, opened.faults)
+        return
+      }
+      servers.replace(identityOf(opened.material))
+      observer.replaced(listener, opened.material)
+    },
+  }
+}
+
+const identityOf = (material: TlsMaterial): TlsIdentity => ({
+  cert: material.certificates,
+  key: material.privateKey.reveal(),
+  ...(material.clientAuthorities !== null && { ca: material.clientAuthorities }),
+})
+
+/** The same as long as there is nothing new: a key that fits the same certificate is the same key. */
+const described = (opened: OpenedTls): string => JSON.stringify(opened)
+
+function tlsObserver(registry: Registry, log: Logger): TlsObserver {
+  const labels = { labelNames: ['listener'] as const, registers: [registry] }
+  const notAfter = new Gauge({
+    name: 'pinfold_tls_certificate_not_after_seconds',
+    help: 'When the certificate of a listener ends, in seconds since 1970.',
+    ...labels,
+  })
+  const refusals = new Counter({
+    name: 'pinfold_tls_refresh_failures_total',
+    help: 'Changed files of TLS that could not be used; the certificate before them stays.',
+    ...labels,
+  })
+  const handshakes = new Counter({
+    name: 'pinfold_tls_handshake_failures_total',
+    help: 'Connections that ended before their handshake did, or by a certificate.',
+    ...labels,
+  })
+  const inUse: TlsObserver['inUse'] = (listener, material) =>
+    notAfter.set({ listener }, material.notAfter.getTime() / 1_000)
+  return {
+    inUse,
+    replaced(listener, material) {
+      inUse(listener, material)
+      log.info({ listener, notAfter: material.notAfter }, 'the TLS certificate was replaced')
+    },
+    refused(listener, faults) {
+      refusals.inc({ listener })
+      log.warn({ listener, faults }, 'the changed TLS files cannot be used; the old ones stay')
+    },
+    handshakeFailed(listener, code) {
+      handshakes.inc({ listener })
+      log.info({ listener, code }, 'a TLS handshake failed')
+    },
+  }
+}

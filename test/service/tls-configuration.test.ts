@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { inspect } from 'node:util'
+import { openTlsFiles } from '../../src/config/tls-files.ts'
+import { ConfigError, readConfig } from '../../src/config.ts'
+import {
+  type Authority,
+  fetchWith,
+  makeAuthority,
+  writeIdentity,
+  writeWhole,
+} from '../support/certificates.ts'
+import { makeFolder, printed, spawnProgram, startProgram } from '../support/process.ts'
+import { tlsEnvironment } from '../support/tls-service.ts'
+
+let authority: Authority
+let folder: string
+let sound: Readonly<Record<string, string>>
+
+before(async () => {
+  authority = await makeAuthority()
+  folder = await makeFolder()
+  sound = await tlsEnvironment(folder, authority)
+})
+
+const faultsOf = (environment: Readonly<Record<string, string>>): readonly string[] => {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+  return []
+}
+
+const without = (...names: string[]) =>
+  Object.fromEntries(Object.entries(sound).filter(([name]) => !names.includes(name)))
+
+test('with a certificate the addresses are https, and an authority makes certificates required', () => {
+  const { baseUrl, privateListener, privateUrl, publicListener } = readConfig(sound)
+  assert.deepEqual([baseUrl, privateUrl], ['https://127.0.0.1:8080', 'https://127.0.0.1:8081'])
+  assert.equal(publicListener.tls?.clientCertificates, 'required')
+  assert.equal(privateListener.tls?.clientCertificates, 'required')
+  const plain = readConfig(without('TLS_CLIENT_CA_FILE'))
+  assert.equal(plain.publicListener.tls?.clientCertificates, 'off')
+  assert.equal(readConfig({}).publicListener.tls, null)
+})
+
+test('half of a pair, or an authority without one, is refused by name', () => {
+  const said = (environment: Readonly<Record<string, string>>) => faultsOf(environment).join('\n')
+  assert.match(said(without('TLS_KEY_FILE')), /^TLS_KEY_FILE must go with TLS_CERT_FILE\.$/)
+  assert.match(
+    said(without('PRIVATE_TLS_CERT_FILE')),
+    /^PRIVATE_TLS_CERT_FILE must go with PRIVATE_TLS_KEY_FILE\.$/,
+  )
+  assert.match(said(without('TLS_CERT_FILE', 'TLS_KEY_FILE')), /^TLS_CERT_FILE and TLS_KEY_FILE/)
+  assert.match(
+    said({ ...without('TLS_CLIENT_CA_FILE'), TLS_CLIENT_CERT: 'optional' }),
+    /^TLS_CLIENT_CA_FILE must go with TLS_CLIENT_CERT=optional\.$/,
+  )
+  assert.match(said({ ...sound, TLS_CLIENT_CERT: 'off' }), /^TLS_CLIENT_CA_FILE has no use/)
+  assert.match(said({ ...sound, TLS_CLIENT_CERT: 'maybe' }), /^TLS_CLIENT_CERT must be one of/)
+  assert.match(said({ ...sound, BASE_URL: 'http://cards.test' }), /^BASE_URL must be https/)
+  assert.match(said({ ...sound, PRIVATE_BASE_URL: 'http://a.test' }), /^PRIVATE_BASE_URL must/)
+})
+
+test('files that cannot be used are each refused by the name of their variable, all at once', async () => {
+  const put = (name: string, text: string) => writeWhole(folder, name, text)
+  const other = await writeIdentity(folder, 'other', await authority.issue('cards.test'))
+  const expired = await writeIdentity(
+    folder,
+    'expired',
+    await authority.issue('cards.test', { to: new Date('2020-01-02T00:00:00Z') }),
+  )
+  const early = await writeIdentity(
+    folder,
+    'early',
+    await authority.issue('cards.test', { from: new Date(Date.now() + 3_600_000) }),
+  )
+  const faults = (members: Readonly<Record<string, string>>) => faultsOf({ ...sound, ...members })
+  assert.deepEqual(faults({ TLS_KEY_FILE: other.keyFile }), [
+    'TLS_KEY_FILE is not the key of the certificate in TLS_CERT_FILE.',
+  ])
+  assert.deepEqual(faults({ TLS_CERT_FILE: expired.certFile, TLS_KEY_FILE: expired.keyFile }), [
+    'TLS_CERT_FILE: the certificate has expired, on 2020-01-02T00:00:00.000Z.',
+  ])
+  const [tooEarly = ''] = faults({ TLS_CERT_FILE: early.certFile, TLS_KEY_FILE: early.keyFile })
+  assert.match(tooEarly, /^TLS_CERT_FILE: the certificate is not valid before /)
+  assert.deepEqual(faults({ TLS_CLIENT_CA_FILE: expired.certFile }), [
+    'TLS_CLIENT_CA_FILE: every certificate in the file has expired.',
+  ])
+  const all = faults({
+    TLS_CERT_FILE: await put('a', 'nothing'),
+    TLS_KEY_FILE: join(folder, 'absent'),
+    TLS_CLIENT_CA_FILE: folder,
+    PRIVATE_TLS_CERT_FILE: await put(
+      'b',
+      `-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+    ),
+    PRIVATE_TLS_KEY_FILE: await put(
+      'c',
+      '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n',
+    ),
+    LOG_LEVEL: 'loud',
+  })
+  assert.deepEqual(all.toSorted(), [
+    'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent.',
+    'PRIVATE_TLS_CERT_FILE must name a file of certificates as PEM.',
+    'PRIVATE_TLS_KEY_FILE must name a file of a private key as PEM, without a passphrase.',
+    'TLS_CERT_FILE must name a file of certificates as PEM.',
+    'TLS_CLIENT_CA_FILE names a file that cannot be read: EISDIR.',
+    'TLS_KEY_FILE names a file that cannot be read: ENOENT.',
+  ])
+})
+
+test('a private key prints as its mask, wherever it is looked at', async () => {
+  const { publicListener } = readConfig(sound)
+  assert.ok(publicListener.tls)
+  const opened = openTlsFiles(publicListener.tls.files, new Date())
+  assert.ok('material' in opened)
+  const { privateKey } = opened.material
+  const [, middle = ''] = privateKey.reveal().split('\n')
+  for (const shown of [inspect(opened, { depth: 9 }), JSON.stringify(opened), `${privateKey}`]) {
+    assert.ok(shown.includes('[private key]'))
+    assert.ok(!shown.includes(middle))
+  }
+})
+
+test('the program says all that is wrong with TLS, opens no listener, and follows files that change', async () => {
+  const refused = await spawnProgram({
+    env: { ...sound, TLS_KEY_FILE: join(folder, 'absent'), PRIVATE_TLS_KEY_FILE: '' },
+  })
+  assert.equal((await refused.ended).code, 1)
+  assert.match(refused.stderr(), /- TLS_KEY_FILE names[^\n]+\n {2}- PRIVATE_TLS_KEY_FILE must/)
+
+  const program = await startProgram({ env: { ...sound, TLS_REFRESH_MS: '100' } })
+  const identity = await authority.issue('client.test')
+  const callOver = fetchWith({ ca: authority.pem, ...identity })
+  assert.equal((await callOver(`${program.privateUrl}/readyz`)).status, 200)
+  assert.equal((await callOver(`${program.baseUrl}/docs/json`)).status, 200)
+
+  await writeWhole(folder, 'server.crt', 'broken')
+  await printed(program, 'the changed TLS files cannot be used')
+  const successor = await authority.issue('cards.test')
+  await writeIdentity(folder, 'server', successor)
+  await printed(program, 'the TLS certificate was replaced')
+  assert.equal((await callOver(`${program.privateUrl}/readyz`)).status, 200)
+
+  assert.equal((await program.kill('SIGTERM')).code, 0)
+  const [, middle = ''] = successor.key.split('\n')
+  assert.ok(!program.stdout().includes(middle.slice(0, 40)))
+})

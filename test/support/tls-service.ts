@@ -1,0 +1,49 @@
+/** The service in this process, listening with TLS on free ports of loopback. */
+import type { AddressInfo } from 'node:net'
+import { type Authority, writeIdentity, writeWhole } from './certificates.ts'
+import { makeFolder } from './process.ts'
+import { openTestService, type TestService } from './service.ts'
+
+export type TlsTestService = TestService & {
+  /** Where `server.crt`, `server.key` and `authority.crt` lie. */
+  folder: string
+}
+
+/** What the service is configured with: the same files for both listeners. */
+export const tlsEnvironment = async (
+  folder: string,
+  authority: Authority,
+  name = 'cards.test',
+): Promise<Readonly<Record<string, string>>> => {
+  const server = await writeIdentity(folder, 'server', await authority.issue(name))
+  const clientCa = await writeWhole(folder, 'authority.crt', authority.pem)
+  return {
+    TLS_CERT_FILE: server.certFile,
+    TLS_KEY_FILE: server.keyFile,
+    TLS_CLIENT_CA_FILE: clientCa,
+    PRIVATE_TLS_CERT_FILE: server.certFile,
+    PRIVATE_TLS_KEY_FILE: server.keyFile,
+    PRIVATE_TLS_CLIENT_CA_FILE: clientCa,
+  }
+}
+
+/** Clients call it `https://cards.test`. */
+export const openTlsService = async (
+  authority: Authority,
+  env: Readonly<Record<string, string>>,
+): Promise<TlsTestService> => {
+  const folder = await makeFolder()
+  const files = await tlsEnvironment(folder, authority)
+  const service = await openTestService({
+    env: { BASE_URL: 'https://cards.test', ...files, ...env },
+  })
+  await service.publicServer.listen({ host: '127.0.0.1', port: 0 })
+  await service.privateServer.listen({ host: '127.0.0.1', port: 0 })
+  return { ...service, folder }
+}
+
+/** The ports that it listens on. */
+export const addressesOf = ({ privateServer, publicServer }: TestService) => ({
+  public: (publicServer.server.address() as AddressInfo).port,
+  private: (privateServer.server.address() as AddressInfo).port,
+})

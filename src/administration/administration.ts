@@ -1,4 +1,5 @@
 import type { Hsm } from '../hsm/hsm.ts'
+import type { Listener } from '../oauth/scopes.ts'
 import type { Connection, Database } from '../storage/database.ts'
 import { insertOperatorAct, type NewOperatorAct } from '../storage/operator-acts.ts'
 
@@ -6,6 +7,8 @@ import { insertOperatorAct, type NewOperatorAct } from '../storage/operator-acts
 export interface Administration {
   readonly database: Database
   readonly hsm: Hsm
+  /** Listeners that ask their callers for a certificate. */
+  readonly certificateListeners: ReadonlySet<Listener>
 }
 
 /** Who asks, as the access token says, and under which request id. */

@@ -31,7 +31,8 @@ export const changeClient = (
     await holdInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
-    const faults = await judgeClient(connection, before.kind, draft)
+    const { certificateListeners } = administration
+    const faults = await judgeClient(connection, before.kind, draft, certificateListeners)
     if (faults.length > 0) throw validationFailed(...faults)
     await apply(connection, before, draft)
     await refuseLastAdministrator(connection, before)

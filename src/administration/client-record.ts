@@ -14,6 +14,8 @@ export interface ClientRecord {
   readonly jwks: JwkSet | null
   /** Until when the secret before the last rotation is taken. */
   readonly previousSecretUntil: string | null
+  /** Whether its tokens are good on connections with its TLS certificate alone (RFC 8705). */
+  readonly certificateBoundTokens: boolean
   readonly productIds: readonly number[]
   readonly createdAt: string
 }

@@ -17,6 +17,7 @@ export interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' 
   readonly kind: ClientKind
   readonly jwks?: object
   readonly productIds?: readonly number[]
+  readonly certificateBoundTokens?: boolean
 }
 
 /** A client and, the first time that it is answered, its secret. */
@@ -38,7 +39,7 @@ export async function createClient(
   const secret = draft.jwks === undefined ? generateClientSecret() : null
   const { replayed, result } = await once(administration, request, async (connection) => {
     await holdInstallation(connection)
-    await refuseFaults(connection, draft)
+    await refuseFaults(administration, connection, draft)
     const record = await register(connection, draft, secret)
     const details = { ...record, previousSecretUntil: undefined, createdAt: undefined }
     const subject = draft.clientId
@@ -54,25 +55,29 @@ export async function createClient(
   return { replayed, result: isShown ? { ...result, clientSecret: secret } : result }
 }
 
-async function refuseFaults(connection: Connection, draft: NewClientDraft): Promise<void> {
+async function refuseFaults(
+  { certificateListeners }: Administration,
+  connection: Connection,
+  draft: NewClientDraft,
+): Promise<void> {
   const isTaken = (await findAdministeredClient(connection, draft.clientId)) !== null
   const faults = [
     ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
-    ...(await judgeClient(connection, draft.kind, draft)),
+    ...(await judgeClient(connection, draft.kind, draft, certificateListeners)),
   ]
   if (faults.length > 0) throw validationFailed(...faults)
 }
 
 async function register(
   connection: Connection,
-  { clientId, clientName, jwks, kind, productIds = [], scopes }: NewClientDraft,
+  { jwks, productIds = [], ...draft }: NewClientDraft,
   secret: string | null,
 ): Promise<ClientRecord> {
   const keys = parseKeys(jwks)
   if ('fault' in keys) throw validationFailed(keys.fault)
   const secretHash = secret === null ? null : hashClientSecret(secret)
-  const row = { clientId, clientName, kind, scopes, secretHash, jwks: keys.jwks }
-  await insertClient(connection, row)
+  const { clientId } = draft
+  await insertClient(connection, { ...draft, secretHash, jwks: keys.jwks })
   for (const productId of productIds) await grantProduct(connection, clientId, productId)
   const client = await findAdministeredClient(connection, clientId)
   if (!client) throw new Error('The database did not keep a client.')

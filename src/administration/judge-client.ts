@@ -1,7 +1,7 @@
 import { freeTextFault } from '../domain/free-text.ts'
 import type { ProblemError } from '../errors.ts'
 import { parseClientJwks } from '../oauth/client-jwks.ts'
-import { isScope, listenerOf, scopeListeners, scopesOf } from '../oauth/scopes.ts'
+import { isScope, type Listener, listenerOf, scopeListeners, scopesOf } from '../oauth/scopes.ts'
 import type { ClientKind } from '../storage/clients.ts'
 import type { Connection } from '../storage/database.ts'
 import { listKnownProductIds } from '../storage/products.ts'
@@ -14,6 +14,7 @@ export interface ClientDraft {
   readonly jwks?: object
   readonly productIds?: readonly number[]
   readonly active?: boolean
+  readonly certificateBoundTokens?: boolean
 }
 
 /** What is stored of a client's keys, or what is wrong with them. */
@@ -33,7 +34,8 @@ export function parseKeys(given: object | undefined): ParsedKeys {
 export async function judgeClient(
   connection: Connection,
   kind: ClientKind,
-  { clientName, jwks, productIds, scopes }: ClientDraft,
+  { certificateBoundTokens, clientName, jwks, productIds, scopes }: ClientDraft,
+  certificateListeners: ReadonlySet<Listener>,
 ): Promise<readonly ProblemError[]> {
   const keys = parseKeys(jwks)
   const nameFault = clientName === undefined ? null : freeTextFault(clientName)
@@ -42,7 +44,21 @@ export async function judgeClient(
     ...(scopes ?? []).flatMap((scope, at) => scopeFaults(kind, scope, at)),
     ...('fault' in keys ? [keys.fault] : []),
     ...(await grantFaults(connection, kind, productIds)),
+    ...(certificateBoundTokens ? bindingFaults(kind, certificateListeners) : []),
   ]
+}
+
+/** A token is asked on the public listener and used on the client's own: elsewhere it would be locked out. */
+function bindingFaults(
+  kind: ClientKind,
+  certificateListeners: ReadonlySet<Listener>,
+): readonly ProblemError[] {
+  const needed: readonly Listener[] = ['public', listenerOf(kind)]
+  const lacking = [...new Set(needed)].filter((listener) => !certificateListeners.has(listener))
+  return lacking.map((listener) => ({
+    pointer: '/certificateBoundTokens',
+    detail: `needs client certificates, which the ${listener} listener does not ask for`,
+  }))
 }
 
 function scopeFaults(kind: ClientKind, scope: string, at: number): readonly ProblemError[] {

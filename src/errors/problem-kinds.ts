@@ -25,8 +25,9 @@ export const problemKinds = {
     title: 'A valid access token is needed.',
     explanation:
       'The Authorization header is missing, or its token is unknown, expired, meant for another ' +
-      'service, or belongs to a client that is disabled. Ask the token endpoint for a new token and ' +
-      'send it as "Authorization: Bearer <token>".',
+      'service, bound to a certificate that this connection does not have, or belongs to a client ' +
+      'that is disabled. Ask the token endpoint for a new token and send it as "Authorization: ' +
+      'Bearer <token>".',
   },
   insufficient_scope: {
     status: 403,

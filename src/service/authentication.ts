@@ -14,6 +14,7 @@ import { parseClientJwks } from '../oauth/client-jwks.ts'
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient, upsertClient } from '../storage/clients.ts'
 import type { Database } from '../storage/database.ts'
+import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
   readonly authorizationServer: AuthorizationServer
@@ -76,7 +77,7 @@ function authenticationWith(
     audiences,
     database,
     signingKeys,
-    bindsTokens: (config.publicListener.tls?.clientCertificates ?? 'off') !== 'off',
+    bindsTokens: certificateListeners(config).has('public'),
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>

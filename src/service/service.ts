@@ -33,7 +33,7 @@ import { createDemo } from './demo.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
-import { type OpenTls, openTls } from './tls.ts'
+import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 import { authorizingObserver, watchPool } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
@@ -120,7 +120,7 @@ async function createServers(
     ready,
     authorizing,
     keys,
-    administration: issuing,
+    administration: { database, hsm, certificateListeners: certificateListeners(config) },
     sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)

@@ -35,6 +35,19 @@ export function openTls(
   }
 }
 
+/** Listeners that ask their callers for a certificate. */
+export const certificateListeners = ({
+  privateListener,
+  publicListener,
+}: Config): ReadonlySet<Listener> => {
+  const asks = ({ tls }: Config['publicListener']) =>
+    tls !== null && tls.clientCertificates !== 'off'
+  return new Set([
+    ...(asks(publicListener) ? ['public' as const] : []),
+    ...(asks(privateListener) ? ['private' as const] : []),
+  ])
+}
+
 /** Refreshes until it is stopped. By looking, since a link that is changed tells nobody. */
 export function startTlsRefresh(
   listeners: readonly OpenTls[],

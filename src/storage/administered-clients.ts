@@ -5,6 +5,7 @@ import { type Connection, firstRow, statement } from './database.ts'
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly active: boolean
   readonly hasSecret: boolean
+  readonly certificateBoundTokens: boolean
   /** Until when the secret before the last rotation is taken; null where it is not. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
@@ -13,6 +14,7 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
 }
 
 const columns = `client_id as "clientId", client_name as "clientName", kind, scopes, jwks, active,
+  certificate_bound_tokens as "certificateBoundTokens",
   secret_hash is not null as "hasSecret",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
   created_at as "createdAt",
@@ -46,12 +48,13 @@ export const findAdministeredClient = async (
 
 export type ClientSettings = Pick<
   AdministeredClient,
-  'clientId' | 'clientName' | 'scopes' | 'jwks' | 'active'
+  'clientId' | 'clientName' | 'scopes' | 'jwks' | 'active' | 'certificateBoundTokens'
 >
 
 const updateStatement = statement(
   'update_client',
   `update client set client_name = $2, scopes = $3, jwks = $4, active = $5,
+     certificate_bound_tokens = $6,
      secret_hash = case when $4::text is null then secret_hash end,
      previous_secret_hash = case when $4::text is null then previous_secret_hash end,
      previous_secret_until = case when $4::text is null then previous_secret_until end
@@ -61,9 +64,16 @@ const updateStatement = statement(
 /** Makes a client so. One that has keys has no secret. */
 export const updateClient = async (
   connection: Connection,
-  { active, clientId, clientName, jwks, scopes }: ClientSettings,
+  { active, certificateBoundTokens, clientId, clientName, jwks, scopes }: ClientSettings,
 ): Promise<void> => {
-  await connection.query(updateStatement, [clientId, clientName, scopes, jwks, active])
+  await connection.query(updateStatement, [
+    clientId,
+    clientName,
+    scopes,
+    jwks,
+    active,
+    certificateBoundTokens,
+  ])
 }
 
 const replaceSecretStatement = statement(

@@ -77,6 +77,15 @@ test('everything that is wrong with a client is told at once', async () => {
   ])
 })
 
+test('tokens cannot be bound to certificates that no listener asks for, or nobody could use them', async () => {
+  const bound = { certificateBoundTokens: true }
+  const created = await administer('POST', '/clients', newClient({ clientId: 'binding', ...bound }))
+  assert.deepEqual(pointers(created), ['/certificateBoundTokens'])
+  const changed = await administer('PATCH', '/clients/demo-admin', bound)
+  assert.deepEqual(pointers(changed), ['/certificateBoundTokens', '/certificateBoundTokens'])
+  assert.equal((await administer('GET', '/clients/demo-admin')).json.certificateBoundTokens, false)
+})
+
 test('after a rotation the old secret is taken until its time is over, and the new one at once', async () => {
   const { json } = await administer('POST', '/clients', newClient({ clientId: 'rotating' }))
   const rotate = (body?: object) => administer('POST', '/clients/rotating/rotate-secret', body)

@@ -6,6 +6,7 @@ import * as oauth from 'oauth4webapi'
 import { parseClientJwks } from '../../src/oauth/client-jwks.ts'
 import { generateClientSecret, hashClientSecret } from '../../src/oauth/client-secret.ts'
 import { upsertClient } from '../../src/storage/clients.ts'
+import { administerOf } from '../administration/administer.ts'
 import { type Authority, fetchWith, type Identity, makeAuthority } from '../support/certificates.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../support/tls-service.ts'
 
@@ -175,4 +176,24 @@ test('a connection that resumes a session has the certificate of that session', 
     assert.equal(answer.status, 200)
   }
   assert.deepEqual(reused, [false, true])
+})
+
+test('an administrator says which clients get bound tokens, and a token from before is of no use then', async () => {
+  const administer = administerOf(service)
+  const scopes = ['cards.read']
+  const draft = { clientId: 'registered', clientName: 'Registered', kind: 'client', scopes }
+  const created = await administer('POST', '/clients', { ...draft, certificateBoundTokens: true })
+  assert.equal(created.status, 201, created.text)
+  assert.equal(created.json.certificateBoundTokens, true)
+  const proof = oauth.ClientSecretBasic(created.json.clientSecret)
+  await assertBound((await ask('registered', proof, own)).access_token)
+
+  const changed = await administer('PATCH', '/clients/registered', {
+    certificateBoundTokens: false,
+  })
+  assert.equal(changed.json.certificateBoundTokens, false)
+  const { access_token: unbound } = await ask('registered', proof, {})
+  await administer('PATCH', '/clients/registered', { certificateBoundTokens: true })
+  await administer('PATCH', '/clients/registered', { clientName: 'Renamed' })
+  assert.equal((await call(unbound, own)).status, 401)
 })

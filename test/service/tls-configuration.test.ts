@@ -139,6 +139,8 @@ test('the program says all that is wrong with TLS, opens no listener, and follow
   const callOver = fetchWith({ ca: authority.pem, ...identity })
   assert.equal((await callOver(`${program.privateUrl}/readyz`)).status, 200)
   assert.equal((await callOver(`${program.baseUrl}/docs/json`)).status, 200)
+  // Its relay would have no certificate to call with.
+  assert.equal((await callOver(`${program.baseUrl}/demo`)).status, 404)
 
   await writeWhole(folder, 'server.crt', 'broken')
   await printed(program, 'the changed TLS files cannot be used')

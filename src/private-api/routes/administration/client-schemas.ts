@@ -9,6 +9,9 @@ const productIds = Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 
   maxItems: 1_000,
   uniqueItems: true,
 })
+const certificateBoundTokens = Type.Boolean({
+  description: 'Whether its tokens are bound to its TLS certificate (RFC 8705).',
+})
 const clientId = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -23,6 +26,7 @@ export const CreateClientSchema = Type.Object(
     scopes,
     jwks: Type.Optional(jwks),
     productIds: Type.Optional(productIds),
+    certificateBoundTokens: Type.Optional(certificateBoundTokens),
   },
   closed,
 )
@@ -34,6 +38,7 @@ export const ChangeClientSchema = Type.Object(
     jwks: Type.Optional(jwks),
     productIds: Type.Optional(productIds),
     active: Type.Optional(Type.Boolean()),
+    certificateBoundTokens: Type.Optional(certificateBoundTokens),
   },
   closed,
 )
@@ -63,6 +68,7 @@ const clientMembers = {
   scopes: Type.Array(Type.String()),
   active: Type.Boolean(),
   authentication: Type.String(),
+  certificateBoundTokens,
   jwks: Type.Union([JwkSetSchema, Type.Null()]),
   previousSecretUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   productIds: Type.Array(Type.Integer()),

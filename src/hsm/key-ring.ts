@@ -2,6 +2,7 @@ import { Problem } from '../errors.ts'
 import type { KeyReference } from './hsm.ts'
 import type { KeyEngine } from './key-engine.ts'
 import type { KeyState, KeyStore, StoredKey } from './key-store.ts'
+import { KeyRefusal } from './key-strength.ts'
 import {
   isKeyName,
   isSlow,
@@ -160,7 +161,7 @@ function readerOf(engine: KeyEngine, store: KeyStore): () => Promise<Reading> {
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
       const known = opened.get(rowOf(each))
-      next.set(rowOf(each), known ?? (await openKey(engine, each.keyName, each.keyBlock)))
+      next.set(rowOf(each), known ?? (await openKey(engine, each)))
     }
     opened = next
     const keys = stored.map((each) => ringKey(each, next))
@@ -182,15 +183,20 @@ async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<Stored
   return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
 }
 
+/** @throws KeyRefusal that names the key, where its block is not what it should be. */
 async function openKey(
   engine: KeyEngine,
-  name: string,
-  keyBlock: string,
+  { keyBlock, keyName: name, keyVersion }: StoredKey,
 ): Promise<AnyRingKey['key']> {
   if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
   const kind: KeyKind = keyKinds[name]
-  const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
-  return key as AnyRingKey['key']
+  try {
+    const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
+    return key as AnyRingKey['key']
+  } catch (cause) {
+    if (cause instanceof Problem || !(cause instanceof Error)) throw cause
+    throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })
+  }
 }
 
 function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {

@@ -26,12 +26,18 @@ import { kindOf, refuseOtherKind } from './installation-kind.ts'
 /**
  * Opens the HSM that the configuration names, on the keys of this installation.
  * @throws `StartRefusal` when the database belongs to an installation of another kind, master key or
- *   token, or the master key or the token cannot be used.
+ *   token, or the master key, the token or a kept key cannot be used.
  */
 export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
-  config.pkcs11 === null
+  (config.pkcs11 === null
     ? openOnMasterKeys(config, database)
     : openOnToken(config, config.pkcs11, database)
+  ).catch(refuseStart)
+
+/** What is wrong with a key is for an operator to mend. */
+function refuseStart(cause: unknown): never {
+  throw cause instanceof KeyRefusal ? new StartRefusal(cause.message, { cause }) : cause
+}
 
 async function openOnMasterKeys(config: Config, database: Database) {
   const masterKey = await openInstallation(config, database).catch((cause: unknown) => {

@@ -7,7 +7,7 @@ import { StartRefusal } from '../../src/errors.ts'
 import { readMasterKeys, readOrMakeMasterKeys } from '../../src/hsm/master-key-file.ts'
 import { describeStartFailure } from '../../src/service/start-failure.ts'
 import { makeFolder } from '../support/process.ts'
-import { openEmbedded, openTestService } from '../support/service.ts'
+import { openEmbedded, openTestService, sql } from '../support/service.ts'
 
 test('many that make a master key at once get one and the same', async () => {
   const folder = await makeFolder()
@@ -77,4 +77,25 @@ test('a rotation from a file that lacks the key in use is refused, and the servi
   }
   await writeFile(file, `${content}${randomBytes(32).toString('hex')}\n`)
   assert.equal((await administer('//keys/master-key/rotate')).status, 200)
+})
+
+test('a kept key that does not open is named at the start', async () => {
+  const { database, dataDir } = await openTestService()
+  const [row] = await sql<{ block: string }>(
+    database,
+    `select key_block as block from hsm_key where key_name = 'personal-data'`,
+  )
+  const block = row?.block ?? ''
+  const changed = `${block.slice(0, -1)}${block.endsWith('0') ? '1' : '0'}`
+  for (const [wrong, why] of [
+    [block, /^The key pan\/1 does not open\. This key block is for another use\.$/],
+    [changed, /^The key pan\/1 does not open\. The key block is not usable\.$/],
+  ] as const) {
+    await sql(database, `update hsm_key set key_block = $1 where key_name = 'pan'`, [wrong])
+    await assert.rejects(openTestService({ database, dataDir }), (error) => {
+      assert.ok(error instanceof StartRefusal)
+      assert.match(String(describeStartFailure(error)), why)
+      return true
+    })
+  }
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { setOddParity } from '../../../src/crypto/des-parity.ts'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/xor.ts'
@@ -205,6 +206,31 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     assert.match(row?.kept ?? '', /^pkcs11:object=pinfold-10ABN-component-32;id=.*;sealed=/)
     const [, sealed = ''] = (row?.kept ?? '').split(';sealed=')
     assert.ok(!hexOf(Buffer.from(sealed, 'base64url')).includes(hexOf(component)))
+  })
+
+  test('while the token is away no component is taken, and none that waits is lost', async () => {
+    const parts = [randomBytes(32), randomBytes(32)] as const
+    const keyCheckValue = keyCheckValueOf('A', xor(...parts))
+    const target = { family: 'zone-master', key: 'zmk-away', keyCheckValue }
+    const entry = { ...forms.A, componentCount: 2, ...target }
+    const { json } = await administer('POST', '//component-entries', entry)
+    const enter = (person: string, part: Uint8Array) =>
+      administer('POST', `//component-entries/${json.entryId}/components`, {
+        person,
+        component: hexOf(part),
+        keyCheckValue: keyCheckValueOf('A', part),
+      })
+    assert.equal((await enter('Ana Lim', parts[0])).status, 200)
+    await softHsm.hideTokens()
+    try {
+      assert.equal((await enter('Bo Ek', parts[1])).status, 503)
+    } finally {
+      await softHsm.showTokens()
+    }
+    const ready = () => service.call('GET', '//readyz', { token: null, listener: 'private' })
+    while ((await ready()).status !== 200) await wait(50)
+    const last = await enter('Bo Ek', parts[1])
+    assert.equal(last.json.key?.keyCheckValue, keyCheckValue, last.text)
   })
 
   test('a key does not leave the token, and its own keys rotate with its own tools: both are told', async () => {

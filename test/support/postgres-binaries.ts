@@ -35,6 +35,10 @@ export const findPostgresPrograms = async (runAs: RunAs): Promise<FoundPrograms>
   }
 }
 
+/** Debian's programs alone: beside its server lie the tools of the same version, such as `pg_dump`. */
+export const findDebianPrograms = async (runAs: RunAs): Promise<FoundPrograms> =>
+  (await debianPrograms(runAs)) ?? { leftOut: 'Debian’s PostgreSQL is not installed' }
+
 /** The user to start PostgreSQL as: ourselves, or for root one that owns nothing of value. */
 export const unprivilegedUser = async (): Promise<RunAs> => {
   if (process.getuid?.() !== 0) return undefined

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import {
+  findDebianPrograms,
   findPostgresPrograms,
   type PostgresPrograms,
   type RunAs,
@@ -30,7 +31,8 @@ type Cluster = { programs: PostgresPrograms; folder: string; runAs: RunAs; durab
 
 const keep = async (orphaned: AbortSignal): Promise<void> => {
   const runAs = await unprivilegedUser()
-  const programs = await findPostgresPrograms(runAs)
+  const find = process.argv.includes('--debian') ? findDebianPrograms : findPostgresPrograms
+  const programs = await find(runAs)
   if ('leftOut' in programs) return answer(programs)
   const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfold-postgres-run-'))
   const cluster = { programs, folder, runAs, durable: process.argv.includes('--fsync') }

@@ -45,13 +45,16 @@ export type TestPostgres = {
 export type PostgresOptions = {
   /** Survive a power cut, at a price in speed. A server of its own, never the shared one. */
   fsync?: boolean
+  /** Debian's, beside which lie `pg_dump` and `pg_restore` of its version. A server of its own, too. */
+  debian?: boolean
 }
 
 /** The run's server, or a new one. `TEST_POSTGRES=required` turns a missing one into an error. */
 export const openPostgres = async (options: PostgresOptions = {}): Promise<TestPostgres> => {
   const { TEST_POSTGRES_URL: url, TEST_POSTGRES_LEFT_OUT: reason } = process.env
-  if (options.fsync !== true && reason) return withoutServer(reason)
-  if (options.fsync !== true && url) return withServer(url, async () => {})
+  const isShared = options.fsync !== true && options.debian !== true
+  if (isShared && reason) return withoutServer(reason)
+  if (isShared && url) return withServer(url, async () => {})
   return startPostgres(options)
 }
 
@@ -65,13 +68,20 @@ export const sharePostgres = async (): Promise<TestPostgres> => {
 
 type KeeperAnswer = { url: string } | { leftOut: string } | { failure: string }
 
-const startPostgres = async ({ fsync = false }: PostgresOptions): Promise<TestPostgres> => {
+const startPostgres = async ({
+  debian = false,
+  fsync = false,
+}: PostgresOptions): Promise<TestPostgres> => {
   const keeperFile = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
   // A group of its own, so that Ctrl-C reaches us first and the keeper cleans up in peace.
-  const keeper = spawn(process.execPath, [keeperFile, ...(fsync ? ['--fsync'] : [])], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-    detached: true,
-  })
+  const keeper = spawn(
+    process.execPath,
+    [keeperFile, ...(fsync ? ['--fsync'] : []), ...(debian ? ['--debian'] : [])],
+    {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+    },
+  )
   const answer = await firstLine(keeper.stdout)
   if ('failure' in answer) throw new Error(answer.failure)
   if ('leftOut' in answer) return withoutServer(`PostgreSQL leg left out: ${answer.leftOut}`)

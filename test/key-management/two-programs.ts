@@ -34,17 +34,20 @@ type Role = 'client' | 'network' | 'admin'
 
 /** A token is kept for so many calls: tokens under old and new keys are then in use at once. */
 const callsPerToken = 200
-const tokens = new Map<string, { token: Promise<string>; calls: number }>()
+type KeptTokens = Map<Role, { token: Promise<string>; calls: number }>
+// By program, not by address: a later one may have the port of an earlier one, and other keys.
+const tokens = new WeakMap<Program, KeptTokens>()
 
 const tokenOf = (program: Program, as: Role): Promise<string> => {
-  const name = `${program.baseUrl} ${as}`
-  const known = tokens.get(name)
+  const kept: KeptTokens = tokens.get(program) ?? new Map()
+  tokens.set(program, kept)
+  const known = kept.get(as)
   if (known && known.calls < callsPerToken) {
     known.calls += 1
     return known.token
   }
   const token = askToken(program, as)
-  tokens.set(name, { token, calls: 1 })
+  kept.set(as, { token, calls: 1 })
   return token
 }
 

@@ -1,8 +1,8 @@
-import { CallFailed } from '../errors/call-failed.ts'
 import type { EventRecord, EventType } from '../models.ts'
 import { path } from '../transport/path.ts'
 import { mayRepeat, pause, waitAfter } from '../transport/repeat.ts'
 import type { Call, CallOptions, Transport } from '../transport/transport.ts'
+import { withDeadline } from '../transport/with-deadline.ts'
 import { eventBlocks } from './event-blocks.ts'
 
 export interface FollowQuery {
@@ -25,8 +25,8 @@ export async function* followEvents(
     let failure: unknown
     try {
       const query = { types: types?.join(',') }
-      const response = await transport.open({ ...streamCall(lastId), ...options, query })
-      for await (const { data, id } of eventBlocks(textOf(response, options.signal))) {
+      const { body } = await transport.open({ ...streamCall(lastId), ...options, query })
+      for await (const { data, id } of eventBlocks(textOf(body, options.signal))) {
         failures = 0
         lastId = id ?? lastId
         if (data !== undefined) yield JSON.parse(data) as EventRecord
@@ -51,37 +51,25 @@ const streamCall = (lastId: string | undefined): Call => ({
   isRepeatable: true,
 })
 
-/** The text of an answer as it comes. @throws CallFailed `connection_failed`, `timed_out`. */
+/** The text of an answer as it comes. Silence ends it, and so does the signal. @throws CallFailed */
 async function* textOf(
-  response: Response,
+  body: ReadableStream<Uint8Array> | null,
   signal?: AbortSignal,
 ): AsyncGenerator<string, undefined> {
-  const reader = response.body?.getReader()
+  const reader = body?.getReader()
   if (!reader) return
   const decoder = new TextDecoder()
+  const stop = () => void reader.cancel().catch(() => undefined)
   try {
     for (;;) {
-      const { done, value } = await unlessSilent(reader.read())
+      const { done, value } = await withDeadline({ timeoutMs: silenceMs, signal }, (ending) => {
+        ending.addEventListener('abort', stop, { once: true })
+        return reader.read()
+      })
       if (done) return
       yield decoder.decode(value, { stream: true })
     }
-  } catch (cause) {
-    signal?.throwIfAborted()
-    if (cause instanceof CallFailed) throw cause
-    throw new CallFailed('connection_failed', { cause })
   } finally {
-    await reader.cancel().catch(() => undefined)
-  }
-}
-
-async function unlessSilent<Result>(read: Promise<Result>): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new CallFailed('timed_out')), silenceMs)
-  })
-  try {
-    return await Promise.race([read, silence])
-  } finally {
-    clearTimeout(timer)
+    stop()
   }
 }

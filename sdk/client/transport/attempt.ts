@@ -1,4 +1,4 @@
-import { CallFailed } from '../errors/call-failed.ts'
+import { withDeadline } from './with-deadline.ts'
 
 /** One request, as it goes out. */
 export interface Outgoing {
@@ -18,30 +18,43 @@ export interface Answer {
   readonly text: string
 }
 
+/** An answer whose body comes for as long as it comes; a refusal is read, and has none. */
+export interface OpenAnswer extends Answer {
+  readonly body: ReadableStream<Uint8Array> | null
+}
+
+type Fetch = typeof globalThis.fetch
+
 /**
  * Sends once and reads the whole answer.
  * @throws CallFailed `connection_failed`, `timed_out`; or the reason of the signal.
  */
-export async function attempt(fetch: typeof globalThis.fetch, call: Outgoing): Promise<Answer> {
-  const timeout = AbortSignal.timeout(call.timeoutMs)
-  const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout
-  try {
-    const response = await fetch(call.url, initOf(call, signal))
+export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
+  withDeadline(request, async (signal) => {
+    const response = await send(fetch, request, signal)
     return { status: response.status, headers: response.headers, text: await response.text() }
-  } catch (cause) {
-    call.signal?.throwIfAborted()
-    throw new CallFailed(timeout.aborted ? 'timed_out' : 'connection_failed', { cause })
-  }
-}
+  })
 
-/** What `fetch` is given. A redirect would carry the token, or a PIN, to somewhere else. */
-export const initOf = (
-  { body, headers, method }: Outgoing,
+/** Sends once and leaves a success to be read: the time-out is for its head. @throws CallFailed */
+export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer> =>
+  withDeadline(request, async (signal) => {
+    const response = await send(fetch, request, signal)
+    const { body, headers, ok, status } = response
+    return ok
+      ? { status, headers, text: '', body }
+      : { status, headers, text: await response.text(), body: null }
+  })
+
+/** A redirect would carry the token, or a PIN, to somewhere else: it counts as no connection. */
+const send = (
+  fetch: Fetch,
+  { body, headers, method, url }: Outgoing,
   signal: AbortSignal,
-): RequestInit & { signal: AbortSignal } => ({
-  method,
-  headers: { ...headers },
-  ...(body !== undefined && { body }),
-  redirect: 'error',
-  signal,
-})
+): Promise<Response> =>
+  fetch(url, {
+    method,
+    headers: { ...headers },
+    ...(body !== undefined && { body }),
+    redirect: 'error',
+    signal,
+  })

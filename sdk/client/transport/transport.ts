@@ -1,8 +1,7 @@
-import { CallFailed } from '../errors/call-failed.ts'
 import { problemOf } from '../errors/problem-of.ts'
 import type { Settings } from '../options.ts'
 import { createTokenSource } from '../token/token-source.ts'
-import { type Answer, attempt, initOf, type Outgoing } from './attempt.ts'
+import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } from './attempt.ts'
 import type { Path } from './path.ts'
 import { repeat } from './repeat.ts'
 
@@ -32,8 +31,8 @@ export interface Call extends CallOptions {
 export interface Transport {
   /** @throws PinfoldError for whatever is not a success. */
   send(call: Call): Promise<Answer>
-  /** Opens once, and leaves the body to be read. */
-  open(call: Call): Promise<Response>
+  /** Sends once, and leaves the body to be read. @throws PinfoldError for whatever is not a success. */
+  open(call: Call): Promise<OpenAnswer>
 }
 
 /** The version of the interface that the types are of. */
@@ -69,26 +68,10 @@ export function createTransport(settings: Settings): Transport {
         return answer
       }),
     async open(call) {
-      const response = await withToken(call, (request) => openOnce(fetch, request))
-      if (response.ok) return response
-      const { headers, status } = response
-      throw problemOf({ headers, status, text: await response.text() })
+      const answer = await withToken(call, (request) => openAttempt(fetch, request))
+      if (answer.status >= 300) throw problemOf(answer)
+      return answer
     },
-  }
-}
-
-/** The time-out is for the head of the answer: the body comes for as long as it comes. */
-async function openOnce(fetch: Settings['fetch'], request: Outgoing): Promise<Response> {
-  const late = new AbortController()
-  const timer = setTimeout(() => late.abort(), request.timeoutMs)
-  const signals = [late.signal, ...(request.signal ? [request.signal] : [])]
-  try {
-    return await fetch(request.url, initOf(request, AbortSignal.any(signals)))
-  } catch (cause) {
-    request.signal?.throwIfAborted()
-    throw new CallFailed(late.signal.aborted ? 'timed_out' : 'connection_failed', { cause })
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -136,6 +136,12 @@ test('each call says the version of the interface that the types are of', async 
   assert.equal(recorder.sent.at(-1)?.headers.get('api-version'), document.info.version)
 })
 
+test('a service with another segment for its processor is called by that', async () => {
+  const options = { ...service.sandbox, processorPath: 'thredd', fetch: recorder.fetch }
+  await assert.rejects(createPinfold(options).products.list().page(), { code: 'not_found' })
+  assert.equal(recorder.sent.at(-1)?.path, '/thr/thredd/products')
+})
+
 test('a list is read as far as it is wanted, page by page', async () => {
   const made: string[] = []
   for (let count = 0; count < 5; count += 1) {

@@ -1,0 +1,31 @@
+import { CallFailed } from '../errors/call-failed.ts'
+
+export interface Deadline {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Does work on the network until it is done, its time is over, or the caller gives up.
+ * @throws CallFailed `connection_failed`, `timed_out`; or the reason of the caller's signal.
+ */
+export async function withDeadline<Result>(
+  { signal, timeoutMs }: Deadline,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted()
+  const ending = new AbortController()
+  // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it ends.
+  const timer = setTimeout(() => ending.abort(), timeoutMs)
+  const stop = () => ending.abort()
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    return await work(ending.signal)
+  } catch (cause) {
+    signal?.throwIfAborted()
+    throw new CallFailed(ending.signal.aborted ? 'timed_out' : 'connection_failed', { cause })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}

@@ -1,5 +1,6 @@
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 
 /** What a listener proves itself with, and whose certificates it trusts. */
@@ -11,6 +12,8 @@ export interface TlsServers {
   create(handler: RequestListener, timeouts: ServerTimeouts): Server
   /** From now on new connections see this identity. Established ones live on. */
   replace(identity: TlsIdentity): void
+  /** Ends every connection, also those of which the HTTP server knows nothing yet. */
+  destroyConnections(): void
 }
 
 export interface TlsServersOptions {
@@ -43,6 +46,7 @@ const ciphers = [
 export function tlsServers(options: TlsServersOptions): TlsServers {
   let current = contextOf(options.identity)
   const servers = new Set<HttpsServer>()
+  const connections = new Set<Socket>()
   return {
     create(handler, { keepAliveTimeout, requestTimeout }) {
       const server = createServer(
@@ -60,6 +64,10 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
         handler,
       )
       server.on('tlsClientError', (error, socket) => options.onFailure(reasonOf(error, socket)))
+      server.on('connection', (socket: Socket) => {
+        connections.add(socket)
+        socket.once('close', () => connections.delete(socket))
+      })
       servers.add(server)
       server.once('close', () => servers.delete(server))
       return server as unknown as Server
@@ -68,6 +76,9 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       current = contextOf(identity)
       // The server forgets what it is not told again, so that it gets the whole context.
       for (const server of servers) server.setSecureContext(current)
+    },
+    destroyConnections() {
+      for (const connection of connections) connection.destroy()
     },
   }
 }

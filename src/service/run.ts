@@ -43,8 +43,8 @@ export async function runService(config: Config): Promise<RunningService> {
       async stop() {
         tlsRefresh.stop()
         await Promise.all([
-          finish(service.publicServer),
-          finish(service.privateServer),
+          finish(service.publicServer, service.tls),
+          finish(service.privateServer, service.tls),
           delivery.stop(),
         ])
         await Promise.all([sweeping.stop(), keyKeeping.stop(), makingKeys.stop()])
@@ -70,8 +70,12 @@ async function listen({ privateServer, publicServer }: Service, config: Config):
 const addressOf = ({ host, port }: Listener) => ({ host, port })
 
 /** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
-async function finish(server: Service['publicServer']): Promise<void> {
-  const timer = setTimeout(() => server.server.closeAllConnections(), finishTimeoutMs)
+async function finish(server: Service['publicServer'], tls: Service['tls']): Promise<void> {
+  const timer = setTimeout(() => {
+    server.server.closeAllConnections()
+    // Who is in the middle of a handshake is no connection of the HTTP server.
+    for (const { servers } of tls) servers.destroyConnections()
+  }, finishTimeoutMs)
   await server.close()
   clearTimeout(timer)
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -149,6 +151,10 @@ test('the program says all that is wrong with TLS, opens no listener, and follow
   await printed(program, 'the TLS certificate was replaced')
   assert.equal((await callOver(`${program.privateUrl}/readyz`)).status, 200)
 
+  // Whoever connects and never begins a handshake must not keep it from stopping in order.
+  const silent = connect(Number(new URL(program.baseUrl).port), '127.0.0.1')
+  silent.on('error', () => undefined)
+  await once(silent, 'connect')
   assert.equal((await program.kill('SIGTERM')).code, 0)
   const [, middle = ''] = successor.key.split('\n')
   assert.ok(!program.stdout().includes(middle.slice(0, 40)))

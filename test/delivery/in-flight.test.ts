@@ -1,6 +1,8 @@
 /** What happens to a delivery while a request with it is on its way. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import type { Delivering } from '../../src/delivery/delivering.ts'
+import { placeBatch } from '../../src/delivery/place-events.ts'
 import { freeEveryLease } from '../../src/storage/leases.ts'
 import { replayDeliveries } from '../../src/storage/replaying.ts'
 import { sql } from '../support/service.ts'
@@ -37,20 +39,20 @@ const resend = async (webhookId: string): Promise<void> => {
   assert.equal((await service.call('POST', path)).status, 202)
 }
 
-const replay = (webhookId: string) =>
-  service.call('POST', `/webhooks/${webhookId}/replay`, { body: { since: '2026-01-01T00:00:00Z' } })
-
 /** One event, of which a try is on its way that will be the last one if it fails. */
-const beginLastTry = async () => {
+const beginLastTry = async (changed: Partial<Delivering> = {}) => {
   const receiver = await openHolding()
-  const made = await service.createWebhook(receiver.url, ['card.created'])
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await service.createCard()
   await until(() => receiver.received.length === 1)
   receiver.release(500)
-  await until(async () => (await deliveriesOf(made.webhookId))[0]?.tries.length === 1)
-  await ageTries(service, made.webhookId)
-  await until(() => receiver.received.length === 2)
-  return { receiver, webhookId: made.webhookId }
+  await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length === 1)
+  await service.stopDelivery()
+  await ageTries(service, webhookId)
+  const before = receiver.received.length
+  service.startDelivery(changed)
+  await until(() => receiver.received.length > before)
+  return { receiver, webhookId, begun: receiver.received.length }
 }
 
 test('what is sent again while it is on its way is sent once more, whatever comes of the first', async () => {
@@ -71,7 +73,7 @@ test('what is sent again while it is on its way is sent once more, whatever come
 })
 
 test('a try that fails after a replay was asked for does not put the delivery off', async () => {
-  const { receiver, webhookId } = await beginLastTry()
+  const { begun, receiver, webhookId } = await beginLastTry()
   await sql(service.database, 'update delivery set failures = 20 where webhook_id = $1', [
     webhookId,
   ])
@@ -79,13 +81,16 @@ test('a try that fails after a replay was asked for does not put the delivery of
   const dueAt = `update delivery_lane set due_at = now() where webhook_id = $1`
   await until(async () => {
     await sql(service.database, dueAt, [webhookId])
-    return receiver.received.length === 3
+    return receiver.received.length > begun
   })
-  await replay(webhookId)
+  // Its own instant: what other tests made is not asked for.
+  const body = { since: receiver.received[0]?.message.timestamp }
+  const asked = await service.call('POST', `/webhooks/${webhookId}/replay`, { body })
+  assert.equal(asked.status, 202)
   // As the process that drains the endpoint does, or the next one.
   await replayDeliveries(service.database, { clientId: 'demo-client', webhookId }, 500)
   receiver.release(500)
-  await until(() => receiver.received.length === 4)
+  await until(() => receiver.received.length > begun + 1)
   receiver.release(204)
   await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
 })
@@ -102,22 +107,21 @@ test('the last try at an address disables nothing once the webhook has another o
 })
 
 test('the last try of a delivery disables nothing once it is sent again', async () => {
-  const { receiver, webhookId } = await beginLastTry()
+  const { begun, receiver, webhookId } = await beginLastTry()
   await resend(webhookId)
   receiver.release(500)
-  await until(() => receiver.received.length === 3)
+  await until(() => receiver.received.length > begun)
   assert.equal(await statusOf(webhookId), 'Enabled')
   receiver.release(204)
 })
 
 test('an endpoint is disabled together with its last delivery, or neither is', async () => {
-  await service.stopDelivery()
   let faults = 0
   const faulted = () => {
     faults += 1
   }
-  service.startDelivery({ observe: { ...service.delivering.observe, faulted } })
-  const { receiver, webhookId } = await beginLastTry()
+  const observe = { ...service.delivering.observe, faulted }
+  const { receiver, webhookId } = await beginLastTry({ observe })
   await service.database.script(`
     create function refuse() returns trigger language plpgsql
       as $$ begin raise exception 'not now'; end $$;
@@ -169,20 +173,19 @@ test('a delivery whose event is kept no longer is given up and sends nothing', a
   await service.stopDelivery()
   const receiver = await openReceiver()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
-  service.startDelivery()
-  receiver.answer = () => 500
   await service.createCard()
-  await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length === 1)
+  await placeBatch(service.database)
   await sql(
     service.database,
     `delete from placed_event
      where position in (select position from delivery where webhook_id = $1)`,
     [webhookId],
   )
+  service.startDelivery()
   await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Failed')
   const outcomes = (await deliveriesOf(webhookId))[0]?.tries.map(({ outcome }) => outcome)
-  assert.deepEqual(outcomes, ['bad_status', 'event_not_kept'])
-  assert.equal(receiver.received.length, 1)
+  assert.deepEqual(outcomes, ['event_not_kept'])
+  assert.equal(receiver.received.length, 0)
   assert.equal(await statusOf(webhookId), 'Enabled')
 })
 
@@ -194,7 +197,7 @@ test('an endpoint that fails is handed over as one that fails', async () => {
     await service.createCard()
     await until(() => receiver.received.length > card)
   }
-  await until(() => receiver.received.length === 7)
+  await until(() => receiver.received.length >= 7)
   await service.stopDelivery()
   const rows = await sql(
     service.database,

@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: the whole journey over HTTP, against the sandbox that runs on `DATA_DIR`, or one that
+ * `pinfold demo` (`npm run demo`): the whole journey over HTTP, against the sandbox that runs on `DATA_DIR`, or one that
  * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
  */
 
@@ -7,6 +7,20 @@ import { tellStart } from './demo/narrator.ts'
 import { runDemo } from './demo/run-demo.ts'
 import { scenarios } from './demo/scenarios.ts'
 import { reachServer } from './demo/server.ts'
+
+const help = `pinfold demo [--json]
+
+  The whole journey over HTTP: cards, PIN, CVV, tries, and what keeps clients apart. Each request and
+  answer is shown; with --json one line for each step. It uses the sandbox that runs on DATA_DIR, or
+  starts one and stops it again. Exits with 1 if an answer is not what the specification says.
+
+  Example:
+    pinfold demo`
+
+if (process.argv.includes('--help')) {
+  console.log(help)
+  process.exit()
+}
 
 // Whoever reads only the beginning (`| head`) closes the pipe: the journey goes on to its end.
 process.stdout.on('error', () => {})

@@ -1,9 +1,15 @@
 import { resolve } from 'node:path'
+import { type CallerConfig, readCaller } from './config/caller.ts'
+import { ConfigError } from './config/config-error.ts'
 import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
 import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
 import { type Limits, readLimits } from './config/limits.ts'
+import type { OutsideIssuer } from './config/outside-issuer.ts'
 import { readTls, type TlsConfig } from './config/tls.ts'
 import { isInstant, lastClockYear } from './domain/calendar.ts'
+
+export type { OutsideIssuer }
+export { ConfigError }
 
 /** How the program runs. Read once, from the environment alone. */
 export interface Config {
@@ -48,30 +54,30 @@ export interface Listener {
   readonly tls: TlsConfig | null
 }
 
-export interface OutsideIssuer {
-  readonly issuer: string
-  readonly audience: string
-  readonly clientClaim: string
-}
-
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** What is wrong with the environment, all of it at once. */
-export class ConfigError extends Error {
-  readonly faults: readonly string[]
+export type Environment = Readonly<Record<string, string | undefined>>
 
-  constructor(faults: readonly string[]) {
-    super(`The configuration is not complete:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
-    this.name = 'ConfigError'
-    this.faults = faults
-  }
-}
+/** The environment of this process, for whoever reads a part of it anew. */
+export const processEnvironment = (): Environment => process.env
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** How the command line reaches a service. */
+export const readCallerConfig = (environment: Environment = process.env): CallerConfig =>
+  readCaller(environment)
 
 /** @throws `ConfigError` with everything that is wrong. */
 export function readConfig(environment: Environment = process.env): Config {
+  const { config, faults } = parseConfig(environment)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return config
+}
+
+/** The configuration with everything that is wrong; what is wrong stands at its default. */
+export function parseConfig(environment: Environment): {
+  readonly config: Config
+  readonly faults: readonly string[]
+} {
   const read = new Reader(environment)
   const publicListener = {
     ...read.address('HOST', 'PORT', 8080),
@@ -106,8 +112,7 @@ export function readConfig(environment: Environment = process.env): Config {
   }
   read.refuseContradiction(config)
   read.refuseUnsafe(config)
-  if (read.faults.length > 0) throw new ConfigError(read.faults)
-  return config
+  return { config, faults: read.faults }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>

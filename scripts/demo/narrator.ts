@@ -14,7 +14,21 @@ const dim = (text: string): string => styleText('dim', text)
 const green = (text: string): string => styleText('green', text)
 const red = (text: string): string => styleText('red', text)
 
-const print = (text: string): void => console.log(text)
+const isJson = process.argv.includes('--json')
+const print = (text: string): void => {
+  if (!isJson) console.log(text)
+}
+
+/** For programs: one line of JSON a step. */
+export function tellResult(
+  number: number,
+  { title }: Step,
+  { as, method, path }: Call,
+  { status }: Answer,
+  fault: string | null,
+): void {
+  if (isJson) console.log(JSON.stringify({ number, title, as, method, path, status, fault }))
+}
 const indented = (text: string): string => text.replaceAll(/^/gm, margin)
 
 /** Headers of an answer that are worth a line. */

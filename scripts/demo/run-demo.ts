@@ -6,6 +6,7 @@ import {
   tellCall,
   tellEnd,
   tellFault,
+  tellResult,
   tellScenario,
   tellStep,
   tellToken,
@@ -45,6 +46,7 @@ async function runStep(
   const answer = await caller.send(call)
   tellAnswer(answer)
   const fault = faultOf(step, answer, journey)
+  tellResult(number, step, call, answer, fault)
   if (fault === null) return true
   tellFault(fault)
   return false

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { UsageError } from './usage.ts'
+import { UsageError } from '../../src/cli/cli-error.ts'
 
 const options = {
   algorithm: { type: 'string' },
@@ -14,6 +14,8 @@ const options = {
   help: { type: 'boolean', short: 'h' },
   json: { type: 'boolean' },
   'jwk-file': { type: 'string' },
+  'private-url': { type: 'string' },
+  url: { type: 'string' },
   person: { type: 'string' },
   under: { type: 'string' },
   version: { type: 'string' },

@@ -1,13 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { UsageError } from '../../src/cli/cli-error.ts'
+import { createProgress } from '../../src/cli/progress.ts'
+import type { Ask } from '../../src/cli/reach/ask.ts'
 import type { ListedKey } from '../../src/key-management/list-keys.ts'
 import type { KeyActRow } from '../../src/storage/key-acts.ts'
 import { type Command, formOf, nameOf, numberOf, targetOf } from './command.ts'
 import { keyTable } from './key-table.ts'
 import { readSecret } from './secret-input.ts'
-import { UsageError } from './usage.ts'
-
-/** Asks the private listener as the administrator. @throws Error with what it is refused for. */
-export type Ask = <Answer>(method: string, path: string, body?: object) => Promise<Answer>
 
 /** What a command is answered with: for programs, and for people. */
 export interface Told {
@@ -141,15 +140,24 @@ async function rotate(ask: Ask, command: Command): Promise<Told> {
 
 /** Keys whose older versions stay for their cards or tokens have come far enough when they are active. */
 async function untilMoved(ask: Ask, key: string, version: number): Promise<Told> {
+  const progress = createProgress()
   for (;;) {
     const keys = await ask<ListedKey[]>('GET', '/keys')
     const row = keys.find((each) => each.key === key && each.version === version)
     const isMoving = row?.pass ? row.pass.finishedAt === null : false
     if (row?.state === 'active' && !isMoving && (row.pass || !movesByPass.has(key))) {
+      progress.end()
       return { json: row, text: `${key}/${version} is active, and nothing is left to move.` }
     }
+    progress.tell(progressOf(key, version, row))
     await wait(500)
   }
+}
+
+function progressOf(key: string, version: number, row: ListedKey | undefined): string {
+  if (!row?.pass) return `${key}/${version} is ${row?.state ?? 'not there'}`
+  const { holding, moved, round, walked } = row.pass
+  return `${key}/${version}: round ${round}, ${walked} read and ${moved} moved, now in ${holding || 'no table'}`
 }
 
 const movesByPass = new Set(['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'])

@@ -1,21 +1,21 @@
-/** What `npm run keys -- --help` says. */
+/** What `pinfold keys --help` says; `npm run keys -- …` is the same. */
 export const usage = `Keys of this installation.
 
-  npm run keys -- list                        every key: use, state, check value, how far a rotation is
-  npm run keys -- acts                        what was done to keys lately, when and by whom
-  npm run keys -- generate NAME               a new version, pending until it is rotated to
-  npm run keys -- rotate NAME [--wait]        to the pending version, or to a new one
-  npm run keys -- rotate master-key [--check-value X]
+  pinfold keys list                        every key: use, state, check value, how far a rotation is
+  pinfold keys acts                        what was done to keys lately, when and by whom
+  pinfold keys generate NAME               a new version, pending until it is rotated to
+  pinfold keys rotate NAME [--wait]        to the pending version, or to a new one
+  pinfold keys rotate master-key [--check-value X]
                                               puts every key under another key of the master key file
-  npm run keys -- import NAME --under ZMK     a key block, read from standard input
-  npm run keys -- import NAME --components N --algorithm AES --bytes 32 --check-value X
+  pinfold keys import NAME --under ZMK     a key block, read from standard input
+  pinfold keys import NAME --components N --algorithm AES --bytes 32 --check-value X
                                               opens the entry of a key that N people bring
-  npm run keys -- import --entry ID --person 'Ana Lim' --check-value X
+  pinfold keys import --entry ID --person 'Ana Lim' --check-value X
                                               one component, asked for or read from standard input
-  npm run keys -- export NAME --under ZMK     a key block, for the other side of the zone
-  npm run keys -- retire NAME VERSION [--delete]
+  pinfold keys export NAME --under ZMK     a key block, for the other side of the zone
+  pinfold keys retire NAME VERSION [--delete]
                                               a version with nothing under it; --delete forgets it
-  npm run keys -- retire NAME --zone CLIENT | --zone-master
+  pinfold keys retire NAME --zone CLIENT | --zone-master
 
 NAME is one of the installation's keys (list shows them). With one of these it is another's:
   --zone CLIENT --formats ISO_FORMAT_0,ISO_FORMAT_3
@@ -30,6 +30,8 @@ NAME is one of the installation's keys (list shows them). With one of these it i
   --json                 answers for programs
   --client ID --jwk-file FILE
                          the administrator, and its private key; the sandbox's own unless given
+  --url URL --private-url URL
+                         a service elsewhere
 
 It goes through the private listener of the server that holds DATA_DIR, or that answers at
 PRIVATE_BASE_URL; where none runs it opens the service in this process, on the same database.
@@ -38,6 +40,3 @@ No key is ever printed, and none is taken from the command line.
 Exits with 0 when it is done, 1 when it is refused, 2 when the command is not understood, 3 when no
 server could be reached and none opened.
 `
-
-/** A command that is not understood. */
-export class UsageError extends Error {}

@@ -6,6 +6,14 @@
 export const arrows: Record<string, readonly string[]> = {
   main: ['config', 'service'],
   service: ['everything'],
+  cli: [
+    'config',
+    'service',
+    'domain',
+    'errors',
+    'storage/data-directory.ts',
+    'type sandbox/sandbox-file.ts',
+  ],
   config: ['domain', 'errors'],
 
   api: [

@@ -17,6 +17,7 @@ export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
 
 import { actRoutes } from './routes/administration/acts.ts'
 import { clientRoutes } from './routes/administration/clients.ts'
+import { grantRoutes } from './routes/administration/grants.ts'
 import { productRoutes } from './routes/administration/products.ts'
 import { zoneRoutes } from './routes/administration/zones.ts'
 import { authorizationRoutes } from './routes/authorizations.ts'
@@ -33,6 +34,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   componentEntryRoutes(app, options.keys)
   productRoutes(app, options.administration)
   clientRoutes(app, options.administration)
+  grantRoutes(app, options.administration)
   zoneRoutes(app, options.administration)
   actRoutes(app, options.administration)
   if (options.sandboxClock) sandboxClockRoutes(app, options.sandboxClock)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -31,6 +32,20 @@ export async function holdDataDirectory(folder: string, holder: Holder): Promise
   }
   await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })
   return () => lock.close()
+}
+
+/** Whether a process holds a data directory now. */
+export function isHeld(folder: string): boolean {
+  if (!existsSync(join(folder, 'lock'))) return false
+  const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
+  try {
+    lock.exec('begin exclusive; rollback')
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
 }
 
 async function describeHolder(folder: string): Promise<string> {

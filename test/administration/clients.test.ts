@@ -149,6 +149,24 @@ test('a disabled client gets no token, nor do the scopes that were taken away', 
   assert.equal((await askToken(service, 'leaving', json.clientSecret)).status, 200)
 })
 
+test('a product is granted and revoked one at a time, each on record once', async () => {
+  await administer('POST', '/clients', newClient({ clientId: 'granted' }))
+  const path = '/clients/granted/products/1002'
+  for (const method of ['PUT', 'PUT', 'DELETE', 'DELETE', 'PUT']) {
+    assert.equal((await administer(method, path)).status, 204)
+  }
+  assert.deepEqual((await administer('GET', '/clients/granted')).json.productIds, [1001, 1002])
+  const { json } = await administer('GET', '/acts')
+  const acts = json.filter(({ subject }: { subject: string }) => subject === 'granted')
+  assert.deepEqual(
+    acts.map(({ act }: { act: string }) => act),
+    ['product granted', 'product revoked', 'product granted', 'created'],
+  )
+  for (const other of ['granted/products/7', 'demo-network/products/1001', 'x/products/1001']) {
+    assert.equal((await administer('PUT', `/clients/${other}`)).status, 404)
+  }
+})
+
 test('the last administrator cannot be shut out', async () => {
   const own = '/clients/demo-admin'
   for (const change of [{ active: false }, { scopes: [] }]) {

@@ -1,0 +1,119 @@
+import { parseArgs } from 'node:util'
+import { UsageError } from './cli-error.ts'
+import type { ReachOptions } from './reach/reach.ts'
+
+/** What a command is answered with: for programs, and for people. */
+export interface Told {
+  readonly json: unknown
+  readonly text: string
+  /** Where it is not 0: what was found is not good, but it was found. */
+  readonly exitCode?: number
+}
+
+/** One option, as `parseArgs` of Node takes it, and a line of help. */
+export interface Option {
+  readonly type: 'string' | 'boolean'
+  /** How its value is named in the help: `--bin DIGITS`. */
+  readonly value?: string
+  readonly help: string
+}
+
+export type Options = Readonly<Record<string, Option>>
+export type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
+
+/** A command as it was typed: what was named after it, and its options. */
+export interface Call {
+  readonly names: readonly string[]
+  readonly options: OptionValues
+}
+
+/** Something that the command line can do. */
+export interface Command {
+  /** `products create`. */
+  readonly words: string
+  /** What must be named after it, in order: `PRODUCT`. One in brackets may be left out. */
+  readonly names?: readonly string[]
+  readonly summary: string
+  /** Further lines of its help. */
+  readonly description?: string
+  readonly options?: Options
+  readonly example: string
+  /** @returns null where it has told everything itself. */
+  run(call: Call): Promise<Told | null>
+}
+
+/** Options that every command takes. */
+export const commonOptions: Options = {
+  json: { type: 'boolean', help: 'answers for programs, on standard output' },
+  help: { type: 'boolean', help: 'this text' },
+  url: { type: 'string', value: 'URL', help: 'the public listener of a service elsewhere' },
+  'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
+  client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
+  'jwk-file': { type: 'string', value: 'FILE', help: "the client's private key (JWK)" },
+}
+
+/** @throws UsageError for an option that there is not, and for names too few or too many. */
+export function parseCall(command: Command, words: readonly string[]): Call {
+  const { names, options } = parseWords({ ...command.options, ...commonOptions }, words)
+  if (options.help) return { names, options }
+  const due = command.names ?? []
+  const least = due.filter((name) => !name.startsWith('[')).length
+  if (names.length < least) throw new UsageError(`${due[names.length]} is missing.`)
+  if (names.length > due.length) throw new UsageError(`${names[due.length]} is too much.`)
+  return { names, options }
+}
+
+function parseWords(options: Options, words: readonly string[]): Call {
+  try {
+    const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const)
+    const { positionals, values } = parseArgs({
+      args: [...words],
+      options: Object.fromEntries(known),
+      allowPositionals: true,
+    })
+    return { names: positionals, options: values as OptionValues }
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The command is not understood.')
+  }
+}
+
+/** The text of an option, if it was given. */
+export const textOf = ({ options }: Call, name: string): string | undefined => {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** @throws UsageError when it was not given. */
+export function neededOf(call: Call, name: string): string {
+  const text = textOf(call, name)
+  if (text === undefined) throw new UsageError(`--${name} is missing.`)
+  return text
+}
+
+/** @throws UsageError unless it is a number. */
+export function numberOf(call: Call, name: string): number | undefined {
+  const text = textOf(call, name)
+  if (text === undefined || /^-?[0-9]{1,12}$/.test(text)) {
+    return text === undefined ? undefined : Number(text)
+  }
+  throw new UsageError(`--${name} must be a whole number.`)
+}
+
+/** @throws UsageError unless it is yes or no. */
+export function yesNoOf(call: Call, name: string): boolean | undefined {
+  const text = textOf(call, name)
+  if (text === undefined || text === 'yes' || text === 'no') {
+    return text === undefined ? undefined : text === 'yes'
+  }
+  throw new UsageError(`--${name} must be yes or no.`)
+}
+
+/** What stands between commas. */
+export const listOf = (call: Call, name: string): string[] | undefined =>
+  textOf(call, name)
+    ?.split(',')
+    .filter((each) => each !== '')
+
+/** Members without those that were not given. */
+export const given = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))

@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises'
+import { UsageError } from '../cli-error.ts'
+import {
+  type Call,
+  type Command,
+  given,
+  neededOf,
+  numberOf,
+  type Options,
+  type Told,
+  textOf,
+  yesNoOf,
+} from '../command.ts'
+import { sheet, table } from '../table.ts'
+import { asClient } from './asking.ts'
+
+interface Card {
+  readonly publicToken: string
+  readonly maskedPan: string
+  readonly cardType: string
+  readonly cardProduct: number
+  readonly embossName: string
+  readonly expiryDate: string
+  readonly cardStatusCode: string
+  readonly cardStatusDescription: string
+}
+
+const newCardOptions: Options = {
+  product: { type: 'string', value: 'N', help: 'the product, from pinfold products list' },
+  type: { type: 'string', value: 'TYPE', help: 'Virtual or Physical; Virtual unless given' },
+  'first-name': { type: 'string', value: 'TEXT', help: 'of the cardholder' },
+  'last-name': { type: 'string', value: 'TEXT', help: 'of the cardholder' },
+  born: { type: 'string', value: 'YYYY-MM-DD', help: 'date of birth' },
+  address: { type: 'string', value: 'TEXT', help: 'first line of the address' },
+  'post-code': { type: 'string', value: 'TEXT', help: 'of the address' },
+  country: { type: 'string', value: 'CODE', help: 'ISO 3166-1 alpha-3, such as ESP' },
+  reference: { type: 'string', value: 'TEXT', help: "the client's own reference" },
+  'activate-now': { type: 'string', value: 'yes|no', help: 'yes for Virtual, no for Physical' },
+  file: { type: 'string', value: 'FILE', help: 'all of it as JSON, as POST /cards takes it' },
+}
+
+const filterOptions: Options = {
+  reference: { type: 'string', value: 'TEXT', help: 'only those with this customerReference' },
+  status: { type: 'string', value: 'CODE', help: 'only those with this cardStatusCode' },
+}
+
+const statusOptions: Options = {
+  set: { type: 'string', value: 'CODE', help: 'the status to set: 00, 62, 41, 43, 46 or 83' },
+  description: { type: 'string', value: 'TEXT', help: 'why; kept enciphered' },
+}
+
+export const cardCommands: readonly Command[] = [
+  {
+    words: 'cards create',
+    summary: 'a card of a product, with a random PIN',
+    options: newCardOptions,
+    example:
+      "pinfold cards create --product 1001 --first-name Ana --last-name Lim --born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
+    run: (call) => create(call),
+  },
+  {
+    words: 'cards list',
+    summary: "the client's cards, newest first",
+    options: filterOptions,
+    example: 'pinfold cards list --status 00',
+    run: (call) => list(call),
+  },
+  {
+    words: 'cards show',
+    names: ['CARD'],
+    summary: 'a card with the status of its PIN and CVV',
+    example: 'pinfold cards show 4820117360',
+    run: (call) =>
+      asClient(call, async ({ ask, base }) => {
+        const card = await ask<Card>('GET', `${base}/cards/${tokenOf(call)}`)
+        return { json: card, text: sheet(card) }
+      }),
+  },
+  {
+    words: 'cards status',
+    names: ['CARD'],
+    summary: 'the status of a card, or another one',
+    options: statusOptions,
+    example: 'pinfold cards status 4820117360 --set 62',
+    run: (call) => status(call),
+  },
+]
+
+const create = (call: Call): Promise<Told> =>
+  asClient(call, async ({ ask, base }) => {
+    const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))
+    return { json: card, text: sheet(card) }
+  })
+
+async function newCardOf(call: Call): Promise<object> {
+  const file = textOf(call, 'file')
+  if (file !== undefined) return JSON.parse(await readFile(file, 'utf8')) as object
+  return given({
+    cardType: textOf(call, 'type') ?? 'Virtual',
+    cardProduct: numberOf(call, 'product') ?? missing('product'),
+    cardHolder: {
+      firstName: neededOf(call, 'first-name'),
+      lastName: neededOf(call, 'last-name'),
+      dateOfBirth: neededOf(call, 'born'),
+    },
+    address: {
+      addressLine1: neededOf(call, 'address'),
+      postCode: neededOf(call, 'post-code'),
+      country: neededOf(call, 'country'),
+    },
+    customerReference: textOf(call, 'reference'),
+    activateNow: yesNoOf(call, 'activate-now'),
+  })
+}
+
+function missing(name: string): never {
+  throw new UsageError(`--${name} is missing.`)
+}
+
+const list = (call: Call): Promise<Told> =>
+  asClient(call, async ({ base, readAll }) => {
+    const filter = given({
+      customerReference: textOf(call, 'reference'),
+      cardStatusCode: textOf(call, 'status'),
+    }) as Record<string, string>
+    const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
+    const rows = cards.map((card) => [
+      ...[card.publicToken, card.maskedPan, card.cardType, card.cardProduct, card.embossName],
+      card.expiryDate,
+      `${card.cardStatusCode} ${card.cardStatusDescription}`,
+    ])
+    const columns = ['CARD', 'PAN', 'TYPE', 'PRODUCT', 'NAME', 'EXPIRES', 'STATUS']
+    return { json: cards, text: table(columns, rows) }
+  })
+
+const status = (call: Call): Promise<Told> =>
+  asClient(call, async ({ ask, base }) => {
+    const path = `${base}/cards/${tokenOf(call)}/status`
+    const cardStatusCode = textOf(call, 'set')
+    if (cardStatusCode !== undefined) {
+      const description = textOf(call, 'description')
+      await ask('PUT', path, given({ cardStatusCode, description }))
+    }
+    // What is told is what a read returns, as the specification asks.
+    const read = await ask<object>('GET', path)
+    return { json: read, text: sheet(read) }
+  })
+
+/** The card that was named. @throws UsageError unless it can be a card's. */
+export function tokenOf({ names: [name = ''] }: Call): string {
+  if (/^[1-9][0-9]{9}$/.test(name)) return name
+  throw new UsageError('CARD must be the publicToken of a card: ten digits.')
+}

@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises'
+import {
+  type Call,
+  type Command,
+  given,
+  listOf,
+  neededOf,
+  numberOf,
+  type Options,
+  type Told,
+  textOf,
+  yesNoOf,
+} from '../command.ts'
+import { sheet, table } from '../table.ts'
+import { asAdministrator } from './asking.ts'
+
+interface Client {
+  readonly clientId: string
+  readonly clientName: string
+  readonly kind: string
+  readonly scopes: readonly string[]
+  readonly active: boolean
+  readonly authentication: string
+  readonly productIds: readonly number[]
+  readonly clientSecret?: string
+}
+
+const settings: Options = {
+  name: { type: 'string', value: 'TEXT', help: 'what it is called' },
+  scopes: { type: 'string', value: 'LIST', help: 'with commas, such as cards.read,cards.write' },
+  products: { type: 'string', value: 'LIST', help: 'numbers of products that it may issue' },
+  'bound-tokens': {
+    type: 'string',
+    value: 'yes|no',
+    help: 'whether its tokens are bound to its TLS certificate (RFC 8705)',
+  },
+  'public-jwk': {
+    type: 'string',
+    value: 'FILE',
+    help: 'its public key or keys (JWK), in place of a secret',
+  },
+}
+
+export const clientCommands: readonly Command[] = [
+  {
+    words: 'clients list',
+    summary: 'who may call: client systems, networks, administrators',
+    example: 'pinfold clients list',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const clients = await readAll<Client>('/clients')
+        return { json: clients, text: clientTable(clients) }
+      }),
+  },
+  {
+    words: 'clients show',
+    names: ['CLIENT'],
+    summary: 'one client, with its scopes and products',
+    example: 'pinfold clients show demo-client',
+    run: (call) => change(call, 'GET'),
+  },
+  {
+    words: 'clients create',
+    names: ['CLIENT'],
+    summary: 'registers a client; its secret is shown this once',
+    description: 'With --public-jwk it has no secret and proves itself by private_key_jwt.',
+    options: {
+      ...settings,
+      kind: {
+        type: 'string',
+        value: 'KIND',
+        help: 'client, network or admin; client unless given',
+      },
+    },
+    example:
+      "pinfold clients create acme --name 'Acme Bank' --scopes cards.read,cards.write --products 1001",
+    run: (call) => create(call),
+  },
+  {
+    words: 'clients change',
+    names: ['CLIENT'],
+    summary: 'what is given of a client; the rest stays',
+    options: settings,
+    example: 'pinfold clients change acme --scopes cards.read',
+    run: async (call) => change(call, 'PATCH', await membersOf(call)),
+  },
+  {
+    words: 'clients disable',
+    names: ['CLIENT'],
+    summary: 'refused everywhere within 60 seconds; nothing of it is removed',
+    example: 'pinfold clients disable acme',
+    run: (call) => change(call, 'PATCH', { active: false }),
+  },
+  {
+    words: 'clients enable',
+    names: ['CLIENT'],
+    summary: 'let in again',
+    example: 'pinfold clients enable acme',
+    run: (call) => change(call, 'PATCH', { active: true }),
+  },
+  {
+    words: 'clients rotate-secret',
+    names: ['CLIENT'],
+    summary: 'another secret, shown this once; the old one is taken for a while',
+    options: {
+      'overlap-hours': { type: 'string', value: 'N', help: '0 to 168; 24 unless given' },
+    },
+    example: 'pinfold clients rotate-secret acme --overlap-hours 48',
+    run: (call) => rotateSecret(call),
+  },
+]
+
+const pathOf = ({ names: [name = ''] }: Call): string => `/clients/${encodeURIComponent(name)}`
+
+const change = (call: Call, method: string, body?: object): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const client = await ask<Client>(method, pathOf(call), body)
+    return { json: client, text: sheet(client) }
+  })
+
+const create = (call: Call): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const client = await ask<Client>('POST', '/clients', {
+      clientId: call.names[0],
+      kind: textOf(call, 'kind') ?? 'client',
+      ...(await membersOf(call)),
+      clientName: neededOf(call, 'name'),
+      scopes: neededOf(call, 'scopes').split(','),
+    })
+    return { json: client, text: toldSecret(sheet(client), client.clientSecret) }
+  })
+
+const rotateSecret = (call: Call): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const overlapHours = numberOf(call, 'overlap-hours')
+    const rotated = await ask<{ clientSecret?: string }>(
+      'POST',
+      `${pathOf(call)}/rotate-secret`,
+      given({ overlapHours }),
+    )
+    return { json: rotated, text: toldSecret(sheet(rotated), rotated.clientSecret) }
+  })
+
+/** A secret that is lost can only be rotated. */
+export const toldSecret = (text: string, secret: string | undefined): string =>
+  secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
+
+async function membersOf(call: Call): Promise<Record<string, unknown>> {
+  const file = textOf(call, 'public-jwk')
+  return given({
+    clientName: textOf(call, 'name'),
+    scopes: listOf(call, 'scopes'),
+    certificateBoundTokens: yesNoOf(call, 'bound-tokens'),
+    productIds: listOf(call, 'products')?.map(Number),
+    jwks: file === undefined ? undefined : JSON.parse(await readFile(file, 'utf8')),
+  })
+}
+
+const clientTable = (clients: readonly Client[]): string =>
+  table(
+    ['CLIENT', 'NAME', 'KIND', 'PROVES ITSELF BY', 'PRODUCTS', 'ACTIVE'],
+    clients.map(({ active, authentication, clientId, clientName, kind, productIds }) => [
+      ...[clientId, clientName, kind, authentication],
+      productIds,
+      active,
+    ]),
+  )

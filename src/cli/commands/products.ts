@@ -1,0 +1,159 @@
+import { readFile } from 'node:fs/promises'
+import type { Product } from '../../domain/product.ts'
+import { UsageError } from '../cli-error.ts'
+import {
+  type Call,
+  type Command,
+  given,
+  listOf,
+  numberOf,
+  type Options,
+  type Told,
+  textOf,
+  yesNoOf,
+} from '../command.ts'
+import { sheet, table } from '../table.ts'
+import { asAdministrator } from './asking.ts'
+
+/** Options that are members of a product. */
+const memberOptions: Options = {
+  name: { type: 'string', value: 'TEXT', help: 'what it is called' },
+  scheme: { type: 'string', value: 'NAME', help: 'Visa, Mastercard, … or one of your own' },
+  bin: { type: 'string', value: 'DIGITS', help: 'the first 6 or 8 digits of its card numbers' },
+  currency: { type: 'string', value: 'CODE', help: 'ISO 4217, such as EUR' },
+  types: { type: 'string', value: 'LIST', help: 'Physical, Virtual or both, with a comma' },
+  'validity-months': { type: 'string', value: 'N', help: '1 to 240; 48 unless given' },
+  'pin-length': { type: 'string', value: 'N', help: '4 to 12; 4 unless given' },
+  'pin-revealable': { type: 'string', value: 'yes|no', help: 'no keeps only a check value' },
+  'refuse-weak-pins': { type: 'string', value: 'yes|no', help: 'yes unless given' },
+  'pin-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
+  'cvv-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
+  file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products tells them' },
+}
+
+export const productCommands: readonly Command[] = [
+  {
+    words: 'products list',
+    summary: 'every card product, active or not',
+    example: 'pinfold products list',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const products = await readAll<Product>('/products')
+        return { json: products, text: productTable(products) }
+      }),
+  },
+  {
+    words: 'products show',
+    names: ['PRODUCT'],
+    summary: 'one product',
+    example: 'pinfold products show 1001',
+    run: (call) => change(call, 'GET'),
+  },
+  {
+    words: 'products create',
+    names: ['PRODUCT'],
+    summary: 'a new product, by a number of your choice',
+    description: 'What is wrong with it is told all at once, and nothing is made.',
+    options: memberOptions,
+    example:
+      "pinfold products create 3001 --name 'House Debit' --scheme Visa --bin 45000012 --currency EUR --types Virtual",
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const body = { ...(await membersOf(call)), productId: productIdOf(call) }
+        const product = await ask<Product>('POST', '/products', body)
+        return { json: product, text: sheet(product) }
+      }),
+  },
+  {
+    words: 'products change',
+    names: ['PRODUCT'],
+    summary: 'what is given of a product; the rest stays',
+    description:
+      'Once there are cards, what they were made by stays: BIN, scheme, currency, PIN length.',
+    options: memberOptions,
+    example: 'pinfold products change 3001 --pin-try-limit 5',
+    run: async (call) => change(call, 'PATCH', await membersOf(call)),
+  },
+  {
+    words: 'products retire',
+    names: ['PRODUCT'],
+    summary: 'no new cards of it; those that it has live on',
+    example: 'pinfold products retire 3001',
+    run: (call) => change(call, 'PATCH', { active: false }),
+  },
+  {
+    words: 'products resume',
+    names: ['PRODUCT'],
+    summary: 'cards of it again',
+    example: 'pinfold products resume 3001',
+    run: (call) => change(call, 'PATCH', { active: true }),
+  },
+  ...(['grant', 'revoke'] as const).map(
+    (word): Command => ({
+      words: `products ${word}`,
+      names: ['PRODUCT', 'CLIENT'],
+      summary: word === 'grant' ? 'lets a client issue cards of it' : 'no longer',
+      example: `pinfold products ${word} 3001 acme`,
+      run: (call) => grant(call, word),
+    }),
+  ),
+]
+
+const change = (call: Call, method: string, body?: object): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const product = await ask<Product>(method, `/products/${productIdOf(call)}`, body)
+    return { json: product, text: sheet(product) }
+  })
+
+const grant = (call: Call, word: 'grant' | 'revoke'): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const productId = productIdOf(call)
+    const clientId = call.names[1] ?? ''
+    const path = `/clients/${encodeURIComponent(clientId)}/products/${productId}`
+    await ask(word === 'grant' ? 'PUT' : 'DELETE', path)
+    const isGranted = word === 'grant'
+    const text = `Product ${productId} is ${isGranted ? 'granted to' : 'revoked from'} ${clientId}.`
+    return { json: { clientId, productId, isGranted }, text }
+  })
+
+function productIdOf({ names: [name = ''] }: Call): number {
+  if (/^[0-9]{1,12}$/.test(name)) return Number(name)
+  throw new UsageError('PRODUCT must be the number of a product.')
+}
+
+async function membersOf(call: Call): Promise<Record<string, unknown>> {
+  const file = textOf(call, 'file')
+  const members: object = file === undefined ? {} : JSON.parse(await readFile(file, 'utf8'))
+  return {
+    ...members,
+    ...given({
+      productName: textOf(call, 'name'),
+      schemeName: textOf(call, 'scheme'),
+      bin: textOf(call, 'bin'),
+      currencyCode: textOf(call, 'currency'),
+      cardTypes: listOf(call, 'types'),
+      validityMonths: numberOf(call, 'validity-months'),
+      pinLength: numberOf(call, 'pin-length'),
+      pinRevealable: yesNoOf(call, 'pin-revealable'),
+      refuseWeakPins: yesNoOf(call, 'refuse-weak-pins'),
+      pinTryLimit: numberOf(call, 'pin-try-limit'),
+      cvvTryLimit: numberOf(call, 'cvv-try-limit'),
+    }),
+  }
+}
+
+const productTable = (products: readonly Product[]): string =>
+  table(
+    ['PRODUCT', 'NAME', 'SCHEME', 'BIN', 'CURRENCY', 'TYPES', 'PIN', 'TRIES', 'ACTIVE'],
+    products.map((product) => [
+      product.productId,
+      product.productName,
+      product.schemeName,
+      product.bin,
+      product.currencyCode,
+      product.cardTypes,
+      `${product.pinLength} digits${product.pinRevealable ? '' : ', sealed'}`,
+      `${product.pinTryLimit}/${product.cvvTryLimit}`,
+      product.active,
+    ]),
+  )

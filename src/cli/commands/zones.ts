@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, given, neededOf, textOf } from '../command.ts'
+import { sheet, table } from '../table.ts'
+import { asAdministrator } from './asking.ts'
+import { toldSecret } from './clients.ts'
+
+interface Zone {
+  readonly clientId: string
+  readonly clientName: string
+  readonly active: boolean
+  readonly keys: readonly {
+    readonly key: string
+    readonly keyCheckValue: string
+    readonly retiredAt: string | null
+  }[]
+}
+
+interface Act {
+  readonly at: string
+  readonly act: string
+  readonly subjectKind: string
+  readonly subject: string
+  readonly clientId: string
+}
+
+export const zoneCommands: readonly Command[] = [
+  {
+    words: 'zones list',
+    summary: 'card networks, each with its keys and their check values',
+    example: 'pinfold zones list',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const zones = await readAll<Zone>('/zones')
+        return { json: zones, text: zoneTable(zones) }
+      }),
+  },
+  {
+    words: 'zones create',
+    names: ['NETWORK'],
+    summary: 'registers a card network; its secret is shown this once',
+    description: 'Its keys are brought by pinfold keys import NAME --zone NETWORK.',
+    options: {
+      name: { type: 'string', value: 'TEXT', help: 'what it is called' },
+      'public-jwk': { type: 'string', value: 'FILE', help: 'its public key, in place of a secret' },
+    },
+    example: "pinfold zones create net-one --name 'Net One'",
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const file = textOf(call, 'public-jwk')
+        const zone = await ask<Zone & { readonly clientSecret?: string }>(
+          'POST',
+          '/zones',
+          given({
+            clientId: call.names[0],
+            clientName: neededOf(call, 'name'),
+            jwks: file === undefined ? undefined : JSON.parse(await readFile(file, 'utf8')),
+          }),
+        )
+        return { json: zone, text: toldSecret(sheet(zone), zone.clientSecret) }
+      }),
+  },
+  {
+    words: 'zones retire',
+    names: ['NETWORK'],
+    summary: 'disables a network and retires all of its keys',
+    example: 'pinfold zones retire net-one',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const path = `/zones/${encodeURIComponent(call.names[0] ?? '')}/retire`
+        const zone = await ask<Zone>('POST', path)
+        return { json: zone, text: zoneTable([zone]) }
+      }),
+  },
+  {
+    words: 'acts',
+    summary: 'who changed which product, client or zone, the newest first',
+    description: 'What was done to keys is told by pinfold keys acts.',
+    example: 'pinfold acts --json',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const acts = await readAll<Act>('/acts')
+        const rows = acts.map(({ act, at, clientId, subject, subjectKind }) => [
+          at.slice(0, 19),
+          `${subjectKind} ${subject}`,
+          act,
+          clientId,
+        ])
+        return { json: acts, text: table(['AT', 'WHAT', 'ACT', 'BY'], rows) }
+      }),
+  },
+]
+
+const zoneTable = (zones: readonly Zone[]): string =>
+  table(
+    ['NETWORK', 'NAME', 'ACTIVE', 'KEYS'],
+    zones.map(({ active, clientId, clientName, keys }) => [
+      clientId,
+      clientName,
+      active,
+      keys
+        .map(({ key, keyCheckValue, retiredAt }) =>
+          retiredAt ? `${key} (retired)` : `${key} ${keyCheckValue}`,
+        )
+        .join('; '),
+    ]),
+  )

@@ -1,0 +1,49 @@
+import type { Config } from '../../config.ts'
+import { startKeyKeeping } from '../../service/key-keeping.ts'
+import { createLog } from '../../service/log.ts'
+import { openDatabase } from '../../service/open-database.ts'
+import { createService, type Service } from '../../service/service.ts'
+import { asking, type Send, tokensOf } from './ask.ts'
+import { type NamedClient, type Role, tokenRequest } from './credentials.ts'
+import type { Reached } from './reached.ts'
+
+/** The service in this process, on the same database, called by inject. */
+export async function openInProcess(
+  config: Config,
+  role: Role,
+  named: NamedClient,
+): Promise<Reached> {
+  const log = createLog('silent')
+  const database = await openDatabase(config, log)
+  const service = await createService(config, database, log).catch(async (error: unknown) => {
+    await database.close()
+    throw error
+  })
+  const keeping = startKeyKeeping(service.keys, log)
+  const send = injecting(service, config)
+  const tokens = tokensOf(send, () => tokenRequest(config.baseUrl, role, named, service.sandbox))
+  return {
+    ...asking(send, role, tokens),
+    base: `/thr/${config.processorPath}`,
+    live: null,
+    async close() {
+      await keeping.stop()
+      await Promise.all([service.publicServer.close(), service.privateServer.close()])
+      await database.close()
+    },
+  }
+}
+
+const injecting =
+  ({ privateServer, publicServer }: Service, { baseUrl }: Config): Send =>
+  async (listener, method, path, headers, payload) => {
+    const app = listener === 'public' ? publicServer : privateServer
+    const answer = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: { host: new URL(baseUrl).host, ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+    const link = answer.headers.link
+    return { status: answer.statusCode, text: answer.payload, link: link ? String(link) : null }
+  }

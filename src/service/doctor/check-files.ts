@@ -1,0 +1,129 @@
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readMasterKeys } from '../../hsm/master-key-file.ts'
+import { parseClientJwks } from '../../oauth/client-jwks.ts'
+import {
+  type Check,
+  type Examined,
+  type Finding,
+  fault,
+  good,
+  messageOf,
+  warning,
+} from './finding.ts'
+
+const roomLeastBytes = 256 * 1024 * 1024
+
+/** The data directory: there, writable, its owner's alone, with room to grow. */
+export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
+  const folder = await stat(dataDir).catch(() => null)
+  if (!folder) return [good('data-directory', `${dataDir} is made at the first start.`)]
+  if (!folder.isDirectory()) {
+    return [
+      fault(
+        'data-directory',
+        `${dataDir} is no directory.`,
+        cannotStart,
+        'Set DATA_DIR to a directory.',
+      ),
+    ]
+  }
+  const isWritable = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  const findings: Finding[] = []
+  if (!isWritable) {
+    const remedy = `Give it to the user that runs the service: chown USER ${dataDir}.`
+    findings.push(fault('data-directory', `${dataDir} cannot be written to.`, cannotStart, remedy))
+  }
+  if ((folder.mode & 0o077) !== 0) {
+    findings.push(
+      fault(
+        'data-directory',
+        `${dataDir} has mode ${octal(folder.mode)}: others on this machine may look into it.`,
+        'The database, the credentials and the master key of a sandbox lie there.',
+        `chmod 700 ${dataDir}`,
+      ),
+    )
+  }
+  findings.push(...(await roomFindings(dataDir)))
+  return findings.length > 0 ? findings : [good('data-directory', `${dataDir} is fit.`)]
+}
+
+const cannotStart = 'The service cannot start without it.'
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+async function roomFindings(dataDir: string): Promise<Finding[]> {
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  if (free >= roomLeastBytes) return []
+  const found = `${Math.round(free / 1024 / 1024)} MB are free where ${dataDir} lies.`
+  const why = 'A database without room stops every change.'
+  return [warning('data-directory', found, why, 'Make room, or move DATA_DIR.')]
+}
+
+/** Files that hold secrets: readable by their owner alone. */
+export const checkSecretFiles: Check = async ({ config }) => {
+  const files = [
+    config.masterKeyFile ?? join(config.dataDir, 'master.key'),
+    join(config.dataDir, 'sandbox.json'),
+    ...(config.pkcs11 ? [config.pkcs11.pinFile].filter((file) => file !== '') : []),
+  ]
+  const findings = (await Promise.all(files.map(openToOthers))).flat()
+  return findings.length > 0
+    ? findings
+    : [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
+}
+
+async function openToOthers(file: string): Promise<Finding[]> {
+  const found = await stat(file).catch(() => null)
+  if (!found || (found.mode & 0o077) === 0) return []
+  return [
+    fault(
+      'secret-files',
+      `${file} has mode ${octal(found.mode)}: others on this machine may read it.`,
+      'Whoever reads it holds what every key, card and PIN rests on.',
+      `chmod 600 ${file}; and rotate what was in it if anybody else has an account here.`,
+    ),
+  ]
+}
+
+/** The file of the master key: there, and of its form. Its content is never told. */
+export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs11 } }) => {
+  if (masterKeyFile === null || pkcs11 !== null) return []
+  try {
+    const { length } = await readMasterKeys(masterKeyFile)
+    return [
+      good('master-key', `${masterKeyFile} holds ${length === 1 ? 'a key' : `${length} keys`}.`),
+    ]
+  } catch (error) {
+    return [
+      fault(
+        'master-key',
+        `The master key cannot be read: ${messageOf(error)}`,
+        'Without it no key, card or PIN in the database can be used.',
+        'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable by this user.',
+      ),
+    ]
+  }
+}
+
+/** The first administrator's key, which is public. */
+export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Examined) => {
+  if (adminJwkFile === null) return []
+  try {
+    parseClientJwks({ keys: [JSON.parse(await readFile(adminJwkFile, 'utf8'))] })
+    return [good('administrator', `${adminJwkFile} holds a public key.`)]
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
+    return [
+      fault(
+        'administrator',
+        `${adminJwkFile} is no public key of an administrator: ${reason}`,
+        'Nobody could administer the service.',
+        'Put the public JWK there (EC P-256, Ed25519, or RSA of 2048 bits or more), without its d.',
+      ),
+    ]
+  }
+}

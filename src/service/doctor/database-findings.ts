@@ -1,0 +1,150 @@
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { readMasterKeys } from '../../hsm/master-key-file.ts'
+import { masterKeyCheckValue } from '../../hsm/master-keys.ts'
+import type { Database } from '../../storage/database.ts'
+import type { DatabaseFacts } from '../../storage/examination.ts'
+import { findInstallation } from '../../storage/installation.ts'
+import { kindOf } from '../installation-kind.ts'
+import { type Finding, fault, good } from './finding.ts'
+
+const versionLeast = 150_000
+
+/** The server's version, and whether it can be written to. */
+export function judgeServer({ isStandby, versionNumber }: DatabaseFacts): Finding[] {
+  const version = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`
+  if (versionNumber < versionLeast) {
+    return [
+      fault(
+        'database',
+        `The server is ${version}.`,
+        'The statements are proven on 18, and held to nothing before 15.',
+        'Move the database to a server that is still maintained.',
+      ),
+    ]
+  }
+  if (!isStandby) return [good('database', `${version} answers.`)]
+  return [
+    fault(
+      'database',
+      'The server is a standby: it can be read only.',
+      'No try can be spent, so nothing is authorized.',
+      'Point DATABASE_URL to the primary, or promote this one.',
+    ),
+  ]
+}
+
+/** A try that was spent must survive a crash: otherwise it can be guessed again. */
+export function judgeDurability(facts: DatabaseFacts): Finding[] {
+  const off = [
+    ...(facts.fsync === 'off' ? ['fsync'] : []),
+    ...(facts.fullPageWrites === 'off' ? ['full_page_writes'] : []),
+    ...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
+  ]
+  if (off.length === 0) return [good('durability', 'What is committed survives a crash.')]
+  return [
+    fault(
+      'durability',
+      `The server runs with ${off.join(' and ')} off.`,
+      'A crash gives back PIN tries that were spent, and loses disclosures that are to be on record.',
+      `Turn ${off.join(' and ')} on: alter system set ${off[0]} = on; select pg_reload_conf().`,
+    ),
+  ]
+}
+
+const skewMostMs = 5_000
+
+/** The database's clock and this machine's. Asking took from one instant to the other. */
+export function judgeClock(database: Date, before: Date, after: Date): Finding[] {
+  const aheadMs = database.getTime() - after.getTime()
+  const behindMs = before.getTime() - database.getTime()
+  const skewMs = Math.max(aheadMs, behindMs, 0)
+  if (skewMs <= skewMostMs) return [good('clock', 'This machine and the database agree.')]
+  const seconds = Math.round(skewMs / 1_000)
+  return [
+    fault(
+      'clock',
+      `This machine's clock is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} the database's.`,
+      'Tokens, assertions and sealed PINs are dated: good ones are refused, and old ones taken.',
+      'Let both machines follow a time server (timedatectl set-ntp true), then look again.',
+    ),
+  ]
+}
+
+/** The schema: not newer than this program, and one that it may bring up to date. */
+export function judgeSchema(
+  { mayCreate, newestMigration }: DatabaseFacts,
+  known: number,
+): Finding[] {
+  const newest = newestMigration ?? 0
+  if (newest > known) {
+    return [
+      fault(
+        'schema',
+        `The database is at migration ${newest}, and this program knows ${known}.`,
+        'A newer program wrote it: this one refuses to start, because it could do harm.',
+        'Start the newer program. Migrations go forward only; to go back, restore a backup.',
+      ),
+    ]
+  }
+  if (newest === known) return [good('schema', `At migration ${newest}, as this program.`)]
+  if (mayCreate) {
+    return [good('schema', `At migration ${newest}; the next start brings it to ${known}.`)]
+  }
+  return [
+    fault(
+      'schema',
+      `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
+      'The service cannot start.',
+      'grant create on schema public to the user of DATABASE_URL, or let the owner start it once.',
+    ),
+  ]
+}
+
+/** Whether the database is that of this installation: of its kind, and under its master key. */
+export async function judgeInstallation(
+  config: Config,
+  database: Database,
+  { newestMigration }: DatabaseFacts,
+  known: number,
+): Promise<Finding[]> {
+  if (newestMigration === null || newestMigration > known) return []
+  const installation = await findInstallation(database)
+  if (!installation) return [good('installation', 'The database is new.')]
+  return [
+    ...judgeKind(kindOf(config), installation.kind),
+    ...(await judgeMasterKey(config, installation.masterKeyCheckValue)),
+  ]
+}
+
+function judgeKind(ours: string, remembered: string): Finding[] {
+  if (ours === remembered) return [good('installation', `The database is a ${ours}'s, as this is.`)]
+  return [
+    fault(
+      'installation',
+      `The database is a ${remembered}'s, and this program runs as ${ours}.`,
+      'Test keys and real cards must never meet: the service refuses to start.',
+      'Set SANDBOX to what the database is, or DATABASE_URL to another database.',
+    ),
+  ]
+}
+
+async function judgeMasterKey(config: Config, due: string): Promise<Finding[]> {
+  if (config.pkcs11) return []
+  const file = config.masterKeyFile ?? join(config.dataDir, 'master.key')
+  const present = await readMasterKeys(file).then(
+    (keys) => keys.map(masterKeyCheckValue),
+    () => null,
+  )
+  if (present?.includes(due)) return [good('master-key', `${file} has the key of this database.`)]
+  return [
+    fault(
+      'master-key',
+      present === null
+        ? `The database is under the master key with check value ${due}, and ${file} cannot be read.`
+        : `The database is under the master key with check value ${due}; ${file} has ${present.join(', ')}.`,
+      'No key, card or PIN in the database can be used without it.',
+      'Bring back the file that belongs to this database; or point DATABASE_URL to the one of this file.',
+    ),
+  ]
+}

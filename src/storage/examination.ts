@@ -1,0 +1,43 @@
+import { type Connection, firstRow, statement } from './database.ts'
+
+/** What a database server says of itself. */
+export interface DatabaseFacts {
+  /** `180001` for 18.1. */
+  readonly versionNumber: number
+  readonly clock: Date
+  readonly fsync: string
+  readonly fullPageWrites: string
+  readonly synchronousCommit: string
+  readonly isStandby: boolean
+  /** Whether this user may make tables, as a migration does. */
+  readonly mayCreate: boolean
+  /** The newest migration that was applied; null before the first. */
+  readonly newestMigration: number | null
+}
+
+const factsStatement = statement(
+  'examine_database',
+  `select current_setting('server_version_num')::integer as "versionNumber",
+     clock_timestamp() as "clock", current_setting('fsync') as "fsync",
+     current_setting('full_page_writes') as "fullPageWrites",
+     current_setting('synchronous_commit') as "synchronousCommit",
+     pg_is_in_recovery() as "isStandby",
+     coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate",
+     to_regclass('migration') is not null as "hasMigrations"`,
+)
+const newestStatement = statement(
+  'find_newest_migration',
+  'select max(migration_number) as "newest" from migration',
+)
+
+/** Looks at a database, and changes nothing. */
+export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
+  type Row = DatabaseFacts & { readonly hasMigrations: boolean }
+  const row = firstRow(await connection.query<Row>(factsStatement))
+  if (!row) throw new Error('The database says nothing of itself.')
+  const { hasMigrations, ...facts } = row
+  const newest = hasMigrations
+    ? firstRow<{ newest: number | null }>(await connection.query(newestStatement))
+    : null
+  return { ...facts, newestMigration: newest?.newest ?? null }
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { commands } from '../../src/cli/commands/all.ts'
+import { readServerSentEvents } from '../../src/cli/commands/server-sent-events.ts'
+import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { type Ended, pinfold, startPinfold } from './run-pinfold.ts'
+
+let program: Program
+let env: Record<string, string>
+
+before(async () => {
+  program = await startProgram()
+  env = { DATA_DIR: program.dataDir }
+})
+
+const run = (...words: string[]): Promise<Ended> => pinfold(env, ...words)
+
+/** What a command answered a program. */
+const answer = async (...words: string[]) => {
+  const { code, stderr, stdout } = await run(...words, '--json')
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+test('every command says how it is used, with an example that it understands', async () => {
+  const { code, stdout } = await pinfold({}, '--help')
+  assert.equal(code, 0)
+  for (const { words } of commands) assert.ok(stdout.includes(`  ${words}`), words)
+  for (const { example, summary, words } of commands) {
+    assert.ok(example.includes(`pinfold ${words}`), words)
+    assert.match(summary, /^[a-z]/, words)
+  }
+  for (const words of [['products'], ['products', 'create'], ['simulate'], ['keys'], ['demo']]) {
+    const help = await pinfold({}, ...words, '--help')
+    assert.equal(help.code, 0, words.join(' '))
+    assert.match(help.stdout, new RegExp(`pinfold ${words.join(' ')}`))
+  }
+})
+
+test('exit codes tell a refusal, a mistake in typing and a server that is away from each other', async () => {
+  for (const words of [['nothing'], ['products', 'show'], ['cards', 'list', '--loud', 'x']]) {
+    const { code, stderr } = await run(...words)
+    assert.equal(code, 2, words.join(' '))
+    assert.match(stderr, /--help/)
+  }
+  const refused = await run('products', 'show', '9', '--json')
+  assert.equal(refused.code, 1)
+  assert.equal(JSON.parse(refused.stdout).error.code, 'not_found')
+  const away = { PINFOLD_URL: 'http://127.0.0.1:9', PINFOLD_PRIVATE_URL: 'http://127.0.0.1:9' }
+  const secret = { PINFOLD_CLIENT_ID: 'a', PINFOLD_CLIENT_SECRET: 'b' }
+  const unreachable = await pinfold({ ...away, ...secret }, 'products', 'list', '--json')
+  assert.equal(unreachable.code, 3)
+  assert.equal(JSON.parse(unreachable.stdout).error.code, 'unreachable')
+})
+
+test('a product is made, granted, issued and retired without one line of code', async () => {
+  const members = ['--name', 'House', '--scheme', 'Visa', '--bin', '45000012', '--currency', 'EUR']
+  const made = await answer('products', 'create', '3001', ...members, '--types', 'Virtual')
+  assert.deepEqual([made.productId, made.pinTryLimit], [3001, 3])
+  assert.equal((await answer('products', 'change', '3001', '--pin-try-limit', '2')).pinTryLimit, 2)
+  await answer('products', 'grant', '3001', 'demo-client')
+  const card = await createCard('3001')
+  const wrong = await answer('simulate', card, '--pin', '0000')
+  assert.deepEqual([wrong.responseCode, wrong.pin.remainingTries], ['55', 1])
+  assert.equal((await answer('products', 'retire', '3001')).active, false)
+  const refused = await run('cards', 'create', ...holder, '--product', '3001')
+  assert.deepEqual([refused.code, /not available/.test(refused.stderr)], [1, true])
+  const listed = await run('products', 'list')
+  assert.match(listed.stdout, /^3001 +House +Visa +45000012.* no$/m)
+  const acts = await answer('acts')
+  assert.deepEqual(
+    acts.slice(0, 4).map(({ act }: { act: string }) => act),
+    ['retired', 'product granted', 'changed', 'created'],
+  )
+})
+
+const holder = [
+  ...['--first-name', 'Ana', '--last-name', 'Lim', '--born', '1990-04-17'],
+  ...['--address', 'Calle Mayor 1', '--post-code', '28013', '--country', 'ESP'],
+]
+
+const createCard = async (product: string): Promise<string> =>
+  (await answer('cards', 'create', ...holder, '--product', product)).publicToken
+
+test('what is wrong with a product is told all at once', async () => {
+  const { code, stderr } = await run('products', 'create', '1001', '--bin', '12', '--types', 'Tin')
+  assert.equal(code, 1)
+  for (const member of ['productId', 'bin', 'cardTypes', 'productName', 'currencyCode']) {
+    assert.match(stderr, new RegExp(`^ {2}/${member} `, 'm'))
+  }
+})
+
+test('cards are shown, listed and moved to another status, which is read again', async () => {
+  const card = await createCard('1001')
+  assert.equal((await answer('cards', 'show', card)).cardStatusCode, '00')
+  assert.equal((await answer('cards', 'status', card, '--set', '62')).cardStatusCode, '62')
+  const cards = await answer('cards', 'list', '--status', '62')
+  assert.deepEqual(
+    cards.map(({ publicToken }: { publicToken: string }) => publicToken),
+    [card],
+  )
+  assert.equal((await run('cards', 'show', 'x')).code, 2)
+})
+
+test('a secret is shown at its making, works at once, and is rotated with an overlap', async () => {
+  const scopes = ['--scopes', 'cards.read', '--products', '1001']
+  const made = await run('clients', 'create', 'acme', '--name', 'Acme', ...scopes, '--json')
+  const { clientSecret } = JSON.parse(made.stdout)
+  const rotated = await answer('clients', 'rotate-secret', 'acme', '--overlap-hours', '1')
+  for (const secret of [clientSecret, rotated.clientSecret]) {
+    const own = {
+      PINFOLD_URL: program.baseUrl,
+      PINFOLD_CLIENT_ID: 'acme',
+      PINFOLD_CLIENT_SECRET: secret,
+    }
+    const cards = await pinfold(own, 'cards', 'list', '--json')
+    assert.deepEqual([cards.code, cards.stdout.trim()], [0, '[]'], cards.stderr)
+  }
+  const shown = await run('clients', 'show', 'acme')
+  assert.ok(!shown.stdout.includes(clientSecret))
+  assert.equal((await answer('clients', 'disable', 'acme')).active, false)
+})
+
+test('an administrator with a key of its own reaches a server elsewhere', async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const files = { private: join(program.dataDir, 'own.jwk'), public: join(program.dataDir, 'pub') }
+  await writeFile(files.private, JSON.stringify(privateKey.export({ format: 'jwk' })))
+  await writeFile(files.public, JSON.stringify(publicKey.export({ format: 'jwk' })))
+  const settings = ['--name', 'Second', '--kind', 'admin', '--scopes', 'admin']
+  await answer('clients', 'create', 'ops', ...settings, '--public-jwk', files.public)
+  const where = ['--url', program.baseUrl, '--private-url', program.privateUrl]
+  const who = ['--client', 'ops', '--jwk-file', files.private]
+  for (const words of [
+    ['zones', 'list'],
+    ['keys', 'list'],
+  ]) {
+    const { code, stderr } = await pinfold({}, ...words, ...where, ...who)
+    assert.equal(code, 0, stderr)
+  }
+})
+
+test('a card network is registered and retired', async () => {
+  const zone = await answer('zones', 'create', 'net-one', '--name', 'Net One')
+  assert.match(zone.clientSecret, /^[\w-]{43}$/)
+  assert.equal((await answer('zones', 'retire', 'net-one')).active, false)
+  assert.match((await run('zones', 'list')).stdout, /^demo-network .*zone-a [0-9A-F]{6}/m)
+})
+
+test('events are followed from now on, and later from the last one that was seen', async () => {
+  const words = ['events', 'follow', '--types', 'card.created', '--json']
+  const first = startPinfold(env, [...words, '--count', '1'])
+  while (!first.stderr().includes('Following')) await once(first.child.stderr, 'data')
+  const card = await createCard('1001')
+  const seen = JSON.parse((await first.ended).stdout)
+  assert.deepEqual([seen.type, seen.data.publicToken], ['card.created', card])
+  const missed = [await createCard('1001'), await createCard('1001')]
+  const next = await pinfold(env, ...words, '--after', seen.id, '--count', '2')
+  assert.equal(next.code, 0, next.stderr)
+  const lines = next.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(
+    lines.map(({ data }) => data.publicToken),
+    missed,
+  )
+})
+
+test('a stream is read message by message, however it is cut into pieces', async () => {
+  const bytes = Buffer.from(
+    'id: 1\n: live\n\nid: 2\r\ndata: {"a":"é"}\r\n\r\ndata: x\ndata: y\n\n: z\n',
+  )
+  async function* pieces() {
+    for (const byte of bytes) yield Uint8Array.of(byte)
+  }
+  const events = []
+  for await (const event of readServerSentEvents(pieces())) events.push(event)
+  assert.deepEqual(events, [
+    { id: '1', data: null },
+    { id: '2', data: '{"a":"é"}' },
+    { id: null, data: 'x\ny' },
+  ])
+})
+
+test('without a server a command opens the service itself; to follow events is not possible then', async () => {
+  const own = { DATA_DIR: await makePreparedFolder() }
+  const listed = await pinfold(own, 'products', 'list', '--json')
+  assert.equal(JSON.parse(listed.stdout).length, 4, listed.stderr)
+  assert.equal((await pinfold(own, 'events', 'follow')).code, 3)
+})
+
+test('start says in one line that it is ready, and stops on a signal to its launcher', async () => {
+  const ports = { PORT: '0', PRIVATE_PORT: 'x' }
+  const refused = await pinfold({ DATA_DIR: program.dataDir, ...ports }, 'start', '--json')
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /PRIVATE_PORT/)
+  const dataDir = await makePreparedFolder()
+  const started = startPinfold({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...(await freePorts()) }, [
+    'start',
+    '--json',
+  ])
+  while (!started.stdout().includes('\n')) await once(started.child.stdout, 'data')
+  const ready = JSON.parse(started.stdout())
+  assert.equal((await fetch(`${ready.privateUrl}/readyz`)).status, 200)
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+})
+
+const freePorts = async () => {
+  const { createServer } = await import('node:net')
+  const servers = [createServer(), createServer()]
+  const ports: number[] = []
+  for (const server of servers) {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    ports.push((server.address() as { port: number }).port)
+  }
+  for (const server of servers) await once(server.close(), 'close')
+  return { PORT: String(ports[0]), PRIVATE_PORT: String(ports[1]) }
+}

@@ -8,6 +8,9 @@ export interface CallerConfig {
   readonly clientSecret: string | null
   /** The file of the client's private key (JWK), for `private_key_jwt`. */
   readonly jwkFile: string | null
+  /** The certificate that a listener may ask for, and its key. */
+  readonly certificateFile: string | null
+  readonly keyFile: string | null
 }
 
 /** Reads the variables of the command line. One that is set to nothing counts as not set. */
@@ -22,5 +25,7 @@ export function readCaller(
     clientId: environment.PINFOLD_CLIENT_ID || null,
     clientSecret: environment.PINFOLD_CLIENT_SECRET || null,
     jwkFile: environment.PINFOLD_JWK_FILE || null,
+    certificateFile: environment.PINFOLD_CERT_FILE || null,
+    keyFile: environment.PINFOLD_KEY_FILE || null,
   }
 }

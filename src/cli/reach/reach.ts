@@ -6,6 +6,7 @@ import { isHeld } from '../../storage/data-directory.ts'
 import { Unreachable, UsageError } from '../cli-error.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
 import { type NamedClient, type Role, readSandboxFile, tokenRequest } from './credentials.ts'
+import { presentCertificate } from './present-certificate.ts'
 import type { Reached } from './reached.ts'
 
 /** Who and where, as the command line says it, before the environment is asked. */
@@ -24,6 +25,7 @@ export interface ReachOptions {
  */
 export async function reach(options: ReachOptions, role: Role): Promise<Reached> {
   const caller = readCallerConfig()
+  await presentCertificate(caller)
   const named = namedClient(options)
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl

@@ -39,8 +39,10 @@ const listStatement = statement(
      where client_id = $1 and webhook_id = $2 and delivery.lane = due.lane and status = 'Pending'
      order by position limit 1
    ) as next
-   left join placed_event
-     on placed_event.client_id = $1 and placed_event.position = next.position`,
+   left join lateral (
+     select sequence, occurred_at, details from placed_event
+     where placed_event.client_id = $1 and placed_event.position = next.position limit 1
+   ) as told on true`,
 )
 
 /** The first pending delivery of each of some lanes that are due, but for those that are busy. */
@@ -77,17 +79,19 @@ const failStatement = statement(
      order by lane, position limit $4
    ), held as (
      select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane in (select lane from found)
+     where client_id = $1 and webhook_id = $2 and lane = any(array(select lane from found))
      order by lane for update
    ), failed as (
      update delivery set status = 'Failed'
      where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and position in (select position from found) and (select count(*) from held) >= 0
+       and position = any(array(select position from found))
+       and (select count(*) from held) >= 0
      returning lane
    )
    update delivery_lane set pending = pending - done.count
    from (select lane, count(*)::integer as count from failed group by lane) as done
    where client_id = $1 and webhook_id = $2 and delivery_lane.lane = done.lane
+     and delivery_lane.lane = any(array(select lane from failed))
    returning delivery_lane.lane, pending`,
 )
 

@@ -32,7 +32,8 @@ const triesKept = 300
 
 // Lanes are locked before their deliveries, in their order, as everybody does, so that none waits in a
 // ring. A delivery that was sent again, replayed or given up since the try began keeps what it has
-// now; but what arrived has arrived, unless it was asked for once more.
+// now; but what arrived has arrived, unless it was asked for once more. Rows are named by arrays: so each
+// is found by the index, also where the planner takes a table for empty that has filled up meanwhile.
 const recordStatement = statement(
   'record_delivery_tries',
   `with result as (
@@ -41,7 +42,7 @@ const recordStatement = statement(
        "dueInSeconds" float8, try jsonb)
    ), held as (
      select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane in (select lane from result)
+     where client_id = $1 and webhook_id = $2 and lane = any(array(select lane from result))
      order by lane for update
    ), found as (
      select delivery.position, delivery.status as was,
@@ -49,7 +50,9 @@ const recordStatement = statement(
        delivery.status = 'Pending' and delivery.round = result.round
          and delivery.failures = result.failures as decides
      from delivery join result on delivery.position = result.position
-     where client_id = $1 and webhook_id = $2 and (select count(*) from held) >= 0
+     where client_id = $1 and webhook_id = $2
+       and delivery.position = any(array(select position from result))
+       and (select count(*) from held) >= 0
      order by delivery.position for update of delivery
    ), step as (
      select result.*, was, decides,
@@ -65,6 +68,7 @@ const recordStatement = statement(
        tries = case when jsonb_array_length(tries) < $4 then tries else tries - 0 end || try
      from step
      where client_id = $1 and webhook_id = $2 and delivery.position = step.position
+       and delivery.position = any(array(select position from step))
    )
    update delivery_lane set
      pending = pending - case when was = 'Pending' and becomes <> 'Pending' then 1 else 0 end,
@@ -72,6 +76,7 @@ const recordStatement = statement(
        then now() + make_interval(secs => "dueInSeconds") else due_at end
    from step
    where client_id = $1 and webhook_id = $2 and delivery_lane.lane = step.lane
+     and delivery_lane.lane = any(array(select lane from step))
    returning delivery_lane.lane, pending, step.position::text as "position", decides`,
 )
 

@@ -45,7 +45,7 @@ const feedStatement = statement(
      select position from looked where placed_at < now() - make_interval(days => $2)
    ), gone as (
      delete from placed_event
-     where client_id = $1 and position in (select position from step)
+     where client_id = $1 and position = any(array(select position from step))
        and not exists (
          select 1 from webhook
          join delivery on delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
@@ -90,12 +90,12 @@ export const listAllWebhooks = (
 const deliveriesStatement = statement(
   'prune_deliveries',
   `delete from delivery
-   where client_id = $1 and webhook_id = $2 and position in (
+   where client_id = $1 and webhook_id = $2 and position = any(array(
      select position from delivery
      where client_id = $1 and webhook_id = $2 and status <> 'Pending'
        and created_at < now() - make_interval(days => $3)
      order by created_at limit $4
-   ) and status <> 'Pending'
+   )) and status <> 'Pending'
    returning position`,
 )
 
@@ -111,10 +111,10 @@ export const pruneDeliveries = async (
 const removeDeliveriesStatement = statement(
   'remove_deliveries',
   `delete from delivery
-   where client_id = $1 and webhook_id = $2 and position in (
+   where client_id = $1 and webhook_id = $2 and position = any(array(
      select position from delivery where client_id = $1 and webhook_id = $2
      order by position limit $3
-   )
+   ))
    returning position`,
 )
 

@@ -6,7 +6,8 @@ const holdHeadStatement = statement(
   'select last_position from event_head where client_id = $1 for update',
 )
 
-// Locks are taken in the order of all: head, webhook, lanes, deliveries.
+// Locks are taken in the order of all: head, webhook, lanes, deliveries. Rows are named by arrays, so that
+// each is found by the index whatever the planner takes the table for.
 const replayStatement = statement(
   'replay_deliveries',
   `with asked as (
@@ -22,11 +23,11 @@ const replayStatement = statement(
      where (select asked.events && array['*', span.type] from asked)
    ), held as (
      select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane in (select public_token from wanted)
+     where client_id = $1 and webhook_id = $2 and lane = any(array(select public_token from wanted))
      order by lane for update
    ), old as (
      select position, status from delivery
-     where client_id = $1 and webhook_id = $2 and position in (select position from wanted)
+     where client_id = $1 and webhook_id = $2 and position = any(array(select position from wanted))
        and (select count(*) from held) >= 0
      order by position for update
    ), queued as (

@@ -111,6 +111,7 @@ const updateStatement = change(
   `url = $3, events = $4, description = $5, status = $6,
    url_since = case when url = $3 and (status = 'Enabled' or $6 = 'Disabled')
      then url_since else now() end,
+   replay_after = case when $6 = 'Enabled' then replay_after end,
    disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, now()) end`,
 )
 
@@ -157,7 +158,10 @@ export const holdWebhookTarget = async (
 ): Promise<WebhookTarget | null> =>
   firstRow(await connection.query<WebhookTarget>(holdTargetStatement, [clientId, webhookId]))
 
-const disableStatement = change('disable_webhook', `status = 'Disabled', disabled_at = now()`)
+const disableStatement = change(
+  'disable_webhook',
+  `status = 'Disabled', disabled_at = now(), replay_after = null`,
+)
 
 /** Sends nothing more to an endpoint until its client enables it again. */
 export const disableWebhook = async (
@@ -177,12 +181,26 @@ export const deleteWebhook = async (
   webhookId: string,
 ): Promise<boolean> => (await connection.query(deleteStatement, [clientId, webhookId])).length === 1
 
-const replayStatement = change(
+// What a replay that still runs has before it, or behind it, is not begun anew: who asks often would
+// otherwise never see its end.
+const replayStatement = statement(
   'replay_webhook',
-  `replay_after = least(replay_after, (
-     select min(position) - 1 from placed_event
-     where placed_event.client_id = $1 and occurred_at >= $3::timestamptz
-   ))`,
+  `with first as (
+     select min(position) - 1 as position from placed_event
+     where client_id = $1 and occurred_at >= $3::timestamptz
+   ), asked as (
+     update webhook set
+       replay_after = case when replay_after is null or first.position < replay_from
+         then first.position else replay_after end,
+       replay_from = case when replay_after is null or first.position < replay_from
+         then first.position else replay_from end
+     from first where client_id = $1 and webhook_id = $2 and deleted_at is null
+     returning webhook_id
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = now()
+     where client_id = $1 and webhook_id = (select webhook_id from asked)
+   )
+   select webhook_id as "webhookId" from asked`,
 )
 
 /** Has everything since an instant that was not delivered queued again. @returns whether it is there. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { placeBatch } from '../../src/delivery/place-events.ts'
+import { replayDeliveries } from '../../src/storage/replaying.ts'
 import { sql } from '../support/service.ts'
 import { openDeliveryService } from './delivery-service.ts'
 import { openReceiver, until } from './receiver.ts'
@@ -31,7 +32,12 @@ test('however long a replay is, no later event of a card passes one that is repl
   const { webhookId } = await service.createWebhook(receiver.url, ['pin.unblocked'])
   for (let event = 0; event < 2; event += 1) await unblock()
   const body = { since: '2026-01-01T00:00:00Z' }
-  await service.call('POST', `/webhooks/${webhookId}/replay`, { body })
+  const replay = () => service.call('POST', `/webhooks/${webhookId}/replay`, { body })
+  await replay()
+  await replayDeliveries(database, { clientId, webhookId }, 500)
+  await replay()
+  const [row] = await sql(database, 'select replay_after::integer as "after" from webhook')
+  assert.equal(row?.after, 500, 'who asks again does not begin it anew')
   service.startDelivery()
   await until(() => receiver.received.length >= 5)
   const sequences = receiver.received.map(({ message }) => message.data.sequence)

@@ -2,23 +2,29 @@ import { forgetLateEntries } from '../storage/component-entries.ts'
 import {
   activateDueHsmKeys,
   type DatedHsmKeyRow,
+  hasDueHsmKeys,
   listHsmKeys,
   retireOutlivedHsmKeys,
 } from '../storage/hsm-keys.ts'
 import { claimKeyPass, startKeyPass } from '../storage/key-passes.ts'
 import { forgetPanFingerprints } from '../storage/keys-of-cards.ts'
 import { type KeyManagement, referenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'
 import { walkPass } from './walk-pass.ts'
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
 export async function followKeys(keys: KeyManagement): Promise<void> {
   await keys.hsm.refreshKeys()
-  const activated = await activateDueHsmKeys(keys.database)
+  if (!(await hasDueHsmKeys(keys.database))) return
+  const activated = await onRecord(keys, async (connection, record) => {
+    const due = await activateDueHsmKeys(connection)
+    for (const { keyName, keyVersion } of due) {
+      await record({ act: 'activated', key: referenceOf(keyName, keyVersion) })
+    }
+    return due
+  })
   if (activated.length > 0) await keys.hsm.refreshKeys()
-  for (const { keyName, keyVersion } of activated) {
-    await keys.onAct({ act: 'activated', key: referenceOf(keyName, keyVersion) })
-  }
 }
 
 /**
@@ -60,16 +66,13 @@ async function advanceKey(
 ): Promise<void> {
   const rule = rotationRule(keyName)
   if (rule.by === 'time') {
-    const settleSeconds = keys.timings.settleMs / 1_000
-    const retired = await retireOutlivedHsmKeys(
-      keys.database,
-      keyName,
-      keyVersion,
-      rule.seconds + settleSeconds,
-    )
-    for (const each of retired) {
-      await keys.onAct({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
-    }
+    const seconds = rule.seconds + keys.timings.settleMs / 1_000
+    await onRecord(keys, async (connection, record) => {
+      const retired = await retireOutlivedHsmKeys(connection, keyName, keyVersion, seconds)
+      for (const each of retired) {
+        await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
+      }
+    })
   }
   if (rule.by !== 'pass') return
   await startKeyPass(keys.database, keyName, keyVersion)
@@ -85,9 +88,10 @@ async function forgetRetired(
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {
-  for (const { keyVersion, retiredAt } of versions) {
-    const isSettled = retiredAt && Date.now() - retiredAt.getTime() > timings.settleMs
-    if (!isSettled) continue
-    while (!isStopped() && (await forgetPanFingerprints(database, keyVersion, forgetSize)) > 0);
+  const settleSeconds = timings.settleMs / 1_000
+  for (const { keyVersion, state } of versions) {
+    if (state !== 'retired') continue
+    const forget = () => forgetPanFingerprints(database, keyVersion, settleSeconds, forgetSize)
+    while (!isStopped() && (await forget()) > 0);
   }
 }

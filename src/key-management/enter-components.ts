@@ -15,11 +15,13 @@ import {
   holdKeys,
   type KeptVersion,
   type KeyTarget,
+  keptReferenceOf,
   purposeOf,
   refuseOtherCipher,
   storeKey,
 } from './keep-key.ts'
-import type { KeyManagement, Operator } from './key-management.ts'
+import { type KeyManagement, type Operator, zoneReferenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /** How long the people who hold the components have to come. */
 const entrySeconds = 4 * 3_600
@@ -54,19 +56,19 @@ export async function openEntry(
 ): Promise<EntryProgress> {
   await keys.hsm.refuseOtherForm(purposeOf(target), form)
   refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
-  const entry = await insertComponentEntry(
-    keys.database,
-    {
+  return onRecord(keys, async (connection, record) => {
+    const newEntry = {
       target: JSON.stringify(target),
       ...form,
       componentCount,
       keyCheckValue,
       openedBy: operator.clientId,
-    },
-    entrySeconds,
-  )
-  await keys.onAct({ act: 'component entry opened', key: target.key, ...operator })
-  return progressOf(entry, [], null)
+    }
+    const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
+    const act = `component entry ${entry.entryId} opened`
+    await record({ act, key: nameOf(target), ...operator })
+    return progressOf(entry, [], null)
+  })
 }
 
 /** One component, brought by one person. */
@@ -88,16 +90,19 @@ export async function enterComponent(
   entryId: string,
   component: NewComponent,
 ): Promise<EntryProgress> {
-  const outcome = await keys.database.transaction(async (connection) => {
+  const outcome = await onRecord(keys, async (connection, record) => {
     await holdKeys(keys, connection)
     const entry = await holdComponentEntry(connection, entryId)
     if (!entry) throw new Problem('not_found')
     const entered = await addComponent(keys, connection, operator, entry, component)
+    const act = `component entered by ${component.person}`
+    await record({ act, key: entryId, ...operator })
     if (entered.length < entry.componentCount) return { progress: progressOf(entry, entered, null) }
     await deleteComponentEntry(connection, entryId)
-    return combine(keys, connection, entry, entered)
+    const combined = await combine(keys, connection, entry, entered)
+    await record({ ...toldOf(entry, combined), ...operator })
+    return combined
   })
-  await keys.onAct({ act: `component entered by ${component.person}`, key: entryId, ...operator })
   if ('refusal' in outcome) throw outcome.refusal
   return outcome.progress
 }
@@ -133,13 +138,29 @@ const formOf = ({ algorithm, lengthBytes }: ComponentEntryRow): KeyForm => ({
   lengthBytes,
 })
 
+type Combined = { readonly progress: EntryProgress } | { readonly refusal: Problem }
+
+/** What came of an entry, as it is put on record. */
+function toldOf({ entryId, target: text }: ComponentEntryRow, combined: Combined) {
+  const target = JSON.parse(text) as KeyTarget
+  if ('refusal' in combined || !combined.progress.key) {
+    return { act: `components of entry ${entryId} refused`, key: nameOf(target) }
+  }
+  const key = keptReferenceOf(target, combined.progress.key)
+  return { act: `combined from the components of entry ${entryId}`, key }
+}
+
+/** How a key is told before it is there. */
+const nameOf = (target: KeyTarget): string =>
+  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
+
 /** A refusal is answered after the transaction, so that the components are forgotten all the same. */
 async function combine(
   keys: KeyManagement,
   connection: Connection,
   entry: ComponentEntryRow,
   entered: readonly KeyComponentRow[],
-): Promise<{ progress: EntryProgress } | { refusal: Problem }> {
+): Promise<Combined> {
   const target = JSON.parse(entry.target) as KeyTarget
   const blocks = entered.map(({ keyBlock }) => keyBlock)
   try {

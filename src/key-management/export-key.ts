@@ -2,7 +2,13 @@ import { Problem } from '../errors.ts'
 import { findHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import { findZoneKey } from '../storage/zone-keys.ts'
 import { zoneMasterKeyBlock } from './import-key.ts'
-import type { KeyManagement, Operator } from './key-management.ts'
+import {
+  type KeyManagement,
+  type Operator,
+  referenceOf,
+  zoneReferenceOf,
+} from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /** A key to send elsewhere. */
 export interface LeavingKey {
@@ -35,13 +41,19 @@ export async function exportKey(
   if (!kept) throw new Problem('not_found')
   const zoneMasterKey = await zoneMasterKeyBlock(keys.database, leaving.zoneMasterKey)
   const keyBlock = await custody.exportKeyBlock(kept.keyBlock, zoneMasterKey)
-  await keys.onAct({
-    act: `exported under ${leaving.zoneMasterKey}`,
-    key: leaving.key,
-    ...operator,
-  })
+  // On record before it leaves.
+  await onRecord(keys, (_, record) =>
+    record({
+      act: `exported under ${leaving.zoneMasterKey}`,
+      key: leavingReferenceOf(leaving, kept),
+      ...operator,
+    }),
+  )
   return { key: leaving.key, keyBlock, keyCheckValue: kept.keyCheckValue }
 }
+
+const leavingReferenceOf = ({ clientId, key }: LeavingKey, kept: object): string =>
+  'keyVersion' in kept ? referenceOf(key, Number(kept.keyVersion)) : zoneReferenceOf(key, clientId)
 
 async function findKept({ database }: KeyManagement, { clientId, key, version }: LeavingKey) {
   if (clientId !== null) return findZoneKey(database, clientId, key)

@@ -22,9 +22,9 @@ export async function generateKey(
   // Drawn before the installation is held: a long RSA key takes seconds, and nobody is to wait for it.
   const masterKeyBefore = masterKeyOf(keys)
   const drawn = await keys.hsm.generateKey(purposeOf(target), form ?? formOf(target), exportable)
-  const kept = await keepKey(keys, target, async () => unlessRotated(keys, masterKeyBefore, drawn))
-  await keys.onAct({ act: 'generated', key: kept.key, ...operator })
-  return kept
+  return keepKey(keys, operator, { act: 'generated', target }, async () =>
+    unlessRotated(keys, masterKeyBefore, drawn),
+  )
 }
 
 const formOf = (target: KeyTarget): KeyForm | null =>

@@ -25,7 +25,7 @@ export async function importKey(
   { keyBlock, keyCheckValue, target, zoneMasterKey }: TravelledKey,
 ): Promise<KeptVersion> {
   const { custody } = keys.hsm
-  const kept = await keepKey(keys, target, async (connection) =>
+  return keepKey(keys, operator, { act: 'imported', target }, async (connection) =>
     custody.importKeyBlock(
       purposeOf(target),
       await zoneMasterKeyBlock(connection, zoneMasterKey),
@@ -33,8 +33,6 @@ export async function importKey(
       keyCheckValue,
     ),
   )
-  await keys.onAct({ act: 'imported', key: kept.key, ...operator })
-  return kept
 }
 
 /** @throws `Problem` `validation_failed` where there is none of this name. */

@@ -4,9 +4,16 @@ import { findClient } from '../storage/clients.ts'
 import type { Connection } from '../storage/database.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import { holdInstallation } from '../storage/installation.ts'
+import { takeKeyNumber } from '../storage/key-numbers.ts'
 import { insertZoneKey } from '../storage/zone-keys.ts'
 import { insertZoneMasterKey } from '../storage/zone-master-keys.ts'
-import { type KeyManagement, referenceOf } from './key-management.ts'
+import {
+  type KeyManagement,
+  type Operator,
+  referenceOf,
+  zoneReferenceOf,
+} from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /** Where a key is to be kept. */
 export type KeyTarget =
@@ -40,13 +47,22 @@ export const purposeOf = (target: KeyTarget): KeyPurpose =>
  */
 export const keepKey = (
   keys: KeyManagement,
-  target: KeyTarget,
+  operator: Operator,
+  { act, target }: { readonly act: string; readonly target: KeyTarget },
   make: (connection: Connection) => Promise<KeptKey>,
 ): Promise<KeptVersion> =>
-  keys.database.transaction(async (connection) => {
+  onRecord(keys, async (connection, record) => {
     await holdKeys(keys, connection)
-    return storeKey(keys, connection, target, await make(connection))
+    const kept = await storeKey(keys, connection, target, await make(connection))
+    await record({ act, key: keptReferenceOf(target, kept), ...operator })
+    return kept
   })
+
+/** How a key that was kept is told. */
+export function keptReferenceOf(target: KeyTarget, { key, version }: KeptVersion): string {
+  if (version !== null) return referenceOf(key, version)
+  return zoneReferenceOf(key, target.family === 'zone' ? target.clientId : null)
+}
 
 /** Holds the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
 export async function holdKeys(keys: KeyManagement, connection: Connection): Promise<void> {
@@ -122,5 +138,5 @@ async function nextVersion(connection: Connection, keyName: string): Promise<num
     const reference = referenceOf(keyName, pending.keyVersion)
     throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
   }
-  return (versions.at(-1)?.keyVersion ?? 0) + 1
+  return takeKeyNumber(connection, keyName)
 }

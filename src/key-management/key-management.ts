@@ -9,8 +9,8 @@ export interface KeyManagement {
   readonly timings: KeyTimings
   /** Names this process among those that walk passes. */
   readonly processId: string
-  /** Puts every change in the life of a key on record. Never a clear key. */
-  onAct(act: KeyAct): Promise<void>
+  /** Tells the log of a change in the life of a key that is on record. Never a clear key. */
+  tellAct(act: KeyAct): void
 }
 
 /** What happened to a key, and at whose word; nobody's where it was due. */
@@ -30,3 +30,7 @@ export interface Operator {
 /** How a version of a key is told: `pan/2`. */
 export const referenceOf = (keyName: string, keyVersion: number): string =>
   `${keyName}/${keyVersion}`
+
+/** How a zone key is told: with its network, whose keys have names of their own. */
+export const zoneReferenceOf = (key: string, clientId: string | null): string =>
+  clientId === null ? key : `${clientId}/${key}`

@@ -4,6 +4,7 @@ import { hasPanFingerprints } from '../storage/keys-of-cards.ts'
 import type { Holding } from './holding.ts'
 import { holdingsOf } from './holdings.ts'
 import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'
 
 /**
@@ -20,16 +21,18 @@ export async function retireKey(
   await refuseUnknown(keys, keyName, keyVersion)
   await refuseUsed(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
-  if (!(await retireHsmKey(keys.database, keyName, keyVersion, settleSeconds))) {
-    const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
-    throw inUse(keyName, keyVersion, why)
-  }
-  await keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+  await onRecord(keys, async (connection, record) => {
+    if (!(await retireHsmKey(connection, keyName, keyVersion, settleSeconds))) {
+      const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+      throw inUse(keyName, keyVersion, why)
+    }
+    await record({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+  })
 }
 
 /**
- * Forgets a retired version, once nothing is under it, or a pending one that nobody has asked for. Only
- * once no request runs any more that read something before it was moved.
+ * Forgets a retired version, once nothing is under it, or a pending one beside an active one that nobody
+ * has asked for. Only once no request runs any more that read something before it was moved.
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
@@ -41,10 +44,13 @@ export async function deleteKey(
   await refuseUnknown(keys, keyName, keyVersion)
   await refuseUsed(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
-  if (!(await deleteHsmKey(keys.database, keyName, keyVersion, settleSeconds))) {
-    throw inUse(keyName, keyVersion, `has not been retired for ${settleSeconds} seconds.`)
-  }
-  await keys.onAct({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+  await onRecord(keys, async (connection, record) => {
+    if (!(await deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
+      const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
+      throw inUse(keyName, keyVersion, why)
+    }
+    await record({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+  })
 }
 
 const inUse = (keyName: string, keyVersion: number, why: string) =>

@@ -1,7 +1,8 @@
 import { Problem } from '../errors.ts'
 import { retireZoneKey } from '../storage/zone-keys.ts'
 import { retireZoneMasterKey } from '../storage/zone-master-keys.ts'
-import type { KeyManagement, Operator } from './key-management.ts'
+import { type KeyManagement, type Operator, zoneReferenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /**
  * Retires a network's zone key, or without a client a zone master key. Its successor has another name.
@@ -13,10 +14,12 @@ export async function retireZone(
   key: string,
   clientId: string | null,
 ): Promise<void> {
-  const isRetired =
-    clientId === null
-      ? await retireZoneMasterKey(keys.database, key)
-      : await retireZoneKey(keys.database, clientId, key)
-  if (!isRetired) throw new Problem('not_found')
-  await keys.onAct({ act: 'retired', key, ...operator })
+  await onRecord(keys, async (connection, record) => {
+    const isRetired =
+      clientId === null
+        ? await retireZoneMasterKey(connection, key)
+        : await retireZoneKey(connection, clientId, key)
+    if (!isRetired) throw new Problem('not_found')
+    await record({ act: 'retired', key: zoneReferenceOf(key, clientId), ...operator })
+  })
 }

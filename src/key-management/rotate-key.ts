@@ -2,6 +2,7 @@ import { Problem } from '../errors.ts'
 import { findHsmKey, listHsmKeys, scheduleHsmKey } from '../storage/hsm-keys.ts'
 import { generateKey } from './generate-key.ts'
 import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'
 
 /** A rotation that has begun. */
@@ -25,11 +26,28 @@ export async function rotateKey(
   if (!keys.hsm.installationKeys.includes(keyName)) throw new Problem('not_found')
   await refuseWhileMoving(keys, keyName)
   const version = (await pendingVersion(keys, keyName)) ?? (await draw(keys, operator, keyName))
-  await scheduleHsmKey(keys.database, keyName, version, keys.timings.pendingMs / 1_000)
-  await keys.onAct({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
-  const row = await findHsmKey(keys.database, keyName, version)
-  return { key: keyName, version, activatesAt: row?.activatesAt ?? null }
+  const activatesAt = await schedule(keys, operator, keyName, version)
+  return { key: keyName, version, activatesAt }
 }
+
+/** Whoever asks again for what is scheduled already changes nothing. */
+const schedule = (
+  keys: KeyManagement,
+  operator: Operator,
+  keyName: string,
+  version: number,
+): Promise<Date | null> =>
+  onRecord(keys, async (connection, record) => {
+    const key = referenceOf(keyName, version)
+    const pendingSeconds = keys.timings.pendingMs / 1_000
+    if (await scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
+      await record({ act: 'rotation begun', key, ...operator })
+    }
+    const row = await findHsmKey(connection, keyName, version)
+    // Another operator may have taken it away since it was found.
+    if (!row) throw new Problem('key_in_use', { detail: `${key} was deleted meanwhile.` })
+    return row.activatesAt
+  })
 
 /** Two active versions: what is under the older one still moves, or is about to. */
 async function refuseWhileMoving({ database }: KeyManagement, keyName: string): Promise<void> {

@@ -5,6 +5,7 @@ import { holdInstallation, setMasterKeyCheckValue } from '../storage/installatio
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../storage/key-blocks.ts'
 import { refuseOtherMasterKey } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /** A rotation of the master key that is done. */
 export interface MasterKeyRotation {
@@ -28,15 +29,15 @@ export async function rotateMasterKey(
   const masterKeys = masterKeysOf(keys)
   const { current, present } = await masterKeys.read()
   const after = chooseMasterKey(current, present, toCheckValue)
-  const keyBlocks = await keys.database.transaction(async (connection) => {
+  const keyBlocks = await onRecord(keys, async (connection, record) => {
     const before = await holdInstallation(connection)
     refuseOtherMasterKey(keys, before)
     if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
     await setMasterKeyCheckValue(connection, after)
+    await record({ act: `rotated from ${before}`, key: `master-key ${after}`, ...operator })
     return moveAll(masterKeys, connection, after)
   })
   await keys.hsm.refreshKeys()
-  await keys.onAct({ act: `rotated from ${current}`, key: `master-key ${after}`, ...operator })
   return { before: current, after, keyBlocks }
 }
 

@@ -8,6 +8,7 @@ import {
 import type { Held, Holding } from './holding.ts'
 import { holdingsOf } from './holdings.ts'
 import { type KeyManagement, referenceOf } from './key-management.ts'
+import { onRecord } from './on-record.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
 const stepSize = 100
@@ -68,14 +69,13 @@ async function moveAll(rows: readonly Held[]): Promise<number> {
 async function endRound(keys: KeyManagement, pass: KeyPassRow): Promise<null> {
   const { database, processId, timings } = keys
   const settleSeconds = timings.settleMs / 1_000
-  const retired = await database.transaction(async (connection) =>
-    (await finishKeyPass(connection, pass, processId, settleSeconds))
-      ? retireOlderHsmKeys(connection, pass.keyName, pass.keyVersion)
-      : null,
-  )
-  if (!retired) await beginKeyPassRound(database, pass, processId, settleSeconds)
-  for (const { keyName, keyVersion } of retired ?? []) {
-    await keys.onAct({ act: 'retired', key: referenceOf(keyName, keyVersion) })
-  }
+  const isFinished = await onRecord(keys, async (connection, record) => {
+    if (!(await finishKeyPass(connection, pass, processId, settleSeconds))) return false
+    for (const each of await retireOlderHsmKeys(connection, pass.keyName, pass.keyVersion)) {
+      await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
+    }
+    return true
+  })
+  if (!isFinished) await beginKeyPassRound(database, pass, processId, settleSeconds)
   return null
 }

@@ -4,9 +4,8 @@ import type { KeyAdministration } from '../hsm/key-administration.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 import { keyTimings } from '../key-management/key-timings.ts'
 import type { Database } from '../storage/database.ts'
-import { insertKeyAct } from '../storage/key-acts.ts'
 
-/** What the operations on keys work with. Each act is on record in the database, and a line of the log. */
+/** What the operations on keys work with. Each act is also a line of the log. */
 export const createKeyManagement = (
   database: Database,
   hsm: KeyAdministration,
@@ -17,8 +16,7 @@ export const createKeyManagement = (
   hsm,
   timings: keyTimings(keyRefreshMs),
   processId: randomUUID(),
-  async onAct({ act, clientId = null, key, requestId = null }) {
+  tellAct({ act, clientId = null, key, requestId = null }) {
     log.info({ act, key, clientId, requestId }, 'key')
-    await insertKeyAct(database, { act, key, clientId, requestId })
   },
 })

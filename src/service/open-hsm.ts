@@ -12,6 +12,7 @@ import { openPkcs11Hsm } from '../hsm/pkcs11/pkcs11-hsm.ts'
 import { openToken } from '../hsm/pkcs11/token.ts'
 import type { SecretKey } from '../hsm/secret-key.ts'
 import { openSoftwareHsm } from '../hsm/software-hsm.ts'
+import { referenceOf } from '../key-management/key-management.ts'
 import { keyTimings } from '../key-management/key-timings.ts'
 import { seededDigits } from '../sandbox/seeded-digits.ts'
 import type { Database } from '../storage/database.ts'
@@ -21,6 +22,7 @@ import {
   holdInstallation,
   rememberInstallation,
 } from '../storage/installation.ts'
+import { insertKeyAct } from '../storage/key-acts.ts'
 import { kindOf, refuseOtherKind } from './installation-kind.ts'
 
 /**
@@ -79,7 +81,10 @@ const keyStoreOf = (database: Database, currentCheckValue: () => string): KeySto
       const checkValue = await holdInstallation(connection)
       // Wrapped before the master key was rotated: the next start makes it again.
       if (checkValue !== currentCheckValue()) throw new Error(rotatedMeanwhile)
-      await insertHsmKey(connection, key)
+      if (!(await insertHsmKey(connection, key))) return
+      const reference = referenceOf(key.keyName, key.keyVersion)
+      const act = { act: 'generated', key: reference, clientId: null, requestId: null }
+      await insertKeyAct(connection, act)
     }),
 })
 

@@ -49,7 +49,7 @@ export const findHsmKey = async (
 const insertStatement = statement(
   'insert_hsm_key',
   `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, activated_at)
-   values ($1, $2, $3, $4, $5, case when $3 = 'active' then now() end)
+   values ($1, $2, $3, $4, $5, case when $3 = 'active' then clock_timestamp() end)
    on conflict (key_name, key_version) do nothing returning key_name as "keyName"`,
 )
 
@@ -64,18 +64,30 @@ const scheduleStatement = statement(
   'schedule_hsm_key',
   `update hsm_key
    set activates_at = greatest(now(), created_at + make_interval(secs => $3))
-   where key_name = $1 and key_version = $2 and state = 'pending' and activates_at is null`,
+   where key_name = $1 and key_version = $2 and state = 'pending' and activates_at is null
+   returning key_name as "keyName"`,
 )
 
-/** Lets a pending version become active, once it has been pending for so many seconds. */
+/**
+ * Lets a pending version become active, once it has been pending for so many seconds. @returns false
+ * where it was to become so already, or is not pending.
+ */
 export const scheduleHsmKey = async (
   connection: Connection,
   keyName: string,
   keyVersion: number,
   pendingSeconds: number,
-): Promise<void> => {
-  await connection.query(scheduleStatement, [keyName, keyVersion, pendingSeconds])
-}
+): Promise<boolean> =>
+  (await connection.query(scheduleStatement, [keyName, keyVersion, pendingSeconds])).length === 1
+
+const dueStatement = statement(
+  'has_due_hsm_keys',
+  `select key_name as "keyName" from hsm_key where state = 'pending' and activates_at <= now() limit 1`,
+)
+
+/** Whether a version is due to become active. */
+export const hasDueHsmKeys = async (connection: Connection): Promise<boolean> =>
+  (await connection.query(dueStatement)).length > 0
 
 const activateStatement = statement(
   'activate_due_hsm_keys',
@@ -135,14 +147,16 @@ const deleteStatement = statement(
   `delete from hsm_key where key_name = $1 and key_version = $2
      and (
        state = 'retired' and retired_at <= now() - make_interval(secs => $3)
-       or state = 'pending' and activates_at is null
+       or state = 'pending' and activates_at is null and exists (
+         select 1 from hsm_key other where other.key_name = $1 and other.state = 'active'
+       )
      )
    returning key_name as "keyName"`,
 )
 
 /**
- * Forgets a version that has been retired for so many seconds, or a pending one that nobody has asked
- * for. @returns whether it did.
+ * Forgets a version that has been retired for so many seconds, or a pending one beside an active one
+ * that nobody has asked for. @returns whether it did.
  */
 export const deleteHsmKey = async (
   connection: Connection,

@@ -82,18 +82,22 @@ export const movePin = async (
 const forgetFingerprintsStatement = statement(
   'forget_pan_fingerprints',
   `delete from pan_fingerprint where pan_fingerprint in (
-     select pan_fingerprint from pan_fingerprint where key_version = $1 limit $2
-   ) and key_version = $1
+     select pan_fingerprint from pan_fingerprint where key_version = $1 limit $3
+   ) and key_version = $1 and exists (
+     select 1 from hsm_key where key_name = 'pan-fingerprint' and key_version = $1
+       and retired_at <= now() - make_interval(secs => $2)
+   )
    returning public_token as "publicToken"`,
 )
 
-/** Forgets some of the fingerprints under a version that no card is found by any more. @returns how many. */
+/** Forgets some of the fingerprints under a version that is retired for so many seconds. @returns how many. */
 export const forgetPanFingerprints = async (
   connection: Connection,
   keyVersion: number,
+  settleSeconds: number,
   limit: number,
 ): Promise<number> =>
-  (await connection.query(forgetFingerprintsStatement, [keyVersion, limit])).length
+  (await connection.query(forgetFingerprintsStatement, [keyVersion, settleSeconds, limit])).length
 
 const countFingerprintsStatement = statement(
   'count_pan_fingerprints',

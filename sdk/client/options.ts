@@ -49,13 +49,13 @@ export function settingsOf(options: PinfoldOptions): Settings {
   const { allowHttp = false, clientId, clientSecret, privateKey, tokenEndpoint } = options
   const { processorPath = 'processor', retries = 2, scope, timeoutMs = 30_000 } = options
   const baseUrl = secureUrl(options.baseUrl, 'baseUrl', allowHttp).replace(/\/+$/, '')
+  if (baseUrl.includes('?')) refuse('baseUrl is a URL without a query.')
   if (typeof clientId !== 'string' || clientId === '') refuse('clientId is missing.')
   if ((clientSecret === undefined) === (privateKey === undefined)) {
     refuse('Give either clientSecret or privateKey.')
   }
   if (!/^[A-Za-z0-9._~-]+$/.test(processorPath)) refuse('processorPath is one segment of a path.')
-  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) refuse('timeoutMs is more than 0.')
-  if (!Number.isInteger(retries) || retries < 0) refuse('retries is 0 or more.')
+  checkPatience({ timeoutMs, retries })
   if (tokenEndpoint !== undefined) secureUrl(tokenEndpoint, 'tokenEndpoint', allowHttp)
   return {
     baseUrl,
@@ -67,10 +67,27 @@ export function settingsOf(options: PinfoldOptions): Settings {
   }
 }
 
+/** @throws CallFailed `invalid_argument`. */
+export function checkPatience({ retries = 0, silenceMs = 1, timeoutMs = 1 }: Patience): void {
+  if (!isTime(timeoutMs)) refuse('timeoutMs is more than 0 and less than 2,147,483,648.')
+  if (!isTime(silenceMs)) refuse('silenceMs is more than 0 and less than 2,147,483,648.')
+  if (!Number.isInteger(retries) || retries < 0) refuse('retries is a whole number, 0 or more.')
+}
+
+interface Patience {
+  readonly retries?: number | undefined
+  readonly silenceMs?: number | undefined
+  readonly timeoutMs?: number | undefined
+}
+
+/** What a timer can wait. Beyond, it would not wait at all. */
+const isTime = (ms: number): boolean => ms > 0 && ms < 2 ** 31
+
 /** @throws CallFailed unless it is https, http on this machine, or http that is permitted. */
 export function secureUrl(text: string, name: string, allowHttp: boolean): string {
   if (typeof text !== 'string' || !URL.canParse(text)) refuse(`${name} is not a URL.`)
-  const { hostname, protocol } = new URL(text)
+  const { hash, hostname, password, protocol, username } = new URL(text)
+  if (username || password || hash) refuse(`${name} is a URL without credentials and fragment.`)
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   const isSecure = protocol === 'https:' || (protocol === 'http:' && (isHere || allowHttp))
   if (!isSecure) throw new CallFailed('insecure_service')

@@ -40,4 +40,12 @@ const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
 const errorsOf = (value: unknown): readonly ProblemError[] =>
-  Array.isArray(value) ? (value as ProblemError[]) : []
+  Array.isArray(value) ? value.filter(isProblemError) : []
+
+const isProblemError = (value: unknown): value is ProblemError =>
+  typeof value === 'object' &&
+  value !== null &&
+  'pointer' in value &&
+  typeof value.pointer === 'string' &&
+  'detail' in value &&
+  typeof value.detail === 'string'

@@ -1,10 +1,18 @@
+import { CallFailed } from '../errors/call-failed.ts'
+
 /** One block of an event stream (HTML standard, section 9.2). Unset: the block did not say. */
 export interface EventBlock {
   readonly id: string | undefined
   readonly data: string | undefined
 }
 
-/** The blocks of a stream as they come, also those without data: their id counts. */
+/** Characters; an event takes less than a thousand. */
+const longestBlock = 1_048_576
+
+/**
+ * The blocks of a stream as they come, also those without data: their id counts.
+ * @throws CallFailed `unexpected_answer` for a block that does not end.
+ */
 export async function* eventBlocks(
   chunks: AsyncIterable<string>,
 ): AsyncGenerator<EventBlock, undefined> {
@@ -12,6 +20,7 @@ export async function* eventBlocks(
   for await (const chunk of chunks) {
     const parts = (rest + chunk).split(/\r\n\r\n|\n\n|\r\r/)
     rest = parts.pop() ?? ''
+    if (rest.length > longestBlock) throw new CallFailed('unexpected_answer')
     yield* parts.map(blockOf)
   }
 }

@@ -1,4 +1,4 @@
-import { type FollowQuery, followEvents } from '../events/follow-events.ts'
+import { type FollowOptions, type FollowQuery, followEvents } from '../events/follow-events.ts'
 import type { EventRecord, EventType } from '../models.ts'
 import type { Calls } from '../transport/calls.ts'
 import { type Listing, listing } from '../transport/listing.ts'
@@ -21,7 +21,7 @@ export interface Events {
    * Events as they happen, from now on or after one that you have. Connections that break are opened
    * again where they left off. Ends with `break`, or by the signal, whose reason it throws.
    */
-  follow(query?: FollowQuery, options?: CallOptions): AsyncIterable<EventRecord>
+  follow(query?: FollowQuery, options?: FollowOptions): AsyncIterable<EventRecord>
 }
 
 export const events = ({ page }: Calls, transport: Transport): Events => ({

@@ -1,3 +1,4 @@
+import { CallFailed } from '../errors/call-failed.ts'
 import type { ChosenPin, Note, TryStatus } from '../models.ts'
 import type { Calls, ChangeOptions } from '../transport/calls.ts'
 import { path } from '../transport/path.ts'
@@ -26,6 +27,7 @@ export function pins({ get, post, reveal }: Calls): Pins {
     async reveal(publicToken, options) {
       const address = path`/card-pin/${publicToken}/pin`
       const { pin } = await reveal<'getCurrentPin'>(address, undefined, options)
+      if (typeof pin !== 'string') throw new CallFailed('unexpected_answer')
       return new RevealedPin(pin)
     },
     unblock: (publicToken, note, options) =>

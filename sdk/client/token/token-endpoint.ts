@@ -24,7 +24,8 @@ export async function findTokenEndpoint(settings: Settings): Promise<string> {
   }
   // A client that did not compare could be led to show its secret to somebody else (section 3.3).
   if (issuer !== baseUrl) {
-    throw new CallFailed('wrong_issuer', { detail: `It calls itself ${String(issuer)}.` })
+    const name = typeof issuer === 'string' ? issuer : 'nothing'
+    throw new CallFailed('wrong_issuer', { detail: `It calls itself ${name}.` })
   }
   return secureUrl(endpoint, 'token_endpoint', allowHttp)
 }
@@ -43,11 +44,15 @@ export async function askToken(settings: Settings, url: string): Promise<Token> 
   const call = { url, method: 'POST', headers: { ...type, ...headers }, body, timeoutMs } as const
   const answer = await attempt(fetch, call)
   const { access_token: text, expires_in: seconds } = jsonOf(answer)
-  if (answer.status !== 200 || typeof text !== 'string') throw refusalOf(answer)
+  if (answer.status !== 200 || !isToken(text)) throw refusalOf(answer)
   // Without a time a token is kept for five minutes; the service tells if that was too long.
   const lifeMs = (typeof seconds === 'number' ? seconds : 300) * 1_000
   return { text, expiresAtMs: askedAtMs + lifeMs }
 }
+
+/** RFC 6750 section 2.1. Anything else the errors of `fetch` would quote. */
+const isToken = (text: unknown): text is string =>
+  typeof text === 'string' && /^[A-Za-z0-9._~+/-]+=*$/.test(text)
 
 function refusalOf(answer: Answer): CallFailed {
   const { headers, status } = answer

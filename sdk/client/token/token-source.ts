@@ -26,8 +26,10 @@ export function createTokenSource(settings: Settings): TokenSource {
     return token.text
   }
   return {
-    current(signal) {
-      if (kept && Date.now() < kept.goodUntilMs) return Promise.resolve(kept.text)
+    async current(signal) {
+      // Before anything is begun: nobody would be there to hear that it failed.
+      signal?.throwIfAborted()
+      if (kept && Date.now() < kept.goodUntilMs) return kept.text
       asked ??= ask().finally(() => {
         asked = null
       })
@@ -47,7 +49,6 @@ const goodUntil = ({ expiresAtMs }: Token): number => {
 /** Who gives up waiting leaves the others their token. */
 function unlessAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
   if (!signal) return work
-  signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)
     signal.addEventListener('abort', stop, { once: true })

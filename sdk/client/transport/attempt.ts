@@ -1,3 +1,4 @@
+import { readText } from './read-text.ts'
 import { withDeadline } from './with-deadline.ts'
 
 /** One request, as it goes out. */
@@ -27,12 +28,12 @@ type Fetch = typeof globalThis.fetch
 
 /**
  * Sends once and reads the whole answer.
- * @throws CallFailed `connection_failed`, `timed_out`; or the reason of the signal.
+ * @throws CallFailed `connection_failed`, `timed_out`, `unexpected_answer`; or the reason of the signal.
  */
 export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
   withDeadline(request, async (signal) => {
     const response = await send(fetch, request, signal)
-    return { status: response.status, headers: response.headers, text: await response.text() }
+    return { status: response.status, headers: response.headers, text: await readText(response) }
   })
 
 /** Sends once and leaves a success to be read: the time-out is for its head. @throws CallFailed */
@@ -42,10 +43,10 @@ export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer
     const { body, headers, ok, status } = response
     return ok
       ? { status, headers, text: '', body }
-      : { status, headers, text: await response.text(), body: null }
+      : { status, headers, text: await readText(response), body: null }
   })
 
-/** A redirect would carry the token, or a PIN, to somewhere else: it counts as no connection. */
+/** A redirect would carry the token, or a PIN, to somewhere else: it is an answer, and no success. */
 const send = (
   fetch: Fetch,
   { body, headers, method, url }: Outgoing,
@@ -55,6 +56,6 @@ const send = (
     method,
     headers: { ...headers },
     ...(body !== undefined && { body }),
-    redirect: 'error',
+    redirect: 'manual',
     signal,
   })

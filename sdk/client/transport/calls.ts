@@ -1,5 +1,6 @@
 import { CallFailed } from '../errors/call-failed.ts'
 import type { Answer } from './attempt.ts'
+import { contentOf, listOf, nextOf } from './content.ts'
 import type { Body, OperationId, Result } from './operations.ts'
 import type { Path } from './path.ts'
 import type { CallOptions, QueryValues, Transport } from './transport.ts'
@@ -42,21 +43,21 @@ export interface Calls {
 export function createCalls({ send }: Transport): Calls {
   return {
     get: async (path, options) =>
-      jsonOf(await send({ ...options, method: 'GET', path, isRepeatable: true })),
+      contentOf(await send({ ...options, method: 'GET', path, isRepeatable: true })),
     post: async (path, body, options) =>
-      jsonOf(await send({ ...keyed(options), method: 'POST', path, body })),
+      resultOf(await send({ ...keyed(options), method: 'POST', path, body })),
     put: async (path, body, options) =>
-      jsonOf(await send({ ...keyed(options), method: 'PUT', path, body })),
+      resultOf(await send({ ...keyed(options), method: 'PUT', path, body })),
     async delete(path, options) {
       await send({ ...options, method: 'DELETE', path, isRepeatable: false, retries: 0 })
     },
     async reveal(path, body, options) {
       const method = body === undefined ? 'GET' : 'POST'
-      return jsonOf(await send({ ...options, method, path, body, isRepeatable: false }))
+      return contentOf(await send({ ...options, method, path, body, isRepeatable: false }))
     },
     async page(path, query, options) {
       const answer = await send({ ...options, method: 'GET', path, query, isRepeatable: true })
-      return { items: jsonOf(answer), next: nextOf(answer.headers.get('link')) }
+      return { items: listOf(answer), next: nextOf(answer) }
     },
   }
 }
@@ -70,19 +71,6 @@ function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptio
   return { ...options, headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true }
 }
 
-/** The one place where what came is taken for what the document says that comes. */
-function jsonOf<Json>({ status, text }: Answer): Json {
-  if (status === 204) return undefined as Json
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    throw new CallFailed('unexpected_answer', { status })
-  }
-}
-
-/** The query of the next page (RFC 8288). Its address is left aside: it is the one that was asked. */
-function nextOf(link: string | null): QueryValues | null {
-  const [, target] = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? '') ?? []
-  if (target === undefined) return null
-  return Object.fromEntries(new URL(target, 'http://any').searchParams)
-}
+/** A change may answer nothing. */
+const resultOf = <Json>(answer: Answer): Json =>
+  answer.status === 204 ? (undefined as Json) : contentOf(answer)

@@ -1,3 +1,4 @@
+import { CallFailed } from '../errors/call-failed.ts'
 import type { QueryValues } from './transport.ts'
 
 export interface Page<Item> {
@@ -28,15 +29,24 @@ export function listing<Item>(
   query: QueryValues,
   continuation: 'cursor' | 'after' = 'cursor',
 ): Listing<Item> {
+  const readPage: ReadPage<Item> = async (from) => {
+    const page = await read(from)
+    const place = page.next?.[continuation]
+    // A page that leads nowhere, or to itself, would be read for ever.
+    if (page.next !== null && (place === undefined || place === from[continuation])) {
+      throw new CallFailed('unexpected_answer')
+    }
+    return page
+  }
   return {
     async page() {
-      const { items, next } = await read(query)
+      const { items, next } = await readPage(query)
       return { items, next: next === null ? null : String(next[continuation]) }
     },
     async *[Symbol.asyncIterator]() {
       let rest: QueryValues | null = query
       while (rest !== null) {
-        const page: Awaited<ReturnType<ReadPage<Item>>> = await read(rest)
+        const page: Awaited<ReturnType<ReadPage<Item>>> = await readPage(rest)
         yield* page.items
         rest = page.next
       }

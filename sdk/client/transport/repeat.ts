@@ -56,6 +56,9 @@ export function waitAfter(error: unknown, failures: number): number {
   return ceilingMs * (0.5 + Math.random() / 2)
 }
 
+/** A timer that is set to more does not wait at all. */
+const longestTimerMs = 2 ** 31 - 1
+
 /** @throws the reason of the signal, as soon as it is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
@@ -64,10 +67,13 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      },
+      Math.min(ms, longestTimerMs),
+    )
     signal?.addEventListener('abort', stop, { once: true })
   })
 }

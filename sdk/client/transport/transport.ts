@@ -1,5 +1,5 @@
 import { problemOf } from '../errors/problem-of.ts'
-import type { Settings } from '../options.ts'
+import { checkPatience, type Settings } from '../options.ts'
 import { createTokenSource } from '../token/token-source.ts'
 import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } from './attempt.ts'
 import type { Path } from './path.ts'
@@ -41,8 +41,8 @@ const apiVersion = '2026-11-20'
 export function createTransport(settings: Settings): Transport {
   const { fetch, retries, timeoutMs } = settings
   const tokens = createTokenSource(settings)
-  const outgoing = (call: Call, token: string): Outgoing => ({
-    url: urlOf(settings.base, call),
+  const outgoing = (call: Call, url: string, token: string): Outgoing => ({
+    url,
     method: call.method,
     headers: headersOf(call, token),
     body: call.body === undefined ? undefined : JSON.stringify(call.body),
@@ -52,27 +52,37 @@ export function createTransport(settings: Settings): Transport {
   // A token that the service does not know any more is refused before anything is done.
   const withToken = async <Reply extends { readonly status: number }>(
     call: Call,
+    url: string,
     work: (request: Outgoing) => Promise<Reply>,
   ): Promise<Reply> => {
     const token = await tokens.current(call.signal)
-    const reply = await work(outgoing(call, token))
+    const reply = await work(outgoing(call, url, token))
     if (reply.status !== 401) return reply
     tokens.forget(token)
-    return work(outgoing(call, await tokens.current(call.signal)))
+    return work(outgoing(call, url, await tokens.current(call.signal)))
   }
   return {
-    send: (call) =>
-      repeat({ ...call, retries: call.retries ?? retries }, async () => {
-        const answer = await withToken(call, (request) => attempt(fetch, request))
-        if (answer.status >= 300) throw problemOf(answer)
-        return answer
-      }),
+    async send(call) {
+      const url = urlOf(settings.base, call)
+      checkPatience(call)
+      // Before the tries of the call: asking for a token has tries of its own, and is not to have their product.
+      await tokens.current(call.signal)
+      return repeat({ ...call, retries: call.retries ?? retries }, async () =>
+        successOf(await withToken(call, url, (request) => attempt(fetch, request))),
+      )
+    },
     async open(call) {
-      const answer = await withToken(call, (request) => openAttempt(fetch, request))
-      if (answer.status >= 300) throw problemOf(answer)
-      return answer
+      const url = urlOf(settings.base, call)
+      checkPatience(call)
+      return successOf(await withToken(call, url, (request) => openAttempt(fetch, request)))
     },
   }
+}
+
+/** A redirect is none: where it is not shown to programs, its status is 0. */
+function successOf<Reply extends Answer>(reply: Reply): Reply {
+  if (reply.status < 200 || reply.status >= 300) throw problemOf(reply)
+  return reply
 }
 
 function urlOf(base: string, { path, query = {} }: Call): string {
@@ -80,7 +90,7 @@ function urlOf(base: string, { path, query = {} }: Call): string {
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) given.set(name, String(value))
   }
-  return given.size === 0 ? `${base}${path}` : `${base}${path}?${given}`
+  return given.size === 0 ? `${base}${path()}` : `${base}${path()}?${given}`
 }
 
 const headersOf = ({ body, headers }: Call, token: string): Record<string, string> => ({

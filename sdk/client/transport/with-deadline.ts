@@ -18,11 +18,16 @@ export async function withDeadline<Result>(
   // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it ends.
   const timer = setTimeout(() => ending.abort(), timeoutMs)
   const stop = () => ending.abort()
+  // What the work does with the signal is the business of a `fetch` that is not ours.
+  const ended = new Promise<never>((_resolve, reject) => {
+    ending.signal.addEventListener('abort', () => reject(ending.signal.reason), { once: true })
+  })
   signal?.addEventListener('abort', stop, { once: true })
   try {
-    return await work(ending.signal)
+    return await Promise.race([work(ending.signal), ended])
   } catch (cause) {
     signal?.throwIfAborted()
+    if (cause instanceof CallFailed) throw cause
     throw new CallFailed(ending.signal.aborted ? 'timed_out' : 'connection_failed', { cause })
   } finally {
     clearTimeout(timer)

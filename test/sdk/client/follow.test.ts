@@ -112,3 +112,88 @@ test('a stream is read alike however it is cut and its lines end', async () => {
   assert.deepEqual(await read([text]), expected)
   assert.deepEqual(await read([...text]), expected)
 })
+
+/** A service that gives a token, and for each connection that follows what comes next in the row. */
+const streams = (...row: (() => Response)[]) => {
+  const resumedAfter: (string | null)[] = []
+  const pinfold = createPinfold({
+    baseUrl: 'https://cards.example',
+    clientId: 'a-client',
+    clientSecret: 'a-secret',
+    tokenEndpoint: 'https://cards.example/oauth/token',
+    async fetch(input, init) {
+      if (String(input).endsWith('/oauth/token')) return Response.json({ access_token: 'a' })
+      resumedAfter.push(new Headers(init?.headers).get('last-event-id'))
+      return row.shift()?.() ?? refusal(404, 'not_found')
+    },
+  })
+  return { pinfold, resumedAfter }
+}
+
+const stream = (text: string, cancelled?: () => void): Response => {
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+    ...(cancelled && { cancel: cancelled }),
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+}
+
+test('a connection that fell silent is left, and the next one goes on where it was', async () => {
+  let left = 0
+  const { pinfold, resumedAfter } = streams(
+    () => stream('id: a\ndata: {"type":"pin.set"}\n\nid: b\n\n', () => (left += 1)),
+    () => stream('id: c\ndata: {"type":"pin.blocked"}\n\n'),
+  )
+  const read: string[] = []
+  for await (const { type } of pinfold.events.follow({}, { silenceMs: 50 })) {
+    if (read.push(type) === 2) break
+  }
+  assert.deepEqual(read, ['pin.set', 'pin.blocked'])
+  assert.deepEqual(resumedAfter, [null, 'b'])
+  assert.equal(left, 1)
+})
+
+const noStreams: [title: string, answer: () => Response][] = [
+  [
+    'a page of HTML',
+    () => new Response('<p>Log in</p>', { headers: { 'content-type': 'text/html' } }),
+  ],
+  ['an event that is no JSON', () => stream('id: a\ndata: {\n\n')],
+  ['an event that is null', () => stream('id: a\ndata: null\n\n')],
+  ['an id that no header can hold', () => stream('id: \u20ac\ndata: {}\n\n')],
+  ['a line without an end', () => stream('x'.repeat(2_000_000))],
+]
+
+for (const [title, answer] of noStreams) {
+  test(`following ends where what comes is no stream of events: ${title}`, async () => {
+    const { pinfold, resumedAfter } = streams(answer)
+    const next = pinfold.events.follow()[Symbol.asyncIterator]().next()
+    await assert.rejects(next, { code: 'unexpected_answer' })
+    assert.equal(resumedAfter.length, 1)
+  })
+}
+
+test('what cannot be followed is refused before anybody is asked', async () => {
+  const { pinfold, resumedAfter } = streams()
+  const first = (follow: AsyncIterable<EventRecord>) => follow[Symbol.asyncIterator]().next()
+  const code = 'invalid_argument'
+  await assert.rejects(first(pinfold.events.follow({ after: '\u20ac' })), { code })
+  await assert.rejects(first(pinfold.events.follow({}, { silenceMs: 0 })), { code })
+  assert.deepEqual(resumedAfter, [])
+})
+
+test('however long the service asks to wait, it is not called before', async () => {
+  const leaving = new AbortController()
+  const { pinfold, resumedAfter } = streams(
+    () => refusal(503, 'unavailable', 2_147_484),
+    () => {
+      leaving.abort(new Error('Called again.'))
+      return stream('')
+    },
+  )
+  const { signal } = leaving
+  const next = pinfold.events.follow({}, { signal })[Symbol.asyncIterator]().next()
+  setTimeout(() => leaving.abort(new Error('The shift is over.')), 100)
+  await assert.rejects(next, /The shift is over/)
+  assert.equal(resumedAfter.length, 1)
+})

@@ -150,3 +150,12 @@ test('what cannot work is refused before anything is sent', () => {
   }
   assert.ok(createPinfold({ ...good, baseUrl: 'http://cards.internal/', allowHttp: true }))
 })
+
+test('a token that is not to be had is asked for as often as is allowed, not as often again', async () => {
+  recorder.befall(
+    '/oauth/token',
+    ...Array.from({ length: 9 }, () => refusal(503, 'unavailable', 0)),
+  )
+  await assert.rejects(client({ retries: 2 }).products.list().page(), { code: 'token_refused' })
+  assert.equal(countOf('/oauth/token'), 3)
+})

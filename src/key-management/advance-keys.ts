@@ -1,4 +1,3 @@
-import { forgetLateEntries } from '../storage/component-entries.ts'
 import {
   activateDueHsmKeys,
   type DatedHsmKeyRow,
@@ -8,6 +7,7 @@ import {
 } from '../storage/hsm-keys.ts'
 import { claimKeyPass, startKeyPass } from '../storage/key-passes.ts'
 import { forgetPanFingerprints } from '../storage/keys-of-cards.ts'
+import { forgetLateComponents } from './enter-components.ts'
 import { type KeyManagement, referenceOf } from './key-management.ts'
 import { onRecord } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'
@@ -36,7 +36,7 @@ export async function advanceKeys(
   keys: KeyManagement,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  await forgetLateEntries(keys.database)
+  await forgetLateComponents(keys)
   const rows = await listHsmKeys(keys.database)
   // One key whose rotation is stuck holds up no other.
   const faults: unknown[] = []

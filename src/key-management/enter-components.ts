@@ -3,6 +3,7 @@ import type { KeyForm } from '../hsm/key-administration.ts'
 import {
   type ComponentEntryRow,
   deleteComponentEntry,
+  forgetLateEntries,
   holdComponentEntry,
   insertComponentEntry,
   insertKeyComponent,
@@ -70,6 +71,16 @@ export async function openEntry(
     return progressOf(entry, [], null)
   })
 }
+
+/** Forgets the components of keys whose others never came. */
+export const forgetLateComponents = (keys: KeyManagement): Promise<void> =>
+  onRecord(keys, async (connection, record) => {
+    for (const { entryId, target } of await forgetLateEntries(connection)) {
+      await record({ act: `component entry ${entryId} expired`, key: nameOf(readTarget(target)) })
+    }
+  })
+
+const readTarget = (text: string): KeyTarget => JSON.parse(text) as KeyTarget
 
 /** One component, brought by one person. */
 export interface NewComponent {
@@ -142,7 +153,7 @@ type Combined = { readonly progress: EntryProgress } | { readonly refusal: Probl
 
 /** What came of an entry, as it is put on record. */
 function toldOf({ entryId, target: text }: ComponentEntryRow, combined: Combined) {
-  const target = JSON.parse(text) as KeyTarget
+  const target = readTarget(text)
   if ('refusal' in combined || !combined.progress.key) {
     return { act: `components of entry ${entryId} refused`, key: nameOf(target) }
   }
@@ -161,7 +172,7 @@ async function combine(
   entry: ComponentEntryRow,
   entered: readonly KeyComponentRow[],
 ): Promise<Combined> {
-  const target = JSON.parse(entry.target) as KeyTarget
+  const target = readTarget(entry.target)
   const blocks = entered.map(({ keyBlock }) => keyBlock)
   try {
     const kept = await keys.hsm.custody.combineComponents(

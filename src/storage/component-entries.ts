@@ -68,13 +68,13 @@ export const deleteComponentEntry = async (
 
 const forgetStatement = statement(
   'forget_component_entries',
-  'delete from component_entry where expires_at <= now()',
+  'delete from component_entry where expires_at <= now() returning entry_id as "entryId", target',
 )
 
-/** Forgets every entry that is too late, with its components. */
-export const forgetLateEntries = async (connection: Connection): Promise<void> => {
-  await connection.query(forgetStatement)
-}
+/** Forgets every entry that is too late, with its components. @returns which. */
+export const forgetLateEntries = (
+  connection: Connection,
+): Promise<Pick<ComponentEntryRow, 'entryId' | 'target'>[]> => connection.query(forgetStatement)
 
 /** One component, enciphered under the master key or in the token. */
 export interface KeyComponentRow {

@@ -177,6 +177,13 @@ test('components that are refused together are on record, too', async () => {
   assert.equal(told, `zmk-wrong components of entry ${json.entryId} refused by demo-admin`)
 })
 
+test('components are not forgotten as too late without being on record', async () => {
+  const { json } = await openEntry({ key: 'zmk-late', keyCheckValue: 'ABCDEF' })
+  await enter(json.entryId, 'Ana Lim', randomBytes(32))
+  await change(`update component_entry set expires_at = now() - interval '1 second'`)
+  await assertRecorded(/^zmk-late component entry [0-9a-f-]{36} expired$/, turn(advanceKeys))
+})
+
 test('the master key does not rotate without being on record', async () => {
   const line = `${randomBytes(32).toString('hex')}\n`
   await appendFile(join(service.dataDir, 'master.key'), line)

@@ -2,7 +2,9 @@ import { Problem } from '../errors.ts'
 import { once } from '../idempotency/once.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { findAdministeredClient, updateClient } from '../storage/administered-clients.ts'
+import type { Connection } from '../storage/database.ts'
 import { holdInstallation } from '../storage/installation.ts'
+import { insertKeyAct } from '../storage/key-acts.ts'
 import { listZoneKeys, retireZoneKey } from '../storage/zone-keys.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
 import { type ZoneRecord, zoneRecord } from './zone-record.ts'
@@ -23,10 +25,21 @@ export const retireZone = (
     if (network?.kind !== 'network') throw new Problem('not_found')
     const keys = (await listZoneKeys(connection)).filter((key) => key.clientId === clientId)
     const active = keys.filter(({ retiredAt }) => retiredAt === null)
-    for (const { keyName } of active) await retireZoneKey(connection, clientId, keyName)
+    for (const { keyName } of active) await retireKey(connection, operator, clientId, keyName)
     await updateClient(connection, { ...network, active: false })
     const details = { retiredKeys: active.map(({ keyName }) => keyName) }
     const act = { act: 'zone retired', subjectKind: 'client', subject: clientId } as const
     await recordAct(connection, operator, { ...act, details })
     return zoneRecord({ ...network, active: false }, await listZoneKeys(connection))
   })
+
+/** Among the acts on keys, too: whoever looks there for the end of a key finds it. */
+async function retireKey(
+  connection: Connection,
+  operator: Operator,
+  clientId: string,
+  keyName: string,
+): Promise<void> {
+  await retireZoneKey(connection, clientId, keyName)
+  await insertKeyAct(connection, { act: 'retired', key: `${clientId}/${keyName}`, ...operator })
+}

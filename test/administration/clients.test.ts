@@ -201,6 +201,13 @@ test('a zone is a network with its keys; retired, it is neither let in nor are i
   const retired = await administer('POST', '/zones/net-1/retire')
   assert.equal(retired.json.active, false)
   assert.ok(retired.json.keys[0].retiredAt)
+  const acts = await administer('GET', '/keys/acts')
+  const [last] = acts.json
+  assert.deepEqual(
+    [last.key, last.act, last.clientId],
+    ['net-1/zone-2026', 'retired', 'demo-admin'],
+    'the end of its key is among the acts on keys, too',
+  )
   assert.equal((await askToken(service, 'net-1', created.json.clientSecret)).status, 401)
   assert.equal((await administer('POST', '/zones/demo-client/retire')).status, 404)
 })

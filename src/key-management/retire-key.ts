@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts'
-import { deleteHsmKey, findHsmKey, retireHsmKey } from '../storage/hsm-keys.ts'
+import { deleteHsmKey, findHsmKey, mayRetireHsmKey, retireHsmKey } from '../storage/hsm-keys.ts'
 import { hasPanFingerprints } from '../storage/keys-of-cards.ts'
 import type { Holding } from './holding.ts'
 import { holdingsOf } from './holdings.ts'
@@ -19,11 +19,15 @@ export async function retireKey(
   keyVersion: number,
 ): Promise<void> {
   await refuseUnknown(keys, keyName, keyVersion)
-  await refuseUsed(keys, keyName, keyVersion)
+  await refuseTimed(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
+  const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+  // Settled before it is searched: else something could come under it behind the search.
+  const isSettled = await mayRetireHsmKey(keys.database, keyName, keyVersion, settleSeconds)
+  await refuseUsed(keys, keyName, keyVersion)
   await onRecord(keys, async (connection, record) => {
-    if (!(await retireHsmKey(connection, keyName, keyVersion, settleSeconds))) {
-      const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+    const mayRetire = isSettled && retireHsmKey(connection, keyName, keyVersion, settleSeconds)
+    if (!(await mayRetire)) {
       throw inUse(keyName, keyVersion, why)
     }
     await record({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
@@ -42,6 +46,7 @@ export async function deleteKey(
   keyVersion: number,
 ): Promise<void> {
   await refuseUnknown(keys, keyName, keyVersion)
+  await refuseTimed(keys, keyName, keyVersion)
   await refuseUsed(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
   await onRecord(keys, async (connection, record) => {
@@ -64,12 +69,19 @@ async function refuseUnknown(
   if (!(await findHsmKey(database, keyName, keyVersion))) throw new Problem('not_found')
 }
 
-async function refuseUsed(keys: KeyManagement, keyName: string, keyVersion: number): Promise<void> {
-  const row = await findHsmKey(keys.database, keyName, keyVersion)
-  // Only time empties these: the rotation retires them when it has passed.
+/** Only time empties some: their rotation retires them when it has passed. */
+async function refuseTimed(
+  { database }: KeyManagement,
+  keyName: string,
+  keyVersion: number,
+): Promise<void> {
+  const row = await findHsmKey(database, keyName, keyVersion)
   if (row?.state === 'active' && rotationRule(keyName).by === 'time') {
     throw inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
   }
+}
+
+async function refuseUsed(keys: KeyManagement, keyName: string, keyVersion: number): Promise<void> {
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     throw inUse(keyName, keyVersion, 'still finds cards.')
   }

@@ -120,14 +120,32 @@ export const retireOlderHsmKeys = (
   keyVersion: number,
 ): Promise<HsmKeyVersion[]> => connection.query(retireOlderStatement, [keyName, keyVersion])
 
+const settledSuccessor = `exists (
+  select 1 from hsm_key newer where newer.key_name = $1 and newer.key_version > $2
+    and newer.state = 'active' and newer.activated_at <= now() - make_interval(secs => $3)
+)`
+
+const mayRetireStatement = statement(
+  'may_retire_hsm_key',
+  `select key_name as "keyName" from hsm_key
+   where key_name = $1 and key_version = $2 and state = 'active' and ${settledSuccessor}`,
+)
+
+/** Whether a version is active whose successor has been so for so many seconds. */
+export const mayRetireHsmKey = async (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+  settleSeconds: number,
+): Promise<boolean> => {
+  const values = [keyName, keyVersion, settleSeconds]
+  return (await connection.query(mayRetireStatement, values)).length === 1
+}
+
 const retireStatement = statement(
   'retire_hsm_key',
   `update hsm_key set state = 'retired', retired_at = now()
-   where key_name = $1 and key_version = $2 and state = 'active'
-     and exists (
-       select 1 from hsm_key newer where newer.key_name = $1 and newer.key_version > $2
-         and newer.state = 'active' and newer.activated_at <= now() - make_interval(secs => $3)
-     )
+   where key_name = $1 and key_version = $2 and state = 'active' and ${settledSuccessor}
    returning key_name as "keyName"`,
 )
 

@@ -72,6 +72,28 @@ test('every link between the documents leads to a file', async () => {
   }
 })
 
+for (const entrance of ['README.md', 'llms.txt']) {
+  test(`every guide and document is found from ${entrance}`, async () => {
+    const text = await readText(entrance)
+    const guides = globSync('docs/{*,guides/*}.md', { cwd: projectRoot })
+    for (const path of [...guides, 'sdk/README.md', 'examples']) {
+      assert.ok(text.includes(`](${path})`), `${entrance} does not lead to ${path}`)
+    }
+  })
+}
+
+test('the calls of an administrator can be pasted', async () => {
+  const [, commands = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(await readText('docs/admin.md')) ?? []
+  const script = commands
+    .replaceAll('http://127.0.0.1:8080', program.baseUrl)
+    .replaceAll('http://127.0.0.1:8081', program.privateUrl)
+    .replaceAll('.data/', `${program.dataDir}/`)
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script])
+  assert.equal(stderr, '')
+  const statuses = stdout.split('\n').map((line) => line.slice(-3))
+  assert.deepEqual(statuses, ['200', '204', '200', ''])
+})
+
 test('every dependency has its line in dependencies.md', async () => {
   const text = await readText('docs/decisions/dependencies.md')
   for (const path of ['package.json', 'sdk/package.json']) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { tellLostBlocks } from '../../src/authorizing/tell-lost-blocks.ts'
 import type { Connection, Database } from '../../src/storage/database.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
 import { addProduct } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, type Program, spawnProgram, startProgram } from '../support/process.ts'
+import { type Program, startProgram } from '../support/process.ts'
 import {
   newCard,
   openServerDatabase,
@@ -29,17 +29,7 @@ import { assertExplained, attemptsOf, counterOf, typesOf } from './tried.ts'
 const postgres = await openPostgres()
 const kills = 20
 const burst = 40
-const NODE_COMPILE_CACHE = await makeFolder()
-const common = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn', NODE_COMPILE_CACHE }
-
-// Programs that are killed compile for themselves alone: one that ends by itself leaves it to them.
-before(async () => {
-  const program = await spawnProgram({
-    dataDir: await makeFolder(),
-    env: { ...common, PORT: 'none' },
-  })
-  await program.ended
-})
+const common = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
 
 /** Each question spent one try at most, whatever was repeated, and was approved once at most. */
 async function assertSpentOnce(

@@ -3,6 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { bareEnvironment } from '../support/process.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/pinfold.mjs', import.meta.url))
 const running = new Set<ChildProcessWithoutNullStreams>()
@@ -25,7 +26,7 @@ export const startPinfold = (
   words: readonly string[],
 ): Started => {
   const child = spawn(process.execPath, [launcher, ...words], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...bareEnvironment, ...env },
   })
   running.add(child)
   const texts = { stdout: '', stderr: '' }

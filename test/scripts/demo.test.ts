@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { makeFolder, type Program, startProgram } from '../support/process.ts'
+import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
 
 interface Run {
   readonly exitCode: number
@@ -19,7 +19,7 @@ const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url))
 
 /** What a demo is given that belongs to a program. */
 const environmentOf = ({ baseUrl, dataDir, privateUrl }: Program): NodeJS.ProcessEnv => ({
-  PATH: process.env.PATH,
+  ...bareEnvironment,
   DATA_DIR: dataDir,
   PORT: new URL(baseUrl).port,
   PRIVATE_PORT: new URL(privateUrl).port,

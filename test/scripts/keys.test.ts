@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { xor } from '../../src/crypto/xor.ts'
 import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
-import { makePreparedFolder, startProgram } from '../support/process.ts'
+import { bareEnvironment, makePreparedFolder, startProgram } from '../support/process.ts'
 
 const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url))
 
@@ -14,7 +14,7 @@ type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** Runs a command as an operator types it; `input` comes through a pipe. */
 const keys = async (dataDir: string, words: readonly string[], input = ''): Promise<Ended> => {
-  const env = { PATH: process.env.PATH, DATA_DIR: dataDir, KEY_REFRESH_MS: '50' }
+  const env = { ...bareEnvironment, DATA_DIR: dataDir, KEY_REFRESH_MS: '50' }
   const child = spawn(process.execPath, [script, ...words], { env })
   const texts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

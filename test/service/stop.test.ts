@@ -59,6 +59,16 @@ const untilRefused = async (url: string): Promise<void> => {
   );
 }
 
+test('npm start hands SIGTERM on: whoever stops npm leaves no server behind', {
+  timeout: 120_000,
+}, async () => {
+  const program = await startProgram({ words: ['npm', 'start'] })
+  // It ends when nobody holds its output any more: npm, its shell and the server.
+  await program.kill('SIGTERM')
+  assert.match(program.stdout(), /Pinfold is ready/)
+  await untilRefused(program.baseUrl)
+})
+
 test('SIGINT stops the program as SIGTERM does', async () => {
   const program = await startProgram()
   assert.deepEqual(await program.kill('SIGINT'), { code: 0, signal: null })

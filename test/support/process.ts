@@ -24,6 +24,8 @@ export type ProgramOptions = {
   /** One that another program has left; without it, a new one that is removed after the tests. */
   dataDir?: string
   env?: Readonly<Record<string, string>>
+  /** What is typed to start it, in the project's folder. */
+  words?: readonly [string, ...string[]]
 }
 
 export type ProgramAnswer = {
@@ -60,6 +62,13 @@ export type Program = StartedProgram & {
   call: (method: string, path: string, call?: ProgramCall) => Promise<ProgramAnswer>
 }
 
+/** All that a program gets of the environment of the tests. */
+export const bareEnvironment = {
+  PATH: process.env.PATH,
+  ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+}
+
+const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
@@ -119,13 +128,15 @@ const starts = new WeakMap<StartedProgram, ChildProcess>()
 export const spawnProgram = async ({
   dataDir,
   env = {},
+  words: [word, ...others] = [process.execPath, mainFile],
 }: ProgramOptions): Promise<StartedProgram> => {
   const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makePreparedFolder()))
   const [port, privatePort] = await freePorts()
-  const child = spawn(process.execPath, [mainFile], {
+  const child = spawn(word, others, {
+    cwd: projectFolder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env.PATH,
+      ...bareEnvironment,
       DATA_DIR: folder,
       PORT: String(port),
       PRIVATE_PORT: String(privatePort),

@@ -101,15 +101,30 @@ function authenticationWith(
   }
 }
 
-/** Registers the first administrator, who proves itself by its private key alone (RFC 7523). */
-export async function registerAdministrator(database: Database, jwkFile: string): Promise<void> {
+const firstAdministrator = 'admin'
+
+/**
+ * Registers the first administrator, who proves itself by its private key alone (RFC 7523). No other
+ * administrator is asked: that it has another key than before is told in the log.
+ */
+export async function registerAdministrator(
+  database: Database,
+  jwkFile: string,
+  log: Logger,
+): Promise<void> {
+  const clientId = firstAdministrator
+  const jwks = await readPublicJwk(jwkFile)
+  const registered = await findClient(database, clientId)
+  if (registered && registered.jwks !== jwks) {
+    log.warn({ clientId }, 'the first administrator has another key, from ADMIN_JWK_FILE')
+  }
   await upsertClient(database, {
-    clientId: 'admin',
+    clientId,
     clientName: 'First administrator',
     kind: 'admin',
     scopes: ['admin'],
     secretHash: null,
-    jwks: await readPublicJwk(jwkFile),
+    jwks,
   })
 }
 

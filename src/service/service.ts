@@ -60,7 +60,7 @@ export async function createService(
 ): Promise<Service> {
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
-  if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile)
+  if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, database, hsm, log)
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(database, hsm, config.limits, clock.now)

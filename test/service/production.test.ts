@@ -104,6 +104,13 @@ suite('on a PostgreSQL server', { skip }, () => {
     assert.equal(granted.status, 200)
     assert.equal(((await granted.json()) as { scope: string }).scope, 'admin')
     assert.equal((await program.kill('SIGTERM')).code, 0)
+    assert.doesNotMatch(program.stdout(), /another key/)
+
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    await writeFile(env.ADMIN_JWK_FILE, JSON.stringify(publicKey.export({ format: 'jwk' })))
+    const replaced = await startProgram({ dataDir: await makeFolder(), env })
+    assert.match(replaced.stdout(), /"clientId":"admin".*has another key, from ADMIN_JWK_FILE/)
+    await replaced.kill('SIGTERM')
 
     const sandbox = await spawnProgram({
       dataDir: await makeFolder(),

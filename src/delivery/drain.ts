@@ -11,6 +11,7 @@ import {
   releaseQueue,
   renewQueue,
   type WebhookReference,
+  wakeQueue,
 } from '../storage/delivery-queues.ts'
 import { replayDeliveries } from '../storage/replaying.ts'
 import { type Delivering, leaseSecondsOf } from './delivering.ts'
@@ -43,6 +44,8 @@ interface Drain {
   /** From then on it is another process's turn, if one wants it. */
   readonly sharedFromMs: number
   fault: { readonly error: unknown } | null
+  /** Under its own lease, with nothing on its way. */
+  isLetGo: boolean
 }
 
 /** An endpoint that was claimed, and by which lease. */
@@ -71,14 +74,22 @@ export async function drain(
     leasedUntilMs: 0,
     sharedFromMs: performance.now() + turnMs,
     fault: null,
+    isLetGo: false,
   }
   try {
     while (!stopping.stop.aborted && (await takeTurn(delivering, state)));
   } finally {
-    await Promise.all(state.busy.values())
+    await finish(delivering, state)
   }
   if (state.fault) throw state.fault.error
   if (stopping.stop.aborted) await abandon(delivering, state)
+}
+
+/** Waits for what is on its way. */
+async function finish({ database }: Delivering, state: Drain): Promise<void> {
+  await Promise.all(state.busy.values())
+  // Another may have had the endpoint, and let go of it until later than what was recorded since is due.
+  if (!state.isLetGo) await wakeQueue(database, state.reference)
 }
 
 /** @returns whether there is more to do here. */
@@ -101,7 +112,8 @@ async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> 
     return true
   }
   if (state.busy.size > 0) return somethingEnds(state)
-  return !(await release(delivering, state, webhook))
+  state.isLetGo = await release(delivering, state, webhook)
+  return !state.isLetGo
 }
 
 async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebhook | null> {
@@ -117,6 +129,7 @@ async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebho
 async function passOn(delivering: Delivering, state: Drain): Promise<boolean> {
   if (state.busy.size > 0) return somethingEnds(state)
   await abandon(delivering, state)
+  state.isLetGo = true
   return false
 }
 

@@ -4,6 +4,7 @@ import { claimLease, releaseLease } from '../storage/leases.ts'
 import {
   listUnplacedEvents,
   markPlaced,
+  outboxStart,
   placeEvents as placeEventsOfClient,
   type UnplacedEvent,
 } from '../storage/placing.ts'
@@ -16,6 +17,7 @@ const renewAfterMs = 1_500
 const pollMs = 100
 /** How long a process waits that is not the one to place. */
 const standByMs = 1_000
+/** Events that are looked at together. */
 const batchSize = 500
 
 /**
@@ -49,19 +51,32 @@ export async function placeEvents(
 }
 
 /**
- * Places the oldest events that are not placed. @returns how many.
+ * Places events that are not placed, the oldest first: at least as many as are looked at together, where
+ * there are. What cannot be placed now is passed over, however much it is. @returns how many.
  * @throws AggregateError of the clients whose events could not be placed, after all the others' are.
  */
-export async function placeBatch(database: Database): Promise<number> {
-  const events = inOrder(await listUnplacedEvents(database, batchSize))
-  const faults: unknown[] = []
-  for (const [clientId, ofClient] of Map.groupBy(events, (event) => event.clientId)) {
-    await placeOf(database, clientId, ofClient).catch((error: unknown) => faults.push(error))
+export async function placeBatch(database: Database, size = batchSize): Promise<number> {
+  const faults = new Map<string, unknown>()
+  let placed = 0
+  for (let after = outboxStart; placed < size; ) {
+    const listed = await listUnplacedEvents(database, after, [...faults.keys()], size)
+    for (const [clientId, ofClient] of Map.groupBy(inOrder(listed), (event) => event.clientId)) {
+      await placeOf(database, clientId, ofClient).then(
+        () => {
+          placed += ofClient.length
+        },
+        (error: unknown) => faults.set(clientId, error),
+      )
+    }
+    const last = listed.at(-1)
+    if (listed.length < size || !last) break
+    after = last
   }
-  if (faults.length > 0) {
-    throw new AggregateError(faults, 'Not all events could be placed.', { cause: faults[0] })
+  if (faults.size > 0) {
+    const [cause] = faults.values()
+    throw new AggregateError(faults.values(), 'Not all events could be placed.', { cause })
   }
-  return events.length
+  return placed
 }
 
 async function placeOf(

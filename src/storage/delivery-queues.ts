@@ -135,3 +135,17 @@ export const abandonQueue = async (
 ): Promise<void> => {
   await connection.query(abandonStatement, [clientId, webhookId, holder, failuresInRow])
 }
+
+const wakeStatement = statement(
+  'wake_delivery_queue',
+  `update delivery_queue set wakes = wakes + 1, due_at = now()
+   where client_id = $1 and webhook_id = $2`,
+)
+
+/** Has whoever drains an endpoint, now or next, look at it again. */
+export const wakeQueue = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+): Promise<void> => {
+  await connection.query(wakeStatement, [clientId, webhookId])
+}

@@ -23,14 +23,30 @@ const listStatement = statement(
        where earlier.public_token = event.public_token
          and earlier.sequence = event.sequence - 1 and not earlier.placed
      ) as "followsUnplaced"
-   from event where not placed order by occurred_at, public_token, sequence limit $1`,
+   from event
+   where not placed and occurred_at >= $2::timestamptz
+     and (occurred_at, public_token, sequence) > ($2::timestamptz, $3, $4::integer)
+     and client_id <> all($5::text[])
+   order by occurred_at, public_token, sequence limit $1`,
 )
 
-/** The oldest of the events that are not placed, oldest first. */
+/** Where a list of events goes on, in its order. */
+export type OutboxPlace = Pick<UnplacedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
+
+/** Before all events. */
+export const outboxStart: OutboxPlace = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
+
+/**
+ * The oldest of the events after a place that are not placed, oldest first.
+ * @param leftClientIds whose are left out.
+ */
 export const listUnplacedEvents = (
   connection: Connection,
+  { occurredAt, publicToken, sequence }: OutboxPlace,
+  leftClientIds: readonly string[],
   limit: number,
-): Promise<UnplacedEvent[]> => connection.query(listStatement, [limit])
+): Promise<UnplacedEvent[]> =>
+  connection.query(listStatement, [limit, occurredAt, publicToken, sequence, leftClientIds])
 
 // One statement, so one commit. The row of event_head is held to its end: whoever else places events
 // of this client waits, and positions show in their order. An event that is placed already is left.

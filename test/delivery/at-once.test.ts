@@ -48,6 +48,61 @@ test('a client whose events cannot be placed holds up nobody else’s, and loses
   assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [2, 2])
 })
 
+test('however much of it waits, what cannot be placed holds up nothing else, and keeps its order', {
+  skip: postgres.leftOut,
+}, async (t) => {
+  const { database } = await openServerDatabase(postgres, 5)
+  const service = await openTestService({ database, env })
+  /** As many as are looked at together. */
+  const size = 3
+  const unblock = async (publicToken: string, times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    }
+  }
+  const placed = (clientId: string) =>
+    sql<{ publicToken: string; sequence: number }>(
+      database,
+      `select public_token as "publicToken", sequence from placed_event where client_id = $1
+       order by position`,
+      [clientId],
+    )
+  await t.test('a client that fails with more than are looked at together', async () => {
+    const { publicToken } = await service.createCard()
+    await placeBatch(database, size)
+    await unblock(publicToken, 2 * size)
+    await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+    await database.transaction(async (holder) => {
+      await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+      await assert.rejects(placeBatch(database, size), AggregateError)
+    })
+    assert.equal((await placed('demo-other-client')).length, 1)
+    while ((await placeBatch(database, size)) > 0);
+    assert.equal((await placed('demo-client')).length, 1 + 2 * size)
+  })
+  await t.test(
+    'a card whose later events are dated earlier, as after a clock was set back',
+    async () => {
+      const { publicToken } = await service.createCard()
+      await unblock(publicToken, 2 * size)
+      await sql(
+        database,
+        `update event set occurred_at = occurred_at - interval '1 hour'
+       where public_token = $1 and sequence > 1`,
+        [publicToken],
+      )
+      while ((await placeBatch(database, size)) > 0);
+      const sequences = (await placed('demo-client'))
+        .filter((event) => event.publicToken === publicToken)
+        .map(({ sequence }) => sequence)
+      assert.deepEqual(
+        sequences,
+        Array.from({ length: 1 + 2 * size }, (_, at) => at + 1),
+      )
+    },
+  )
+})
+
 test('placing, delivering, sending again and replaying at once never wait for one another in a ring', {
   skip: postgres.leftOut,
 }, async () => {

@@ -207,3 +207,27 @@ test('an endpoint that fails is handed over as one that fails', async () => {
   assert.deepEqual(rows, [{ failing: true, holder: null }])
   service.startDelivery()
 })
+
+test('what arrives after the endpoint was another’s does not leave the next event waiting', async () => {
+  const receiver = await openHolding()
+  const { webhookId } = await service.createWebhook(receiver.url)
+  const { publicToken } = await service.createCard()
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  await until(() => receiver.received.length === 1)
+  await until(async () => (await deliveriesOf(webhookId)).length === 2)
+  const change = (text: string) => sql(service.database, text, [webhookId])
+  // Another process took it over, failed with the same delivery, and let go of it until that is due.
+  await change('update delivery_queue set holder = null where webhook_id = $1')
+  await change(`update delivery set failures = 9 where webhook_id = $1 and failures = 0`)
+  for (const table of ['delivery_lane', 'delivery_queue']) {
+    await change(`update ${table} set due_at = now() + interval '1 hour' where webhook_id = $1`)
+  }
+  await change(`update delivery_queue set leased_until = '-infinity' where webhook_id = $1`)
+  receiver.release(204)
+  await until(() => receiver.received.length === 2)
+  assert.deepEqual(
+    receiver.received.map(({ message }) => message.data.sequence),
+    [1, 2],
+  )
+  receiver.release(204)
+})

@@ -55,6 +55,45 @@ test('exit codes tell a refusal, a mistake in typing and a server that is away f
   const unreachable = await pinfold({ ...away, ...secret }, 'products', 'list', '--json')
   assert.equal(unreachable.code, 3)
   assert.equal(JSON.parse(unreachable.stdout).error.code, 'unreachable')
+  const database = { SANDBOX: 'true', DATABASE_URL: 'postgres://a:secret-of-a@127.0.0.1:9/a' }
+  const shut = await pinfold(
+    { ...env, ...database, PRIVATE_PORT: '9' },
+    'products',
+    'list',
+    '--json',
+  )
+  assert.equal(shut.code, 3, shut.stderr)
+  assert.equal(JSON.parse(shut.stdout).error.code, 'unreachable')
+  assert.doesNotMatch(shut.stderr + shut.stdout, /secret-of-a/)
+  const nowhere = ['--url', 'pinfold', '--private-url', program.privateUrl]
+  assert.equal((await pinfold(secret, 'products', 'list', ...nowhere)).code, 2)
+})
+
+test('a file that is not what it should be is a mistake in typing, and nothing of it is told', async () => {
+  const file = join(program.dataDir, 'broken.jwk')
+  const secret = 'c2VjcmV0LXNlY3JldA'
+  const where = ['--url', program.baseUrl, '--private-url', program.privateUrl]
+  const own = ['--client', 'a', '--jwk-file', file]
+  for (const text of [
+    secret,
+    `{"kty":"EC","d":${secret}}`,
+    `{"kty":"EC","d":"${secret}"}`,
+    'null',
+  ]) {
+    await writeFile(file, text)
+    for (const words of [
+      ['products', 'list', ...where, ...own],
+      ...(text.includes('"d":"') ? [] : [['cards', 'create', '--file', file]]),
+    ]) {
+      const { code, stderr, stdout } = await run(...words, '--json')
+      assert.equal(code, 2, stderr)
+      assert.ok(stderr.includes(file), stderr)
+      assert.equal(JSON.parse(stdout).error.code, 'not_understood')
+      assert.doesNotMatch(stderr + stdout, /c2Vj|cmV0/)
+    }
+  }
+  const gone = await run('products', 'create', '9', '--file', join(program.dataDir, 'none.json'))
+  assert.deepEqual([gone.code, /none\.json cannot be read/.test(gone.stderr)], [2, true])
 })
 
 test('a product is made, granted, issued and retired without one line of code', async () => {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { UsageError } from '../cli-error.ts'
 import {
   type Call,
@@ -11,6 +10,7 @@ import {
   textOf,
   yesNoOf,
 } from '../command.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import { sheet, table } from '../table.ts'
 import { asClient } from './asking.ts'
 
@@ -94,7 +94,7 @@ const create = (call: Call): Promise<Told> =>
 
 async function newCardOf(call: Call): Promise<object> {
   const file = textOf(call, 'file')
-  if (file !== undefined) return JSON.parse(await readFile(file, 'utf8')) as object
+  if (file !== undefined) return readJsonFile(file)
   return given({
     cardType: textOf(call, 'type') ?? 'Virtual',
     cardProduct: numberOf(call, 'product') ?? missing('product'),

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import {
   type Call,
   type Command,
@@ -11,6 +10,7 @@ import {
   textOf,
   yesNoOf,
 } from '../command.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import { sheet, table } from '../table.ts'
 import { asAdministrator } from './asking.ts'
 
@@ -152,7 +152,7 @@ async function membersOf(call: Call): Promise<Record<string, unknown>> {
     scopes: listOf(call, 'scopes'),
     certificateBoundTokens: yesNoOf(call, 'bound-tokens'),
     productIds: listOf(call, 'products')?.map(Number),
-    jwks: file === undefined ? undefined : JSON.parse(await readFile(file, 'utf8')),
+    jwks: file === undefined ? undefined : await readJsonFile(file),
   })
 }
 

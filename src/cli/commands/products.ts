@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Product } from '../../domain/product.ts'
 import { UsageError } from '../cli-error.ts'
 import {
@@ -12,6 +11,7 @@ import {
   textOf,
   yesNoOf,
 } from '../command.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import { sheet, table } from '../table.ts'
 import { asAdministrator } from './asking.ts'
 
@@ -123,7 +123,7 @@ function productIdOf({ names: [name = ''] }: Call): number {
 
 async function membersOf(call: Call): Promise<Record<string, unknown>> {
   const file = textOf(call, 'file')
-  const members: object = file === undefined ? {} : JSON.parse(await readFile(file, 'utf8'))
+  const members = file === undefined ? {} : await readJsonFile(file)
   return {
     ...members,
     ...given({

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { type Command, given, neededOf, textOf } from '../command.ts'
+import { readJsonFile } from '../read-json-file.ts'
 import { sheet, table } from '../table.ts'
 import { asAdministrator } from './asking.ts'
 import { toldSecret } from './clients.ts'
@@ -53,7 +53,7 @@ export const zoneCommands: readonly Command[] = [
           given({
             clientId: call.names[0],
             clientName: neededOf(call, 'name'),
-            jwks: file === undefined ? undefined : JSON.parse(await readFile(file, 'utf8')),
+            jwks: file === undefined ? undefined : await readJsonFile(file),
           }),
         )
         return { json: zone, text: toldSecret(sheet(zone), zone.clientSecret) }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { importJWK, type JWK, SignJWT } from 'jose'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { UsageError } from '../cli-error.ts'
+import { readJsonFile } from '../read-json-file.ts'
 
 /** Whom a command calls as: an administrator on the private listener, a client on the public one. */
 export type Role = 'admin' | 'client'
@@ -60,8 +61,11 @@ function withSecret(clientId: string, clientSecret: string): TokenRequest {
 
 /** RFC 7523, section 3. The private key stays in this process. */
 async function clientAssertion(issuer: string, client: string, jwkFile: string): Promise<string> {
-  const jwk = JSON.parse(await readFile(jwkFile, 'utf8')) as JWK
+  const jwk: JWK = await readJsonFile(jwkFile)
   const alg = jwk.alg ?? 'ES256'
+  const key = await importJWK(jwk, alg).catch((cause: unknown) => {
+    throw new UsageError(`${jwkFile} holds no private key (JWK) for ${alg}.`, { cause })
+  })
   return new SignJWT({})
     .setProtectedHeader({ alg, ...(jwk.kid !== undefined && { kid: jwk.kid }) })
     .setIssuer(client)
@@ -70,7 +74,7 @@ async function clientAssertion(issuer: string, client: string, jwkFile: string):
     .setJti(randomUUID())
     .setIssuedAt()
     .setExpirationTime('60s')
-    .sign(await importJWK(jwk, alg))
+    .sign(key)
 }
 
 /** What the sandbox tells of its demo clients, or null. */

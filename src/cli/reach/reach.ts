@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readCallerConfig, readConfig } from '../../config.ts'
-import { StartRefusal } from '../../errors.ts'
+import { describeStartFailure } from '../../service/start-failure.ts'
 import { isHeld } from '../../storage/data-directory.ts'
 import { Unreachable, UsageError } from '../cli-error.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
@@ -31,11 +31,18 @@ export async function reach(options: ReachOptions, role: Role): Promise<Reached>
   const privateUrl = options['private-url'] ?? caller.privateUrl
   if (baseUrl !== null || privateUrl !== null) {
     if (baseUrl === null || (role === 'admin' && privateUrl === null)) throw new UsageError(where)
+    if (!isUrl(baseUrl) || (privateUrl !== null && !isUrl(privateUrl))) {
+      throw new UsageError(
+        '--url and --private-url must be URLs that begin with http:// or https://.',
+      )
+    }
     const base = `/thr/${caller.processorPath ?? 'processor'}`
     return overHttp({ baseUrl, privateUrl: privateUrl ?? '', base }, role, named, null)
   }
   return reachConfigured(readConfig(), role, named)
 }
+
+const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text)
 
 const where =
   'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).'
@@ -52,7 +59,8 @@ async function reachConfigured(config: Config, role: Role, named: NamedClient): 
   // Only now: it is the whole service that is read in.
   const { openInProcess } = await import('./in-process.ts')
   return openInProcess(config, role, named).catch((error: unknown) => {
-    throw error instanceof StartRefusal ? new Unreachable(error.message, { cause: error }) : error
+    const reason = describeStartFailure(error)
+    throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
   })
 }
 

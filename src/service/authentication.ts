@@ -132,7 +132,9 @@ export async function registerAdministrator(
 async function readPublicJwk(jwkFile: string): Promise<string> {
   try {
     return parseClientJwks({ keys: [JSON.parse(await readFile(jwkFile, 'utf8'))] })
-  } catch (cause) {
-    throw new Error(`${jwkFile} must hold the public JWK of the first administrator.`, { cause })
+  } catch (error) {
+    const message = `${jwkFile} must hold the public JWK of the first administrator.`
+    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
   }
 }

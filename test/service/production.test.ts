@@ -119,6 +119,18 @@ suite('on a PostgreSQL server', { skip }, () => {
     assert.match(await refusal(sandbox), /database is a production's/)
   })
 
+  test('another secret’s file in the place of the administrator’s key is named, and nothing of it told', async (t) => {
+    const { close, url } = await postgres.createDatabase()
+    t.after(close)
+    const { env } = await productionOn(url)
+    const secret = `abcdef${randomBytes(29).toString('hex')}`
+    await writeFile(env.ADMIN_JWK_FILE, secret)
+    const program = await spawnProgram({ dataDir: await makeFolder(), env })
+    const said = (await refusal(program)) + program.stdout()
+    assert.match(said, /must hold the public JWK of the first administrator/)
+    assert.ok(!said.includes(secret.slice(0, 6)), said)
+  })
+
   test('a database of a sandbox is refused by production, under the same master key too', async (t) => {
     const { close, url } = await postgres.createDatabase()
     t.after(close)

@@ -1,7 +1,8 @@
-/** Whether the text is `YYYY-MM-DD` and such a day exists in the Gregorian calendar. */
+/** Whether the text is `YYYY-MM-DD` and such a day exists in the Gregorian calendar, which has no year 0. */
 export function isCalendarDate(text: string): boolean {
   const [, year, month, day] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text) ?? []
-  return Number(day) >= 1 && Number(day) <= daysInMonth(Number(year), Number(month))
+  if (!(Number(year) >= 1 && Number(day) >= 1)) return false
+  return Number(day) <= daysInMonth(Number(year), Number(month))
 }
 
 /** A card made in this year expires before the year 10000, which no date here can name. */

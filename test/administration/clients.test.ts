@@ -212,6 +212,22 @@ test('a zone is a network with its keys; retired, it is neither let in nor are i
   assert.equal((await administer('POST', '/zones/demo-client/retire')).status, 404)
 })
 
+test('what can be no client’s id names none, whatever is asked of it', async () => {
+  for (const id of ['%00', '%20', '%C3%A9', 'x'.repeat(65)]) {
+    for (const [method, path, body] of [
+      ['GET', `/clients/${id}`],
+      ['PATCH', `/clients/${id}`, { clientName: 'None' }],
+      ['POST', `/clients/${id}/rotate-secret`],
+      ['PUT', `/clients/${id}/products/1001`],
+      ['DELETE', `/clients/${id}/products/1001`],
+      ['POST', `/zones/${id}/retire`],
+    ] as const) {
+      const { status, text } = await administer(method, path, body)
+      assert.equal(status, 404, `${method} ${path}: ${text}`)
+    }
+  }
+})
+
 test('clients are listed by their ids, page by page', async () => {
   const whole = (await administer('GET', '/clients')).json
   const ids = whole.map(({ clientId }: { clientId: string }) => clientId)

@@ -214,6 +214,11 @@ test('replay delivers everything since an instant that was not delivered, and no
   await until(() => receiver.received.length === 1)
   const replay = await service.call('POST', `/webhooks/${webhookId}/replay`, { body: { since } })
   assert.deepEqual([replay.status, replay.json], [202, { since }])
+  for (const never of ['0000-01-01T00:00:00Z', '2026-02-30T00:00:00Z']) {
+    const body = { since: never }
+    const refused = await service.call('POST', `/webhooks/${webhookId}/replay`, { body })
+    assert.deepEqual([refused.status, refused.json.errors[0].pointer], [422, '/since'])
+  }
   await until(() => receiver.received.length === 2)
   await new Promise((resolve) => setTimeout(resolve, 300))
   assert.deepEqual(receiver.received.map(tokenOf), [got, missed])

@@ -14,9 +14,10 @@ test('every day that the calendar has is a date', () => {
 })
 
 test('days that do not exist, and other spellings, are no dates', () => {
-  const texts = ['2023-02-29', '1900-02-29', '2026-04-31', '2026-00-10', '2026-13-01', '2026-01-00']
+  const texts = ['2023-02-29', '1900-02-29', '2026-04-31', '2026-00-10', '2026-13-01', '0000-01-01']
   const spellings = [
     '',
+    '2026-01-00',
     '2026-1-1',
     '26-01-01',
     '2026/01/01',

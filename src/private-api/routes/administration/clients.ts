@@ -6,6 +6,7 @@ import { createClient } from '../../../administration/create-client.ts'
 import { findClient } from '../../../administration/find-client.ts'
 import { listClients } from '../../../administration/list-clients.ts'
 import { rotateClientSecret } from '../../../administration/rotate-client-secret.ts'
+import { Problem } from '../../../errors.ts'
 import { parseLimit, readCursor } from '../../../http/cursor.ts'
 import { pageOf } from '../../../http/page.ts'
 import { answerOf, repeatable } from '../../../http/repeatable.ts'
@@ -68,8 +69,14 @@ function readingRoutes(app: Server['app'], administration: Administration): void
         response: { 200: ClientSchema },
       },
     },
-    async (request) => told(await findClient(administration, request.params.clientId)),
+    async (request) => told(await findClient(administration, clientIdOf(request))),
   )
+}
+
+/** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
+export function clientIdOf({ params }: { params: { clientId: string } }): string {
+  if (!isClientId(params.clientId)) throw new Problem('not_found')
+  return params.clientId
 }
 
 /** The client after which a page begins. */
@@ -122,7 +129,7 @@ function changeRoute(app: Server['app'], administration: Administration): void {
       const answer = await changeClient(
         administration,
         operatorOf(request),
-        request.params.clientId,
+        clientIdOf(request),
         request.body,
         repeatable(request),
       )
@@ -150,7 +157,7 @@ function rotateSecretRoute(app: Server['app'], administration: Administration): 
       const answer = await rotateClientSecret(
         administration,
         operatorOf(request),
-        request.params.clientId,
+        clientIdOf(request),
         request.body?.overlapHours ?? overlapHoursDefault,
         repeatable(request),
       )

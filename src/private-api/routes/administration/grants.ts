@@ -5,6 +5,7 @@ import { noContent, repeatable } from '../../../http/repeatable.ts'
 import type { Server } from '../../../http/server.ts'
 import { operatorOf } from '../operator.ts'
 import { EmptyBodySchema } from './client-schemas.ts'
+import { clientIdOf } from './clients.ts'
 import { productIdOf } from './products.ts'
 
 const methods = [
@@ -29,7 +30,7 @@ export function grantRoutes(app: Server['app'], administration: Administration):
       },
       handler: async (request, reply) => {
         const productId = productIdOf(request.params)
-        const grant = { clientId: request.params.clientId, productId, isGranted }
+        const grant = { clientId: clientIdOf(request), productId, isGranted }
         return noContent(
           reply,
           await setGrant(administration, operatorOf(request), grant, repeatable(request)),

@@ -10,7 +10,7 @@ import { answerOf, repeatable } from '../../../http/repeatable.ts'
 import type { Server } from '../../../http/server.ts'
 import { operatorOf } from '../operator.ts'
 import { CreateZoneSchema, EmptyBodySchema, ZoneSchema } from './client-schemas.ts'
-import { readAfter } from './clients.ts'
+import { clientIdOf, readAfter } from './clients.ts'
 import { admin, adminChange, PageQuerySchema } from './schemas.ts'
 
 const tags = ['Zones']
@@ -88,7 +88,7 @@ function retireRoute(app: Server['app'], administration: Administration): void {
       },
     },
     async (request, reply) => {
-      const { clientId } = request.params
+      const clientId = clientIdOf(request)
       const operator = operatorOf(request)
       return told(
         answerOf(reply, await retireZone(administration, operator, clientId, repeatable(request))),

@@ -1,5 +1,8 @@
 import { type Connection, statement } from './database.ts'
 
+// One that ends far later than it could have been given until is of a clock that was set back since, as when
+// a standby takes over: nobody is to wait until that clock has caught up. A statement that waited for another's
+// counts from before it, which the minute allows for.
 const claimStatement = statement(
   'claim_lease',
   `insert into lease (lease_name, holder, leased_until)
@@ -7,10 +10,14 @@ const claimStatement = statement(
    on conflict (lease_name) do update
      set holder = excluded.holder, leased_until = excluded.leased_until
      where lease.holder = excluded.holder or lease.leased_until <= now()
+       or lease.leased_until > excluded.leased_until + interval '1 minute'
    returning lease_name as "leaseName"`,
 )
 
-/** Takes a lease that is free, or keeps one that is held, for so many seconds. @returns whether. */
+/**
+ * Takes a lease that is free, or keeps one that is held, for so many seconds: the same for all who ask.
+ * It spares work, and no more: whoever holds it may lose it early. @returns whether it is had.
+ */
 export const claimLease = async (
   connection: Connection,
   leaseName: string,

@@ -22,7 +22,8 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const kind = travelledKind(protection, purpose, { header, key, keyCheckValue })
       // Who sent it may say that it must not leave, and not that it may.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
-      return keep(masterKeys, { ...kind, exportability }, key, keyCheckValue)
+      // Its check value was held against it with its kind.
+      return keep(masterKeys, { ...kind, exportability }, key, null)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
     orProblem(() => exportUnder(masterKeys, keyBlock, zoneMasterKeyBlock)),

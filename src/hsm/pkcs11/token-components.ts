@@ -63,14 +63,19 @@ export function combineComponents(
   due: string,
 ): GeneratedKey {
   const kind = kindOf(purpose, form)
-  const components = kept.map((each) => openComponent(session, form, each))
-  const key = combinedKey(form, components)
+  const clear: Buffer[] = []
+  const wipedAfter = (bytes: Buffer): Buffer => {
+    clear.push(bytes)
+    return bytes
+  }
   try {
+    const components = kept.map((each) => wipedAfter(openComponent(session, form, each)))
+    const key = wipedAfter(combinedKey(form, components))
     refuseUnfitKey(kind, key)
     refuseOtherCheckValue(codeOf(form), key, due)
     return importKey(session, kind, key)
   } finally {
-    for (const bytes of [...components, key]) bytes.fill(0)
+    for (const bytes of clear) bytes.fill(0)
   }
 }
 

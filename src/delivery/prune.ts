@@ -58,6 +58,7 @@ export async function prune(
     if (after === null) break
   }
   await pruneStreams(database)
+  await pruneFormerSecrets(database)
   if (faults.length > 0) {
     throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
   }
@@ -75,7 +76,6 @@ async function pruneClient(
     if (isDeleted) await remove(database, reference, stop)
     else await steps(stop, () => pruneDeliveries(database, reference, days, stepSize))
   }
-  await pruneFormerSecrets(database, clientId)
   for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
     after = await pruneFeed(database, clientId, days, stepSize, after)
   }

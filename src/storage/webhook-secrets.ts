@@ -55,13 +55,10 @@ export async function replaceWebhookSecret(
 
 const pruneStatement = statement(
   'prune_former_secrets',
-  'delete from webhook_former_secret where client_id = $1 and signs_until <= now()',
+  'delete from webhook_former_secret where signs_until <= now()',
 )
 
-/** Forgets a client's secrets that sign no more. */
-export const pruneFormerSecrets = async (
-  connection: Connection,
-  clientId: string,
-): Promise<void> => {
-  await connection.query(pruneStatement, [clientId])
+/** Forgets the secrets that sign no more, of clients without any event, too. */
+export const pruneFormerSecrets = async (connection: Connection): Promise<void> => {
+  await connection.query(pruneStatement)
 }

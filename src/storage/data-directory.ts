@@ -48,12 +48,18 @@ export function isHeld(folder: string): boolean {
   }
 }
 
-async function describeHolder(folder: string): Promise<string> {
+/** Who held it last, by its own word; null where that was not written yet. */
+export async function readHolder(folder: string): Promise<Holder | null> {
   try {
-    const text = await readFile(join(folder, 'holder.json'), 'utf8')
-    const { pid, privateUrl, startedAt } = JSON.parse(text) as Holder
-    return `another process (pid ${pid}, started ${startedAt}, private listener ${privateUrl})`
+    return JSON.parse(await readFile(join(folder, 'holder.json'), 'utf8')) as Holder
   } catch {
-    return 'another process that has just started'
+    return null
   }
+}
+
+async function describeHolder(folder: string): Promise<string> {
+  const holder = await readHolder(folder)
+  if (holder === null) return 'another process that has just started'
+  const { pid, privateUrl, startedAt } = holder
+  return `another process (pid ${pid}, started ${startedAt}, private listener ${privateUrl})`
 }

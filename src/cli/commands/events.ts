@@ -70,9 +70,9 @@ async function print(
   most: number,
 ): Promise<boolean> {
   for await (const { data, id } of events) {
+    place.failures = 0
     place.last = id ?? place.last
     if (data === null) continue
-    place.failures = 0
     place.printed += 1
     console.log(call.options.json ? data : lineOf(data))
     if (place.printed >= most) return true

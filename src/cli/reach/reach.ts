@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type Config, readCallerConfig, readConfig } from '../../config.ts'
 import { describeStartFailure } from '../../service/start-failure.ts'
-import { isHeld } from '../../storage/data-directory.ts'
+import { isHeld, readHolder } from '../../storage/data-directory.ts'
 import { Unreachable, UsageError } from '../cli-error.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
 import { type NamedClient, type Role, readSandboxFile, tokenRequest } from './credentials.ts'
@@ -67,8 +65,7 @@ async function reachConfigured(config: Config, role: Role, named: NamedClient): 
 /** Where the server listens that holds the data directory, if one does: the lock says so. */
 async function holderUrl({ dataDir }: Config): Promise<string | null> {
   if (!isHeld(dataDir)) return null
-  const text = await readFile(join(dataDir, 'holder.json'), 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as { readonly privateUrl: string }).privateUrl
+  return (await readHolder(dataDir))?.privateUrl ?? null
 }
 
 const isAlive = (url: string): Promise<boolean> =>

@@ -1,8 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { StartRefusal } from '../../errors.ts'
-import { type Holder, holdDataDirectory } from '../../storage/data-directory.ts'
+import { holdDataDirectory, readHolder } from '../../storage/data-directory.ts'
 import type { Database } from '../../storage/database.ts'
 import { examineDatabase } from '../../storage/examination.ts'
 import { openPglite } from '../../storage/pglite.ts'
@@ -15,6 +15,7 @@ import {
   judgeServer,
 } from './database-findings.ts'
 import { type Check, type Finding, fault, good, messageOf } from './finding.ts'
+import { readJson } from './read-json.ts'
 
 const migrations = new URL('../../../migrations/', import.meta.url)
 
@@ -113,18 +114,19 @@ const broken = (folder: string, error: unknown): Finding =>
 
 /** Whoever holds the data directory must answer. */
 async function checkHolder(
-  { dataDir }: Config,
+  { dataDir, privateListener }: Config,
   refusal: StartRefusal,
 ): Promise<readonly Finding[]> {
-  const text = await readFile(join(dataDir, 'holder.json'), 'utf8').catch(() => '{}')
-  const { privateUrl } = JSON.parse(text) as Partial<Holder>
-  const isAlive =
-    privateUrl !== undefined &&
-    (await fetch(`${privateUrl}/livez`, { signal: AbortSignal.timeout(3_000) }).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  if (isAlive) return [good('database', `A server works with it: ${privateUrl}.`)]
+  const privateUrl = (await readHolder(dataDir))?.privateUrl
+  if (privateListener.tls?.clientCertificates === 'required') {
+    // Who is asked for a certificate here has none, as with the listeners.
+    return [
+      good('lock', `It is held by ${privateUrl ?? 'a start'}; whether that answers is not seen.`),
+    ]
+  }
+  const answer = privateUrl === undefined ? null : await readJson(`${privateUrl}/livez`)
+  if (answer?.json.status === 'alive')
+    return [good('database', `A server works with it: ${privateUrl}.`)]
   return [
     fault(
       'lock',

@@ -89,7 +89,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits for a text on standard output, and keeps on reading it. */
-export async function untilPrinted(child: ChildProcess, text: string): Promise<() => string> {
+async function untilPrinted(child: ChildProcess, text: string): Promise<() => string> {
   const { stdout } = child
   if (!stdout) throw new Error('Its standard output is not read.')
   let printed = ''

@@ -13,7 +13,7 @@ export const schemaProblem = (
 ): Problem => validationFailed(...schemaFaults(faults, formats), ...further)
 
 /** All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs. */
-export function schemaFaults(
+function schemaFaults(
   faults: readonly FastifySchemaValidationError[],
   formats: FormatDetails,
 ): ProblemError[] {

@@ -15,7 +15,7 @@ import { answerServerError, shapeTokenAnswer } from './token-errors.ts'
 import { externalSigningKey } from './token-signing-key.ts'
 
 /** How long an access token is valid. */
-export const accessTokenLifetimeSeconds = 3_600
+const accessTokenLifetimeSeconds = 3_600
 
 /** How a client may prove who it is. */
 export const clientAuthenticationMethods = [

@@ -1,4 +1,5 @@
 import { callRelay } from '../pinfold-card/call-relay.ts'
+import type { Exchange } from '../relay/journal.ts'
 import { metaOf } from './elements.ts'
 
 export interface Product {
@@ -28,17 +29,6 @@ export interface Attempt {
   readonly kind: 'pin' | 'cvv'
   readonly result: 'match' | 'mismatch' | 'unresolved'
   readonly remainingTries: number
-}
-
-/** One call that the relay passed on, as it tells itself. */
-export interface Exchange {
-  readonly number: number
-  readonly at: string
-  readonly method: string
-  readonly path: string
-  readonly sent: string
-  readonly status: number
-  readonly received: string
 }
 
 export interface Purchase {

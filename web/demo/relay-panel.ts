@@ -1,6 +1,7 @@
 import { make } from '../pinfold-card/make.ts'
+import type { Exchange } from '../relay/journal.ts'
 import { byId } from './elements.ts'
-import { type Exchange, readJournal } from './relay-calls.ts'
+import { readJournal } from './relay-calls.ts'
 
 /** Reads again what the relay saw, and shows it. */
 export async function refreshRelayPanel(): Promise<void> {

@@ -20,12 +20,12 @@ async function main(words: readonly string[]): Promise<number> {
       return 0
     }
     refuseUnknownVerb(command)
-    const { ask, close } = await reach(command.options, 'admin')
+    const service = await reach(command.options, 'admin')
     try {
-      const { json, text } = await runCommand(ask, command)
+      const { json, text } = await runCommand(service, command)
       console.log(isJson ? JSON.stringify(json, null, 2) : text)
     } finally {
-      await close()
+      await service.close()
     }
     return 0
   } catch (error) {

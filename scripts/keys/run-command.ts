@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { UsageError } from '../../src/cli/cli-error.ts'
 import { createProgress } from '../../src/cli/progress.ts'
 import type { Ask } from '../../src/cli/reach/ask.ts'
+import type { Reached } from '../../src/cli/reach/reached.ts'
 import type { ListedKey } from '../../src/key-management/list-keys.ts'
 import type { KeyActRow } from '../../src/storage/key-acts.ts'
 import { type Command, formOf, nameOf, numberOf, targetOf } from './command.ts'
@@ -26,35 +27,37 @@ export function refuseUnknownVerb({ verb }: Command): void {
 }
 
 /** Runs a command. @throws UsageError; Error with what it is refused for. */
-export function runCommand(ask: Ask, command: Command): Promise<Told> {
+export function runCommand(service: Service, command: Command): Promise<Told> {
   const run = verbs[command.verb]
   if (!run) throw new UsageError('The command is not understood.')
-  return run(ask, command)
+  return run(service, command)
 }
 
-const verbs: Readonly<Record<string, (ask: Ask, command: Command) => Promise<Told>>> = {
-  list: async (ask) => {
-    const keys = await ask<ListedKey[]>('GET', '/keys')
+type Service = Pick<Reached, 'ask' | 'readAll'>
+
+const verbs: Readonly<Record<string, (service: Service, command: Command) => Promise<Told>>> = {
+  list: async ({ readAll }) => {
+    const keys = await readAll<ListedKey>('/keys')
     return { json: keys, text: keyTable(keys) }
   },
-  acts: async (ask) => {
-    const acts = await ask<KeyActRow[]>('GET', '/keys/acts')
+  acts: async ({ readAll }) => {
+    const acts = await readAll<KeyActRow>('/keys/acts')
     const lines = acts.map(
       ({ act, at, clientId, key }) => `${at}  ${key}  ${act}  ${clientId ?? ''}`,
     )
     return { json: acts, text: lines.join('\n') }
   },
-  generate: async (ask, command) => {
+  generate: async ({ ask }, command) => {
     const { exportable = false } = command.options
     const body = { ...targetOf(command), ...formOf(command), exportable }
     return toldKept(await ask<Kept>('POST', '/keys', body), 'is made')
   },
-  import: (ask, command) => {
+  import: ({ ask }, command) => {
     const { components, entry } = command.options
     if (entry !== undefined) return enterComponent(ask, command, entry)
     return components === undefined ? importBlock(ask, command) : openEntry(ask, command)
   },
-  export: async (ask, command) => {
+  export: async ({ ask }, command) => {
     const { under, version, zone } = command.options
     const body = {
       key: nameOf(command),
@@ -66,7 +69,7 @@ const verbs: Readonly<Record<string, (ask: Ask, command: Command) => Promise<Tol
     return { json, text: json.keyBlock }
   },
   rotate,
-  retire,
+  retire: ({ ask }, command) => retire(ask, command),
 }
 
 function needed(option: string | undefined, name: string): string {
@@ -119,7 +122,7 @@ async function enterComponent(ask: Ask, { options }: Command, entryId: string): 
   return { json, text: `${json.entered.length} of ${json.componentCount} components are there.` }
 }
 
-async function rotate(ask: Ask, command: Command): Promise<Told> {
+async function rotate({ ask, readAll }: Service, command: Command): Promise<Told> {
   const key = nameOf(command)
   const { 'check-value': keyCheckValue, wait: isToWait } = command.options
   if (key === 'master-key') {
@@ -134,15 +137,15 @@ async function rotate(ask: Ask, command: Command): Promise<Told> {
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
-  if (isToWait) return untilMoved(ask, key, json.version)
+  if (isToWait) return untilMoved(readAll, key, json.version)
   return { json, text: `${key}/${json.version} becomes active at ${json.activatesAt}.` }
 }
 
 /** Keys whose older versions stay for their cards or tokens have come far enough when they are active. */
-async function untilMoved(ask: Ask, key: string, version: number): Promise<Told> {
+async function untilMoved(readAll: Service['readAll'], key: string, version: number): Promise<Told> {
   const progress = createProgress()
   for (;;) {
-    const keys = await ask<ListedKey[]>('GET', '/keys')
+    const keys = await readAll<ListedKey>('/keys')
     const row = keys.find((each) => each.key === key && each.version === version)
     const isMoving = row?.pass ? row.pass.finishedAt === null : false
     if (row?.state === 'active' && !isMoving && (row.pass || !movesByPass.has(key))) {

@@ -45,7 +45,14 @@ export const arrows: Record<string, readonly string[]> = {
   issuing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   authorizing: ['idempotency', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   administration: ['idempotency', 'oauth', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
-  'key-management': ['storage', 'domain', 'errors', 'hsm/hsm.ts', 'hsm/key-administration.ts'],
+  'key-management': [
+    'idempotency',
+    'storage',
+    'domain',
+    'errors',
+    'hsm/hsm.ts',
+    'hsm/key-administration.ts',
+  ],
   idempotency: ['storage', 'errors', 'hsm/hsm.ts'],
   delivery: ['storage', 'domain', 'errors'],
 

@@ -12,6 +12,7 @@ import { holdInstallation } from '../storage/installation.ts'
 import { grantProduct, revokeProduct } from '../storage/products.ts'
 import { type Administration, differences, type Operator, recordAct } from './administration.ts'
 import { type ClientRecord, clientRecord } from './client-record.ts'
+import { hasOtherCredentials, recordCredentials } from './credential-changes.ts'
 import { type ClientDraft, judgeClient, parseKeys } from './judge-client.ts'
 
 /**
@@ -36,7 +37,11 @@ export const changeClient = (
     if (faults.length > 0) throw validationFailed(...faults)
     await apply(connection, before, draft)
     await refuseLastAdministrator(connection, before)
-    const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? before)
+    const changed = (await findAdministeredClient(connection, clientId)) ?? before
+    if (hasOtherCredentials(before, changed)) {
+      await recordCredentials(connection, operator, clientId)
+    }
+    const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? changed)
     await recordAct(connection, operator, {
       act: actOf(before, after),
       subjectKind: 'client',

@@ -1,3 +1,4 @@
+import { controllersOf, originOf } from '../domain/provenance.ts'
 import type { AdministeredClient } from '../storage/administered-clients.ts'
 import type { ClientKind } from '../storage/clients.ts'
 
@@ -18,6 +19,14 @@ export interface ClientRecord {
   readonly certificateBoundTokens: boolean
   readonly productIds: readonly number[]
   readonly createdAt: string
+  /** Who registered it; null where it comes from the configuration or the sandbox. */
+  readonly createdBy: string | null
+  /** Which credentials it has: one more each time that it is given others. */
+  readonly credentialsVersion: number
+  /** Administrators who made sure that its credentials are held by the person they are for. */
+  readonly confirmedBy: readonly string[]
+  /** Other administrators who count as able to act for it. */
+  readonly controlledBy: readonly string[]
 }
 
 export interface JwkSet {
@@ -26,6 +35,8 @@ export interface JwkSet {
 
 export const clientRecord = ({
   createdAt,
+  formerCredentialsUntil: _,
+  hands,
   hasSecret,
   jwks,
   previousSecretUntil,
@@ -36,4 +47,6 @@ export const clientRecord = ({
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
+  ...originOf(hands),
+  controlledBy: controllersOf(client.clientId, hands).filter((id) => id !== client.clientId),
 })

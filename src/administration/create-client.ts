@@ -9,6 +9,7 @@ import { holdInstallation } from '../storage/installation.ts'
 import { grantProduct } from '../storage/products.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
 import { type ClientRecord, clientRecord } from './client-record.ts'
+import { recordCreator } from './credential-changes.ts'
 import { type ClientDraft, judgeClient, parseKeys } from './judge-client.ts'
 
 /** A client to register. With keys it has no secret. */
@@ -40,7 +41,7 @@ export async function createClient(
   const { replayed, result } = await once(administration, request, async (connection) => {
     await holdInstallation(connection)
     await refuseFaults(administration, connection, draft)
-    const record = await register(connection, draft, secret)
+    const record = await register(connection, operator, draft, secret)
     const details = { ...record, previousSecretUntil: undefined, createdAt: undefined }
     const subject = draft.clientId
     await recordAct(connection, operator, {
@@ -70,6 +71,7 @@ async function refuseFaults(
 
 async function register(
   connection: Connection,
+  operator: Operator,
   { jwks, productIds = [], ...draft }: NewClientDraft,
   secret: string | null,
 ): Promise<ClientRecord> {
@@ -78,6 +80,7 @@ async function register(
   const secretHash = secret === null ? null : hashClientSecret(secret)
   const { clientId } = draft
   await insertClient(connection, { ...draft, secretHash, jwks: keys.jwks })
+  await recordCreator(connection, operator, clientId)
   for (const productId of productIds) await grantProduct(connection, clientId, productId)
   const client = await findAdministeredClient(connection, clientId)
   if (!client) throw new Error('The database did not keep a client.')

@@ -5,9 +5,10 @@ import { findAdministeredClient, updateClient } from '../storage/administered-cl
 import type { Connection } from '../storage/database.ts'
 import { holdInstallation } from '../storage/installation.ts'
 import { insertKeyAct } from '../storage/key-acts.ts'
+import { listNewestZoneKeys } from '../storage/listed-keys.ts'
 import { listZoneKeys, retireZoneKey } from '../storage/zone-keys.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
-import { type ZoneRecord, zoneRecord } from './zone-record.ts'
+import { type ZoneRecord, zoneKeysShown, zoneRecord } from './zone-record.ts'
 
 /**
  * Retires a card network: it is disabled, and no PIN block is taken under any of its keys any more.
@@ -23,14 +24,15 @@ export const retireZone = (
     await holdInstallation(connection)
     const network = await findAdministeredClient(connection, clientId)
     if (network?.kind !== 'network') throw new Problem('not_found')
-    const keys = (await listZoneKeys(connection)).filter((key) => key.clientId === clientId)
+    const keys = await listZoneKeys(connection, clientId)
     const active = keys.filter(({ retiredAt }) => retiredAt === null)
     for (const { keyName } of active) await retireKey(connection, operator, clientId, keyName)
     await updateClient(connection, { ...network, active: false })
     const details = { retiredKeys: active.map(({ keyName }) => keyName) }
     const act = { act: 'zone retired', subjectKind: 'client', subject: clientId } as const
     await recordAct(connection, operator, { ...act, details })
-    return zoneRecord({ ...network, active: false }, await listZoneKeys(connection))
+    const shown = await listNewestZoneKeys(connection, [clientId], zoneKeysShown)
+    return zoneRecord({ ...network, active: false }, shown)
   })
 
 /** Among the acts on keys, too: whoever looks there for the end of a key finds it. */

@@ -5,6 +5,7 @@ import { generateClientSecret, hashClientSecret } from '../oauth/client-secret.t
 import { findAdministeredClient, replaceClientSecret } from '../storage/administered-clients.ts'
 import { holdInstallation } from '../storage/installation.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
+import { recordCredentials } from './credential-changes.ts'
 
 /** A client's id and, the first time that it is answered, its new secret. */
 export interface RotatedClientSecret {
@@ -36,6 +37,7 @@ export async function rotateClientSecret(
     if (until === undefined) {
       throw validationFailed({ pointer: '', detail: 'is for clients that have a secret, not keys' })
     }
+    await recordCredentials(connection, operator, clientId)
     const previousSecretUntil = until?.toISOString() ?? null
     const act = { act: 'secret rotated', subjectKind: 'client', subject: clientId } as const
     await recordAct(connection, operator, { ...act, details: { previousSecretUntil } })

@@ -1,8 +1,12 @@
 import type { DatedZoneKeyRow } from '../storage/zone-keys.ts'
 import type { ClientRecord } from './client-record.ts'
 
+/** Keys that are shown of a network. The list of keys has all of them. */
+export const zoneKeysShown = 100
+
 /** A card network: the client that it calls as, and the keys that its PIN blocks come under. */
 export interface ZoneRecord extends Pick<ClientRecord, 'clientId' | 'clientName' | 'active'> {
+  /** At most {@link zoneKeysShown}: those in use before those that are retired. */
   readonly keys: readonly ZoneKeyRecord[]
 }
 

@@ -93,6 +93,11 @@ export interface KeyCustody {
     keyCheckValue: string,
   ): Promise<KeptKey>
 
+  /**
+   * Destroys a key that was made and then not kept. Null where a key is its key block, and goes with it.
+   */
+  readonly discardKey: ((keyBlock: string) => Promise<void>) | null
+
   /** Null where keys lie in the HSM itself, under none of our master keys. */
   readonly masterKeys: MasterKeyCustody | null
 }

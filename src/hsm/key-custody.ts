@@ -35,6 +35,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const use = { ...kindOf(purpose, form), exportability: 'N' }
       return keep(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
+  discardKey: null,
   masterKeys: masterKeyCustody(masterKeys),
 })
 

@@ -13,6 +13,8 @@ declare module 'fastify' {
     readonly access?: Scope | 'open'
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
+    /** Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the same. */
+    readonly notRepeatable?: string
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
     /** What its schema cannot say of a body; told together with what the schema finds. */

@@ -132,7 +132,8 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   app.addHook('preParsing', async (request) => {
     refuseOtherVersion(request.headers)
-    if (request.routeOptions.config.repeatable) idempotencyKeyOf(request.headers)
+    const { notRepeatable, repeatable } = request.routeOptions.config
+    if (repeatable || notRepeatable !== undefined) idempotencyKeyOf(request.headers)
   })
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.bodyRequired && request.body === undefined) {

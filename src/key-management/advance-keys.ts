@@ -7,7 +7,7 @@ import {
 } from '../storage/hsm-keys.ts'
 import { claimKeyPass, startKeyPass } from '../storage/key-passes.ts'
 import { forgetPanFingerprints } from '../storage/keys-of-cards.ts'
-import { forgetLateComponents } from './enter-components.ts'
+import { forgetLateComponents } from './component-entry.ts'
 import { type KeyManagement, referenceOf } from './key-management.ts'
 import { onRecord } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'

@@ -3,84 +3,18 @@ import type { KeyForm } from '../hsm/key-administration.ts'
 import {
   type ComponentEntryRow,
   deleteComponentEntry,
-  forgetLateEntries,
   holdComponentEntry,
-  insertComponentEntry,
   insertKeyComponent,
-  isSandboxInstallation,
   type KeyComponentRow,
   listKeyComponents,
 } from '../storage/component-entries.ts'
 import type { Connection } from '../storage/database.ts'
-import {
-  holdKeys,
-  type KeptVersion,
-  type KeyTarget,
-  keptReferenceOf,
-  purposeOf,
-  refuseOtherCipher,
-  storeKey,
-} from './keep-key.ts'
-import { type KeyManagement, type Operator, zoneReferenceOf } from './key-management.ts'
-import { onRecord } from './on-record.ts'
-
-/** How long the people who hold the components have to come. */
-const entrySeconds = 4 * 3_600
-
-/** A key that is to come in components. */
-export interface NewEntry {
-  readonly target: KeyTarget
-  readonly form: KeyForm
-  readonly componentCount: number
-  /** Of the combined key. */
-  readonly keyCheckValue: string
-}
-
-/** How far an entry has come. Nothing of a component but its check value. */
-export interface EntryProgress {
-  readonly entryId: string
-  readonly entered: readonly { readonly componentNumber: number; readonly person: string }[]
-  readonly componentCount: number
-  readonly expiresAt: Date
-  /** The key, once every component is there. */
-  readonly key: KeptVersion | null
-}
-
-/**
- * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
- * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
- */
-export async function openEntry(
-  keys: KeyManagement,
-  operator: Operator,
-  { componentCount, form, keyCheckValue, target }: NewEntry,
-): Promise<EntryProgress> {
-  await keys.hsm.refuseOtherForm(purposeOf(target), form)
-  refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
-  return onRecord(keys, async (connection, record) => {
-    const newEntry = {
-      target: JSON.stringify(target),
-      ...form,
-      componentCount,
-      keyCheckValue,
-      openedBy: operator.clientId,
-    }
-    const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
-    const act = `component entry ${entry.entryId} opened`
-    await record({ act, key: nameOf(target), ...operator })
-    return progressOf(entry, [], null)
-  })
-}
-
-/** Forgets the components of keys whose others never came. */
-export const forgetLateComponents = (keys: KeyManagement): Promise<void> =>
-  onRecord(keys, async (connection, record) => {
-    for (const { entryId, target } of await forgetLateEntries(connection)) {
-      await record({ act: `component entry ${entryId} expired`, key: nameOf(readTarget(target)) })
-    }
-  })
-
-const readTarget = (text: string): KeyTarget => JSON.parse(text) as KeyTarget
+import { type EntryProgress, nameOf, progressOf, targetOf } from './component-entry.ts'
+import { discardUnkept, type NoteMade } from './discard-unkept.ts'
+import { findBringers, findDependence } from './independent-people.ts'
+import { holdKeys, type KeptVersion, keptReferenceOf, purposeOf, storeKey } from './keep-key.ts'
+import type { KeyAct, KeyManagement, Operator } from './key-management.ts'
+import { onRecord, type RecordAct } from './on-record.ts'
 
 /** One component, brought by one person. */
 export interface NewComponent {
@@ -90,10 +24,14 @@ export interface NewComponent {
   readonly keyCheckValue: string
 }
 
+/** What came of a component. What was refused is on record, too, and answered after the commit. */
+type Outcome = { readonly progress: EntryProgress } | { readonly refusal: Problem }
+
 /**
  * Takes in a component. With the last one the key is combined and held against its check value; a key
  * that fails is forgotten with all its components.
- * @throws `Problem` `not_found`; `key_refused`, also for a person who brought one already.
+ * @throws `Problem` `not_found`; `key_refused`, also for somebody who is no other person than one who
+ *   brought a component already.
  */
 export async function enterComponent(
   keys: KeyManagement,
@@ -101,47 +39,63 @@ export async function enterComponent(
   entryId: string,
   component: NewComponent,
 ): Promise<EntryProgress> {
-  const outcome = await onRecord(keys, async (connection, record) => {
-    await holdKeys(keys, connection)
-    const entry = await holdComponentEntry(connection, entryId)
-    if (!entry) throw new Problem('not_found')
-    const entered = await addComponent(keys, connection, operator, entry, component)
-    const act = `component entered by ${component.person}`
-    await record({ act, key: entryId, ...operator })
-    if (entered.length < entry.componentCount) return { progress: progressOf(entry, entered, null) }
-    await deleteComponentEntry(connection, entryId)
-    const combined = await combine(keys, connection, entry, entered)
-    await record({ ...toldOf(entry, combined), ...operator })
-    return combined
-  })
+  const outcome = await discardUnkept(keys, (made) =>
+    onRecord(keys, async (connection, record): Promise<Outcome> => {
+      // Nobody gives anybody other credentials meanwhile.
+      await holdKeys(keys, connection)
+      const entry = await holdComponentEntry(connection, entryId)
+      if (!entry) throw new Problem('not_found')
+      const entered = await addComponent(keys, connection, record, operator, entry, component)
+      if ('refusal' in entered) return entered
+      const { components } = entered
+      if (components.length < entry.componentCount) {
+        return { progress: await progressOf(connection, entry, components, null) }
+      }
+      await deleteComponentEntry(connection, entryId)
+      const combined = await combine(keys, connection, entry, components, made)
+      await record({ ...actOf(entry, combined), ...operator })
+      if ('refusal' in combined) return combined
+      return { progress: await progressOf(connection, entry, components, combined.key) }
+    }),
+  )
   if ('refusal' in outcome) throw outcome.refusal
   return outcome.progress
 }
 
-/** @throws `Problem` `key_refused` for a second component from one person. */
+type Added = { readonly components: readonly KeyComponentRow[] } | { readonly refusal: Problem }
+
+/** @throws `Problem` `key_refused` for a component that is not what its sender told. */
 async function addComponent(
   keys: KeyManagement,
   connection: Connection,
-  { clientId }: Operator,
+  record: RecordAct,
+  operator: Operator,
   entry: ComponentEntryRow,
   { component, keyCheckValue, person }: NewComponent,
-): Promise<readonly KeyComponentRow[]> {
-  const entered = await listKeyComponents(connection, entry.entryId)
+): Promise<Added> {
+  const { entryId } = entry
+  const { clientId } = operator
+  const components = await listKeyComponents(connection, entryId)
   const name = person.trim().toLowerCase()
-  // One client may stand for several people where there is only one, in the sandbox.
-  const isSandbox = await isSandboxInstallation(connection)
-  const isSame = entered.some(
-    (each) => each.person === name || (!isSandbox && each.clientId === clientId),
-  )
-  if (isSame) {
-    const detail = 'Every component is brought by another person, each with a client of its own.'
-    throw new Problem('key_refused', { detail })
+  const detail = await findDependence(connection, { person: name, clientId }, components)
+  if (detail !== null) {
+    await record({ act: `component of ${person} refused: ${detail}`, key: entryId, ...operator })
+    return { refusal: new Problem('key_refused', { detail }) }
   }
   const kept = await keys.hsm.custody.keepComponent(formOf(entry), component, keyCheckValue)
-  const componentNumber = entered.length + 1
-  const row = { componentNumber, person: name, clientId, ...kept }
-  await insertKeyComponent(connection, entry.entryId, row)
-  return [...entered, row]
+  const { confirmedBy, controlledBy, createdBy } = (await findBringers(connection, [clientId]))(
+    clientId,
+  )
+  const componentNumber = components.length + 1
+  const row = { componentNumber, person: name, clientId, controlledBy, ...kept }
+  await insertKeyComponent(connection, entryId, row)
+  const origin = [
+    ...(createdBy === null ? [] : [`created by ${createdBy}`]),
+    ...(confirmedBy.length === 0 ? [] : [`confirmed by ${confirmedBy.join(', ')}`]),
+  ]
+  const act = [`component entered by ${person}`, ...origin].join(', ')
+  await record({ act, key: entryId, ...operator })
+  return { components: [...components, row] }
 }
 
 const formOf = ({ algorithm, lengthBytes }: ComponentEntryRow): KeyForm => ({
@@ -149,31 +103,29 @@ const formOf = ({ algorithm, lengthBytes }: ComponentEntryRow): KeyForm => ({
   lengthBytes,
 })
 
-type Combined = { readonly progress: EntryProgress } | { readonly refusal: Problem }
+type Combined = { readonly key: KeptVersion } | { readonly refusal: Problem }
 
 /** What came of an entry, as it is put on record. */
-function toldOf({ entryId, target: text }: ComponentEntryRow, combined: Combined) {
-  const target = readTarget(text)
-  if ('refusal' in combined || !combined.progress.key) {
-    return { act: `components of entry ${entryId} refused`, key: nameOf(target) }
-  }
-  const key = keptReferenceOf(target, combined.progress.key)
-  return { act: `combined from the components of entry ${entryId}`, key }
+function actOf(entry: ComponentEntryRow, combined: Combined): KeyAct {
+  const target = targetOf(entry)
+  return 'refusal' in combined
+    ? { act: `components of entry ${entry.entryId} refused`, key: nameOf(target) }
+    : {
+        act: `combined from the components of entry ${entry.entryId}`,
+        key: keptReferenceOf(target, combined.key),
+      }
 }
-
-/** How a key is told before it is there. */
-const nameOf = (target: KeyTarget): string =>
-  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
 
 /** A refusal is answered after the transaction, so that the components are forgotten all the same. */
 async function combine(
   keys: KeyManagement,
   connection: Connection,
   entry: ComponentEntryRow,
-  entered: readonly KeyComponentRow[],
+  components: readonly KeyComponentRow[],
+  made: NoteMade,
 ): Promise<Combined> {
-  const target = readTarget(entry.target)
-  const blocks = entered.map(({ keyBlock }) => keyBlock)
+  const target = targetOf(entry)
+  const blocks = components.map(({ keyBlock }) => keyBlock)
   try {
     const kept = await keys.hsm.custody.combineComponents(
       purposeOf(target),
@@ -181,22 +133,9 @@ async function combine(
       blocks,
       entry.keyCheckValue,
     )
-    const key = await storeKey(keys, connection, target, kept)
-    return { progress: progressOf(entry, entered, key) }
+    return { key: await storeKey(keys, connection, target, made(kept)) }
   } catch (error) {
     if (error instanceof Problem && error.code === 'key_refused') return { refusal: error }
     throw error
   }
 }
-
-const progressOf = (
-  { componentCount, entryId, expiresAt }: ComponentEntryRow,
-  entered: readonly KeyComponentRow[],
-  key: KeptVersion | null,
-): EntryProgress => ({
-  entryId,
-  entered: entered.map(({ componentNumber, person }) => ({ componentNumber, person })),
-  componentCount,
-  expiresAt,
-  key,
-})

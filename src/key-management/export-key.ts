@@ -1,4 +1,6 @@
 import { Problem } from '../errors.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
+import type { Connection } from '../storage/database.ts'
 import { findHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
 import { findZoneKey } from '../storage/zone-keys.ts'
 import { zoneMasterKeyBlock } from './import-key.ts'
@@ -8,7 +10,7 @@ import {
   referenceOf,
   zoneReferenceOf,
 } from './key-management.ts'
-import { onRecord } from './on-record.ts'
+import { onRecordOnce } from './on-record.ts'
 
 /** A key to send elsewhere. */
 export interface LeavingKey {
@@ -35,29 +37,26 @@ export async function exportKey(
   keys: KeyManagement,
   operator: Operator,
   leaving: LeavingKey,
-): Promise<ExportedKey> {
-  const { custody } = keys.hsm
-  const kept = await findKept(keys, leaving)
-  if (!kept) throw new Problem('not_found')
-  const zoneMasterKey = await zoneMasterKeyBlock(keys.database, leaving.zoneMasterKey)
-  const keyBlock = await custody.exportKeyBlock(kept.keyBlock, zoneMasterKey)
-  // On record before it leaves.
-  await onRecord(keys, (_, record) =>
-    record({
-      act: `exported under ${leaving.zoneMasterKey}`,
-      key: leavingReferenceOf(leaving, kept),
-      ...operator,
-    }),
-  )
-  return { key: leaving.key, keyBlock, keyCheckValue: kept.keyCheckValue }
+  request: RepeatableRequest | null,
+): Promise<Answer<ExportedKey>> {
+  // Answered after the commit, so it is on record before it leaves.
+  return onRecordOnce(keys, request, async (connection, record) => {
+    const kept = await findKept(connection, leaving)
+    if (!kept) throw new Problem('not_found')
+    const zoneMasterKey = await zoneMasterKeyBlock(connection, leaving.zoneMasterKey)
+    const keyBlock = await keys.hsm.custody.exportKeyBlock(kept.keyBlock, zoneMasterKey)
+    const act = `exported under ${leaving.zoneMasterKey}`
+    await record({ act, key: leavingReferenceOf(leaving, kept), ...operator })
+    return { key: leaving.key, keyBlock, keyCheckValue: kept.keyCheckValue }
+  })
 }
 
 const leavingReferenceOf = ({ clientId, key }: LeavingKey, kept: object): string =>
   'keyVersion' in kept ? referenceOf(key, Number(kept.keyVersion)) : zoneReferenceOf(key, clientId)
 
-async function findKept({ database }: KeyManagement, { clientId, key, version }: LeavingKey) {
-  if (clientId !== null) return findZoneKey(database, clientId, key)
-  if (version !== null) return findHsmKey(database, key, version)
-  const rows = await listHsmKeys(database)
+async function findKept(connection: Connection, { clientId, key, version }: LeavingKey) {
+  if (clientId !== null) return findZoneKey(connection, clientId, key)
+  if (version !== null) return findHsmKey(connection, key, version)
+  const rows = await listHsmKeys(connection)
   return rows.findLast(({ keyName, state }) => keyName === key && state === 'active')
 }

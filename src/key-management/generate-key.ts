@@ -1,5 +1,8 @@
 import { Problem } from '../errors.ts'
 import type { KeptKey, KeyForm } from '../hsm/key-administration.ts'
+import { recall } from '../idempotency/recall.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
+import { discardUnkept } from './discard-unkept.ts'
 import { isForTdes, type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
 
@@ -17,14 +20,40 @@ export interface NewKey {
 export async function generateKey(
   keys: KeyManagement,
   operator: Operator,
+  newKey: NewKey,
+  request: RepeatableRequest | null,
+): Promise<Answer<KeptVersion>> {
+  const known = await recall<KeptVersion>(keys, request)
+  if (known) return known
+  return discardUnkept(keys, async (made) => {
+    const drawn = await drawKey(keys, newKey)
+    made(drawn.key)
+    const { target } = newKey
+    return keepKey(keys, operator, { act: 'generated', target }, request, drawn.unlessRotated)
+  })
+}
+
+/** A key that was drawn before the installation is held for it. */
+export interface DrawnKey {
+  readonly key: KeptKey
+  /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
+  unlessRotated(): KeptKey
+}
+
+/** Draws a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not held. */
+export async function drawKey(
+  keys: KeyManagement,
   { exportable, form, target }: NewKey,
-): Promise<KeptVersion> {
-  // Drawn before the installation is held: a long RSA key takes seconds, and nobody is to wait for it.
+): Promise<DrawnKey> {
   const masterKeyBefore = masterKeyOf(keys)
-  const drawn = await keys.hsm.generateKey(purposeOf(target), form ?? formOf(target), exportable)
-  return keepKey(keys, operator, { act: 'generated', target }, async () =>
-    unlessRotated(keys, masterKeyBefore, drawn),
-  )
+  const key = await keys.hsm.generateKey(purposeOf(target), form ?? formOf(target), exportable)
+  return {
+    key,
+    unlessRotated() {
+      if (masterKeyOf(keys) === masterKeyBefore) return key
+      throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
+    },
+  }
 }
 
 const formOf = (target: KeyTarget): KeyForm | null =>
@@ -34,8 +63,3 @@ const formOf = (target: KeyTarget): KeyForm | null =>
 
 const masterKeyOf = ({ hsm }: KeyManagement): string | undefined =>
   hsm.custody.masterKeys?.checkValue()
-
-function unlessRotated(keys: KeyManagement, before: string | undefined, drawn: KeptKey): KeptKey {
-  if (masterKeyOf(keys) === before) return drawn
-  throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
-}

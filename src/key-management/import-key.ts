@@ -1,4 +1,5 @@
 import { validationFailed } from '../errors.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import type { Connection } from '../storage/database.ts'
 import { findZoneMasterKey } from '../storage/zone-master-keys.ts'
 import { type KeptVersion, type KeyTarget, keepKey, purposeOf } from './keep-key.ts'
@@ -23,9 +24,10 @@ export async function importKey(
   keys: KeyManagement,
   operator: Operator,
   { keyBlock, keyCheckValue, target, zoneMasterKey }: TravelledKey,
-): Promise<KeptVersion> {
+  request: RepeatableRequest | null,
+): Promise<Answer<KeptVersion>> {
   const { custody } = keys.hsm
-  return keepKey(keys, operator, { act: 'imported', target }, async (connection) =>
+  return keepKey(keys, operator, { act: 'imported', target }, request, async (connection) =>
     custody.importKeyBlock(
       purposeOf(target),
       await zoneMasterKeyBlock(connection, zoneMasterKey),

@@ -1,5 +1,6 @@
 import { Problem, validationFailed } from '../errors.ts'
 import type { KeptKey, KeyPurpose } from '../hsm/key-administration.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { findClient } from '../storage/clients.ts'
 import type { Connection } from '../storage/database.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/hsm-keys.ts'
@@ -7,13 +8,14 @@ import { holdInstallation } from '../storage/installation.ts'
 import { takeKeyNumber } from '../storage/key-numbers.ts'
 import { insertZoneKey } from '../storage/zone-keys.ts'
 import { insertZoneMasterKey } from '../storage/zone-master-keys.ts'
+import { discardUnkept } from './discard-unkept.ts'
 import {
   type KeyManagement,
   type Operator,
   referenceOf,
   zoneReferenceOf,
 } from './key-management.ts'
-import { onRecord } from './on-record.ts'
+import { onRecordOnce } from './on-record.ts'
 
 /** Where a key is to be kept. */
 export type KeyTarget =
@@ -49,14 +51,17 @@ export const keepKey = (
   keys: KeyManagement,
   operator: Operator,
   { act, target }: { readonly act: string; readonly target: KeyTarget },
-  make: (connection: Connection) => Promise<KeptKey>,
-): Promise<KeptVersion> =>
-  onRecord(keys, async (connection, record) => {
-    await holdKeys(keys, connection)
-    const kept = await storeKey(keys, connection, target, await make(connection))
-    await record({ act, key: keptReferenceOf(target, kept), ...operator })
-    return kept
-  })
+  request: RepeatableRequest | null,
+  make: (connection: Connection) => KeptKey | Promise<KeptKey>,
+): Promise<Answer<KeptVersion>> =>
+  discardUnkept(keys, (made) =>
+    onRecordOnce(keys, request, async (connection, record) => {
+      await holdKeys(keys, connection)
+      const kept = await storeKey(keys, connection, target, made(await make(connection)))
+      await record({ act, key: keptReferenceOf(target, kept), ...operator })
+      return kept
+    }),
+  )
 
 /** How a key that was kept is told. */
 export function keptReferenceOf(target: KeyTarget, { key, version }: KeptVersion): string {

@@ -1,3 +1,4 @@
+import type { Hsm } from '../hsm/hsm.ts'
 import type { KeyAdministration } from '../hsm/key-administration.ts'
 import type { Database } from '../storage/database.ts'
 import type { KeyTimings } from './key-timings.ts'
@@ -5,7 +6,7 @@ import type { KeyTimings } from './key-timings.ts'
 /** What the operations on keys work with. */
 export interface KeyManagement {
   readonly database: Database
-  readonly hsm: KeyAdministration
+  readonly hsm: Hsm & KeyAdministration
   readonly timings: KeyTimings
   /** Names this process among those that walk passes. */
   readonly processId: string

@@ -1,8 +1,10 @@
 import { type KeyActRow, listKeyActs } from '../storage/key-acts.ts'
+import type { ActPosition } from '../storage/operator-acts.ts'
 import type { KeyManagement } from './key-management.ts'
 
-const listedMax = 100
-
-/** What was done to keys lately, the newest first. */
-export const listActs = ({ database }: KeyManagement): Promise<KeyActRow[]> =>
-  listKeyActs(database, listedMax)
+/** What was done to keys, the newest first. */
+export const listActs = (
+  { database }: KeyManagement,
+  after: ActPosition | null,
+  limit: number,
+): Promise<KeyActRow[]> => listKeyActs(database, after, limit)

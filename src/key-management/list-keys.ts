@@ -1,9 +1,12 @@
 import type { KeyDescription } from '../hsm/key-administration.ts'
-import { type DatedHsmKeyRow, type HsmKeyState, listHsmKeys } from '../storage/hsm-keys.ts'
+import type { HsmKeyState } from '../storage/hsm-keys.ts'
 import { findMasterKeyCheckValue } from '../storage/installation.ts'
 import { type KeyPassRow, listKeyPasses } from '../storage/key-passes.ts'
-import { listZoneKeys } from '../storage/zone-keys.ts'
-import { listZoneMasterKeys } from '../storage/zone-master-keys.ts'
+import {
+  listHsmKeysAfter,
+  listZoneKeysAfter,
+  listZoneMasterKeysAfter,
+} from '../storage/listed-keys.ts'
 import type { KeyManagement } from './key-management.ts'
 
 /** One version of one key, as an operator sees it. */
@@ -27,16 +30,46 @@ export interface ListedKey extends Partial<KeyDescription> {
   readonly pass: KeyPassRow | null
 }
 
-/** Every key of the installation, its networks and its zones. No key block is among it. */
-export async function listKeys(keys: KeyManagement): Promise<readonly ListedKey[]> {
-  const { database } = keys
-  const passes = await listKeyPasses(database)
-  return [
-    await listedMasterKey(keys),
-    ...listedInstallation(keys, await listHsmKeys(database), passes),
-    ...(await listedZoneMasterKeys(keys)),
-    ...(await listedZoneKeys(keys)),
-  ]
+/** Where a page of keys ends: by family, then by name and number, or by network and name. */
+export interface KeyPosition {
+  readonly family: ListedKey['family']
+  readonly key: string
+  /** 0 of a key that has none. */
+  readonly version: number
+  /** Empty but for a zone key. */
+  readonly clientId: string
+}
+
+type Page = (
+  keys: KeyManagement,
+  after: KeyPosition | null,
+  limit: number,
+) => Promise<readonly ListedKey[]>
+
+/** In the order of the list. */
+const pages: Readonly<Record<ListedKey['family'], Page>> = {
+  master: async (keys, after) => (after ? [] : [await listedMasterKey(keys)]),
+  installation: (keys, after, limit) => listedInstallation(keys, after, limit),
+  'zone-master': (keys, after, limit) => listedZoneMasterKeys(keys, after, limit),
+  zone: (keys, after, limit) => listedZoneKeys(keys, after, limit),
+}
+
+export const keyFamilies = Object.keys(pages) as readonly ListedKey['family'][]
+
+/** The keys of the installation, its networks and its zones. No key block is among it. */
+export async function listKeys(
+  keys: KeyManagement,
+  after: KeyPosition | null,
+  limit: number,
+): Promise<readonly ListedKey[]> {
+  const listed: ListedKey[] = []
+  for (const family of keyFamilies.slice(after ? keyFamilies.indexOf(after.family) : 0)) {
+    const position = after?.family === family ? after : null
+    if (listed.length < limit) {
+      listed.push(...(await pages[family](keys, position, limit - listed.length)))
+    }
+  }
+  return listed
 }
 
 const undated = { activatesAt: null, activatedAt: null, retiredAt: null, pass: null } as const
@@ -57,26 +90,32 @@ const listedMasterKey = async ({ database }: KeyManagement): Promise<ListedKey> 
   ...undated,
 })
 
-const listedInstallation = (
-  { hsm }: KeyManagement,
-  rows: readonly DatedHsmKeyRow[],
-  passes: readonly KeyPassRow[],
-): ListedKey[] =>
-  rows.map(({ keyBlock, keyName, keyVersion, ...row }) => ({
+async function listedInstallation(
+  { database, hsm }: KeyManagement,
+  after: KeyPosition | null,
+  limit: number,
+): Promise<ListedKey[]> {
+  const position = [after?.key ?? '', after?.version ?? 0, limit] as const
+  const rows = await listHsmKeysAfter(database, ...position)
+  // Of so many versions there are at most so many passes.
+  const passes = await listKeyPasses(database, ...position)
+  return rows.map(({ keyBlock, keyName, keyVersion, ...row }) => ({
     family: 'installation',
     key: keyName,
     version: keyVersion,
     ...hsm.describeKey(keyBlock),
     ...row,
-    current: keyVersion === currentVersion(rows, keyName),
     pass: passes.find((p) => p.keyName === keyName && p.keyVersion === keyVersion) ?? null,
   }))
+}
 
-const currentVersion = (rows: readonly DatedHsmKeyRow[], keyName: string): number | undefined =>
-  rows.findLast((row) => row.keyName === keyName && row.state === 'active')?.keyVersion
-
-async function listedZoneMasterKeys({ database, hsm }: KeyManagement): Promise<ListedKey[]> {
-  return (await listZoneMasterKeys(database)).map(({ keyBlock, keyName, ...row }) => ({
+async function listedZoneMasterKeys(
+  { database, hsm }: KeyManagement,
+  after: KeyPosition | null,
+  limit: number,
+): Promise<ListedKey[]> {
+  const rows = await listZoneMasterKeysAfter(database, after?.key ?? '', limit)
+  return rows.map(({ keyBlock, keyName, ...row }) => ({
     ...undated,
     family: 'zone-master',
     key: keyName,
@@ -88,8 +127,13 @@ async function listedZoneMasterKeys({ database, hsm }: KeyManagement): Promise<L
   }))
 }
 
-async function listedZoneKeys({ database, hsm }: KeyManagement): Promise<ListedKey[]> {
-  return (await listZoneKeys(database)).map(({ keyBlock, keyName, ...row }) => ({
+async function listedZoneKeys(
+  { database, hsm }: KeyManagement,
+  after: KeyPosition | null,
+  limit: number,
+): Promise<ListedKey[]> {
+  const rows = await listZoneKeysAfter(database, after?.clientId ?? '', after?.key ?? '', limit)
+  return rows.map(({ keyBlock, keyName, ...row }) => ({
     ...undated,
     family: 'zone',
     key: keyName,

@@ -1,3 +1,5 @@
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import type { Connection } from '../storage/database.ts'
 import { insertKeyAct } from '../storage/key-acts.ts'
 import type { KeyAct, KeyManagement } from './key-management.ts'
@@ -5,16 +7,27 @@ import type { KeyAct, KeyManagement } from './key-management.ts'
 /** Puts an act on record. */
 export type RecordAct = (act: KeyAct) => Promise<void>
 
+type Work<Result> = (connection: Connection, record: RecordAct) => Promise<Result>
+
 /**
  * Changes something about keys in one transaction with the record of it: there is neither a change
  * without its record nor a record without its change. The log hears of it once it is committed.
  */
-export async function onRecord<Result>(
+export const onRecord = async <Result>(keys: KeyManagement, work: Work<Result>): Promise<Result> =>
+  (await onRecordOnce(keys, null, work)).result
+
+/**
+ * The same for what an operator asked under an idempotency key: that commits with it, and a repeat gets
+ * the first answer. The result is as JSON has it, or a repeat would answer another.
+ * @throws what `once` throws.
+ */
+export async function onRecordOnce<Result>(
   keys: KeyManagement,
-  work: (connection: Connection, record: RecordAct) => Promise<Result>,
-): Promise<Result> {
+  request: RepeatableRequest | null,
+  work: Work<Result>,
+): Promise<Answer<Result>> {
   let acts: KeyAct[] = []
-  const result = await keys.database.transaction((connection) => {
+  const answer = await once(keys, request, (connection) => {
     // The work may run again from its beginning.
     acts = []
     return work(connection, async (act) => {
@@ -23,6 +36,6 @@ export async function onRecord<Result>(
       acts.push(act)
     })
   })
-  for (const act of acts) keys.tellAct(act)
-  return result
+  if (!answer.replayed) for (const act of acts) keys.tellAct(act)
+  return answer
 }

@@ -1,10 +1,12 @@
 import { Problem } from '../errors.ts'
+import { recall } from '../idempotency/recall.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import { deleteHsmKey, findHsmKey, mayRetireHsmKey, retireHsmKey } from '../storage/hsm-keys.ts'
 import { hasPanFingerprints } from '../storage/keys-of-cards.ts'
 import type { Holding } from './holding.ts'
 import { holdingsOf } from './holdings.ts'
 import { type KeyManagement, type Operator, referenceOf } from './key-management.ts'
-import { onRecord } from './on-record.ts'
+import { onRecordOnce } from './on-record.ts'
 import { rotationRule } from './rotation-rules.ts'
 
 /**
@@ -17,20 +19,23 @@ export async function retireKey(
   operator: Operator,
   keyName: string,
   keyVersion: number,
-): Promise<void> {
-  await refuseUnknown(keys, keyName, keyVersion)
-  await refuseTimed(keys, keyName, keyVersion)
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const known = await recall<null>(keys, request)
+  if (known) return known
   const settleSeconds = keys.timings.settleMs / 1_000
   const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
   // Settled before it is searched: else something could come under it behind the search.
   const isSettled = await mayRetireHsmKey(keys.database, keyName, keyVersion, settleSeconds)
-  await refuseUsed(keys, keyName, keyVersion)
-  await onRecord(keys, async (connection, record) => {
+  const objection = await findObjection(keys, keyName, keyVersion)
+  return onRecordOnce(keys, request, async (connection, record) => {
+    if (objection) throw objection
     const mayRetire = isSettled && retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
       throw inUse(keyName, keyVersion, why)
     }
     await record({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+    return null
   })
 }
 
@@ -44,52 +49,50 @@ export async function deleteKey(
   operator: Operator,
   keyName: string,
   keyVersion: number,
-): Promise<void> {
-  await refuseUnknown(keys, keyName, keyVersion)
-  await refuseTimed(keys, keyName, keyVersion)
-  await refuseUsed(keys, keyName, keyVersion)
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const known = await recall<null>(keys, request)
+  if (known) return known
+  const objection = await findObjection(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
-  await onRecord(keys, async (connection, record) => {
+  return onRecordOnce(keys, request, async (connection, record) => {
+    if (objection) throw objection
     if (!(await deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
       throw inUse(keyName, keyVersion, why)
     }
     await record({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+    return null
   })
 }
 
 const inUse = (keyName: string, keyVersion: number, why: string) =>
   new Problem('key_in_use', { detail: `${referenceOf(keyName, keyVersion)} ${why}` })
 
-async function refuseUnknown(
-  { database }: KeyManagement,
+/**
+ * Why a version has to stay, or null. The search takes as long as reading every card does, and so it comes
+ * before the transaction, which says what was found: there a repeat of the request gets its first answer.
+ */
+async function findObjection(
+  keys: KeyManagement,
   keyName: string,
   keyVersion: number,
-): Promise<void> {
-  if (!(await findHsmKey(database, keyName, keyVersion))) throw new Problem('not_found')
-}
-
-/** Only time empties some: their rotation retires them when it has passed. */
-async function refuseTimed(
-  { database }: KeyManagement,
-  keyName: string,
-  keyVersion: number,
-): Promise<void> {
-  const row = await findHsmKey(database, keyName, keyVersion)
-  if (row?.state === 'active' && rotationRule(keyName).by === 'time') {
-    throw inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
+): Promise<Problem | null> {
+  const row = await findHsmKey(keys.database, keyName, keyVersion)
+  if (!row) return new Problem('not_found')
+  // Only time empties some: their rotation retires them when it has passed.
+  if (row.state === 'active' && rotationRule(keyName).by === 'time') {
+    return inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
   }
-}
-
-async function refuseUsed(keys: KeyManagement, keyName: string, keyVersion: number): Promise<void> {
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
-    throw inUse(keyName, keyVersion, 'still finds cards.')
+    return inUse(keyName, keyVersion, 'still finds cards.')
   }
   for (const holding of holdingsOf(keyName)) {
     if (await isUnder(keys, holding, keyVersion)) {
-      throw inUse(keyName, keyVersion, `is still in use in ${holding.holdingName}.`)
+      return inUse(keyName, keyVersion, `is still in use in ${holding.holdingName}.`)
     }
   }
+  return null
 }
 
 const pageSize = 1_000

@@ -1,11 +1,12 @@
 import { Problem, validationFailed } from '../errors.ts'
 import type { MasterKeyCustody } from '../hsm/key-administration.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
 import type { Connection } from '../storage/database.ts'
 import { holdInstallation, setMasterKeyCheckValue } from '../storage/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../storage/key-blocks.ts'
 import { refuseOtherMasterKey } from './keep-key.ts'
 import type { KeyManagement, Operator } from './key-management.ts'
-import { onRecord } from './on-record.ts'
+import { onRecordOnce } from './on-record.ts'
 
 /** A rotation of the master key that is done. */
 export interface MasterKeyRotation {
@@ -25,20 +26,21 @@ export async function rotateMasterKey(
   keys: KeyManagement,
   operator: Operator,
   toCheckValue: string | null,
-): Promise<MasterKeyRotation> {
+  request: RepeatableRequest | null,
+): Promise<Answer<MasterKeyRotation>> {
   const masterKeys = masterKeysOf(keys)
   const { current, present } = await masterKeys.read()
-  const after = chooseMasterKey(current, present, toCheckValue)
-  const keyBlocks = await onRecord(keys, async (connection, record) => {
+  const answer = await onRecordOnce(keys, request, async (connection, record) => {
     const before = await holdInstallation(connection)
     refuseOtherMasterKey(keys, before)
+    const after = chooseMasterKey(current, present, toCheckValue)
     if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
     await setMasterKeyCheckValue(connection, after)
     await record({ act: `rotated from ${before}`, key: `master-key ${after}`, ...operator })
-    return moveAll(masterKeys, connection, after)
+    return { before, after, keyBlocks: await moveAll(masterKeys, connection, after) }
   })
   await keys.hsm.refreshKeys()
-  return { before: current, after, keyBlocks }
+  return answer
 }
 
 function chooseMasterKey(

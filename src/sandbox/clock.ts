@@ -1,5 +1,9 @@
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../errors.ts'
+import { once } from '../idempotency/once.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
+import type { Issuing } from '../issuing/issuing.ts'
+import { sweep } from '../issuing/sweep.ts'
 
 /** A clock that can be moved forward, so that an expiry can be tried today. */
 export interface MovableClock {
@@ -30,3 +34,27 @@ export function movableClock(start: Date | null): MovableClock {
     },
   }
 }
+
+/** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
+export const sweepingClock = (clock: MovableClock, issuing: Issuing) => ({
+  now: clock.now,
+  async moveTo(
+    instant: Date,
+    request: RepeatableRequest | null,
+  ): Promise<Answer<{ readonly now: string }>> {
+    let moved: { readonly now: string } | null = null
+    // The work may run again from its beginning, but the clock is moved once.
+    const move = () => {
+      const isMoved = clock.moveTo(instant)
+      const now = clock.now().toISOString()
+      if (isMoved) return { now }
+      throw validationFailed({ pointer: '/now', detail: `must not be before ${now}` })
+    }
+    const answer = await once(issuing, request, async () => {
+      moved ??= move()
+      return moved
+    })
+    if (!answer.replayed) await sweep(issuing)
+    return answer
+  },
+})

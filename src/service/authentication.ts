@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { Config, OutsideIssuer } from '../config.ts'
 import type { Hsm, TokenSigningKey } from '../hsm/hsm.ts'
@@ -10,9 +9,8 @@ import {
   type AuthorizationServer,
   createAuthorizationServer,
 } from '../oauth/authorization-server.ts'
-import { parseClientJwks } from '../oauth/client-jwks.ts'
 import type { Listener } from '../oauth/scopes.ts'
-import { findClient, upsertClient } from '../storage/clients.ts'
+import { findClient } from '../storage/clients.ts'
 import type { Database } from '../storage/database.ts'
 import { certificateListeners } from './tls.ts'
 
@@ -98,43 +96,5 @@ function authenticationWith(
       public: verifier('public', config.outsideIssuer),
       private: verifier('private', config.privateOutsideIssuer),
     },
-  }
-}
-
-const firstAdministrator = 'admin'
-
-/**
- * Registers the first administrator, who proves itself by its private key alone (RFC 7523). No other
- * administrator is asked: that it has another key than before is told in the log.
- */
-export async function registerAdministrator(
-  database: Database,
-  jwkFile: string,
-  log: Logger,
-): Promise<void> {
-  const clientId = firstAdministrator
-  const jwks = await readPublicJwk(jwkFile)
-  const registered = await findClient(database, clientId)
-  if (registered && registered.jwks !== jwks) {
-    log.warn({ clientId }, 'the first administrator has another key, from ADMIN_JWK_FILE')
-  }
-  await upsertClient(database, {
-    clientId,
-    clientName: 'First administrator',
-    kind: 'admin',
-    scopes: ['admin'],
-    secretHash: null,
-    jwks,
-  })
-}
-
-/** @throws Error that names the file, never its content. */
-async function readPublicJwk(jwkFile: string): Promise<string> {
-  try {
-    return parseClientJwks({ keys: [JSON.parse(await readFile(jwkFile, 'utf8'))] })
-  } catch (error) {
-    const message = `${jwkFile} must hold the public JWK of the first administrator.`
-    // Of what is no JSON the parser quotes some: it may be the file of another secret.
-    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import type { Hsm } from '../hsm/hsm.ts'
 import type { KeyAdministration } from '../hsm/key-administration.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 import { keyTimings } from '../key-management/key-timings.ts'
@@ -8,7 +9,7 @@ import type { Database } from '../storage/database.ts'
 /** What the operations on keys work with. Each act is also a line of the log. */
 export const createKeyManagement = (
   database: Database,
-  hsm: KeyAdministration,
+  hsm: Hsm & KeyAdministration,
   keyRefreshMs: number,
   log: Logger,
 ): KeyManagement => ({

@@ -12,24 +12,19 @@ import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
-import { sweep } from '../issuing/sweep.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 import { hashClientSecret } from '../oauth/client-secret.ts'
 import { createPrivateServer } from '../private-api/private-server.ts'
-import type { SandboxClock } from '../private-api/routes/sandbox-clock.ts'
-import { type MovableClock, movableClock } from '../sandbox/clock.ts'
+import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database } from '../storage/database.ts'
 import { pingDatabase } from '../storage/installation.ts'
-import {
-  type Authentication,
-  createAuthentication,
-  registerAdministrator,
-} from './authentication.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
 import { createDelivering } from './delivering.ts'
 import { createDemo } from './demo.ts'
+import { registerAdministrators } from './first-administrators.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
@@ -60,7 +55,7 @@ export async function createService(
 ): Promise<Service> {
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
-  if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile, log)
+  if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, database, hsm, log)
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(database, hsm, config.limits, clock.now)
@@ -126,16 +121,6 @@ async function createServers(
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, tls: listening }
 }
-
-/** When the clock moves, cards that expire by it tell so at once. */
-const sweepingClock = (clock: MovableClock, issuing: Issuing): SandboxClock => ({
-  now: clock.now,
-  async moveTo(instant) {
-    const isMoved = clock.moveTo(instant)
-    if (isMoved) await sweep(issuing)
-    return isMoved
-  },
-})
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config

@@ -1,3 +1,4 @@
+import type { Hand } from '../domain/provenance.ts'
 import type { ClientKind, NewClient } from './clients.ts'
 import { type Connection, firstRow, statement } from './database.ts'
 
@@ -9,15 +10,28 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   /** Until when the secret before the last rotation is taken; null where it is not. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
+  /** Counts how often it was given other ones. */
+  readonly credentialsVersion: number
+  /** Until when a token may be good that was given for other credentials; null where none is. */
+  readonly formerCredentialsUntil: Date | null
+  readonly hands: readonly Hand[]
   /** Products that it may issue cards of. */
   readonly productIds: readonly number[]
 }
+
+// A token is good for an hour, and clocks may differ by a minute.
+const formerUntil = `case when credentials_version > 1
+  then greatest(credentials_changed_at, previous_secret_until) + interval '61 minutes' end`
 
 const columns = `client_id as "clientId", client_name as "clientName", kind, scopes, jwks, active,
   certificate_bound_tokens as "certificateBoundTokens",
   secret_hash is not null as "hasSecret",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
-  created_at as "createdAt",
+  created_at as "createdAt", credentials_version as "credentialsVersion",
+  case when ${formerUntil} > now() then ${formerUntil} end as "formerCredentialsUntil",
+  coalesce((select json_agg(json_build_object('act', act, 'by', by_client_id,
+      'controlledBy', controlled_by) order by acted_at, by_client_id)
+    from client_provenance hand where hand.client_id = client.client_id), '[]') as "hands",
   array(select product_id from client_product granted where granted.client_id = client.client_id
     order by product_id) as "productIds"`
 

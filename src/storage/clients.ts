@@ -55,6 +55,9 @@ const insertStatement = statement(
 export const insertClient = async (connection: Connection, client: NewClient): Promise<boolean> =>
   (await connection.query(insertStatement, columnsOf(client))).length === 1
 
+const otherCredentials = `(client.secret_hash is distinct from excluded.secret_hash
+  or client.jwks is distinct from excluded.jwks)`
+
 const upsertStatement = statement(
   'upsert_client',
   `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks,
@@ -63,7 +66,10 @@ const upsertStatement = statement(
    on conflict (client_id) do update set client_name = excluded.client_name,
      kind = excluded.kind, scopes = excluded.scopes,
      secret_hash = excluded.secret_hash, jwks = excluded.jwks,
-     certificate_bound_tokens = coalesce($7, client.certificate_bound_tokens)`,
+     certificate_bound_tokens = coalesce($7, client.certificate_bound_tokens),
+     credentials_version = client.credentials_version + case when ${otherCredentials} then 1 else 0 end,
+     credentials_changed_at = case when ${otherCredentials}
+       then excluded.credentials_changed_at else client.credentials_changed_at end`,
 )
 
 /** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */

@@ -53,6 +53,42 @@ export const holdComponentEntry = async (
   entryId: string,
 ): Promise<ComponentEntryRow | null> => firstRow(await connection.query(holdStatement, [entryId]))
 
+const findStatement = statement(
+  'find_component_entry',
+  `select ${columns} from component_entry where entry_id = $1 and expires_at > now()`,
+)
+
+/** An open entry, or null. */
+export const findComponentEntry = async (
+  connection: Connection,
+  entryId: string,
+): Promise<ComponentEntryRow | null> => firstRow(await connection.query(findStatement, [entryId]))
+
+/** Where a page of entries ends: the next to expire first. */
+export interface EntryPosition {
+  readonly at: string
+  readonly entryId: string
+}
+
+// The position keeps the microseconds that a JavaScript date would lose.
+const listStatement = statement(
+  'list_component_entries',
+  `select ${columns}, to_char(expires_at at time zone 'UTC',
+     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "expiresAtExactly"
+   from component_entry
+   where expires_at > now()
+     and ($1::timestamptz is null or (expires_at, entry_id) > ($1::timestamptz, $2::uuid))
+   order by expires_at, entry_id limit $3`,
+)
+
+/** Open entries. */
+export const listComponentEntries = (
+  connection: Connection,
+  after: EntryPosition | null,
+  limit: number,
+): Promise<(ComponentEntryRow & { readonly expiresAtExactly: string })[]> =>
+  connection.query(listStatement, [after?.at ?? null, after?.entryId ?? null, limit])
+
 const deleteStatement = statement(
   'delete_component_entry',
   'delete from component_entry where entry_id = $1',
@@ -81,14 +117,17 @@ export interface KeyComponentRow {
   readonly componentNumber: number
   readonly person: string
   readonly clientId: string
+  /** Everybody who could have acted for that client when the component came. */
+  readonly controlledBy: readonly string[]
   readonly keyBlock: string
   readonly keyCheckValue: string
 }
 
 const insertComponentStatement = statement(
   'insert_key_component',
-  `insert into key_component (entry_id, component_number, person, client_id, key_block, key_check_value)
-   values ($1, $2, $3, $4, $5, $6)`,
+  `insert into key_component (entry_id, component_number, person, client_id, controlled_by, key_block,
+     key_check_value)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
 )
 
 /** Keeps a component of an entry that is held. */
@@ -97,15 +136,17 @@ export const insertKeyComponent = async (
   entryId: string,
   component: KeyComponentRow,
 ): Promise<void> => {
-  const { clientId, componentNumber, keyBlock, keyCheckValue, person } = component
-  const values = [entryId, componentNumber, person, clientId, keyBlock, keyCheckValue]
-  await connection.query(insertComponentStatement, values)
+  const { clientId, componentNumber, controlledBy, keyBlock, keyCheckValue, person } = component
+  await connection.query(insertComponentStatement, [
+    ...[entryId, componentNumber, person, clientId],
+    ...[controlledBy, keyBlock, keyCheckValue],
+  ])
 }
 
 const listComponentsStatement = statement(
   'list_key_components',
   `select component_number as "componentNumber", person, client_id as "clientId",
-     key_block as "keyBlock", key_check_value as "keyCheckValue"
+     controlled_by as "controlledBy", key_block as "keyBlock", key_check_value as "keyCheckValue"
    from key_component where entry_id = $1 order by component_number`,
 )
 

@@ -1,4 +1,5 @@
 import { type Connection, statement } from './database.ts'
+import type { ActPosition } from './operator-acts.ts'
 
 /** Something that was done to a key. */
 export interface NewKeyAct {
@@ -9,9 +10,7 @@ export interface NewKeyAct {
   readonly requestId: string | null
 }
 
-export interface KeyActRow extends NewKeyAct {
-  readonly at: Date
-}
+export interface KeyActRow extends NewKeyAct, ActPosition {}
 
 const insertStatement = statement(
   'insert_key_act',
@@ -26,13 +25,21 @@ export const insertKeyAct = async (
   await connection.query(insertStatement, [act, key, clientId, requestId])
 }
 
+// The position keeps the microseconds that a JavaScript date would lose.
 const listStatement = statement(
   'list_key_acts',
-  `select acted_at as "at", act, key_reference as "key", client_id as "clientId",
-     request_id as "requestId"
-   from key_act order by acted_at desc, act_id limit $1`,
+  `select act_id as "actId", to_char(acted_at at time zone 'UTC',
+     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", act, key_reference as "key",
+     client_id as "clientId", request_id as "requestId"
+   from key_act
+   where $1::timestamptz is null or (acted_at, act_id) < ($1::timestamptz, $2::uuid)
+   order by acted_at desc, act_id desc limit $3`,
 )
 
-/** The latest acts, the newest first. */
-export const listKeyActs = (connection: Connection, limit: number): Promise<KeyActRow[]> =>
-  connection.query(listStatement, [limit])
+/** Acts, the newest first. */
+export const listKeyActs = (
+  connection: Connection,
+  after: ActPosition | null,
+  limit: number,
+): Promise<KeyActRow[]> =>
+  connection.query(listStatement, [after?.at ?? null, after?.actId ?? null, limit])

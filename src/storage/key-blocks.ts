@@ -1,4 +1,4 @@
-import { type Connection, type Statement, statement } from './database.ts'
+import { type Connection, firstRow, type Statement, statement } from './database.ts'
 
 /** Every table that holds key blocks under the master key. */
 export const keyBlockTables = ['hsm_key', 'zone_key', 'zone_master_key', 'key_component'] as const
@@ -37,6 +37,17 @@ export const listKeyBlocks = (
   connection: Connection,
   table: KeyBlockTable,
 ): Promise<KeyBlockRow[]> => connection.query(listStatements[table])
+
+const keptStatement = statement(
+  'is_key_block_kept',
+  `select exists (select 1 from hsm_key where key_block = $1)
+     or exists (select 1 from zone_key where key_block = $1)
+     or exists (select 1 from zone_master_key where key_block = $1) as "isKept"`,
+)
+
+/** Whether a row names this key. */
+export const isKeyBlockKept = async (connection: Connection, keyBlock: string): Promise<boolean> =>
+  firstRow<{ isKept: boolean }>(await connection.query(keptStatement, [keyBlock]))?.isKept ?? true
 
 const moveStatements = byTable((table) =>
   statement(

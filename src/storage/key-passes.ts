@@ -24,12 +24,17 @@ const columns = `key_name as "keyName", key_version as "keyVersion", holding, po
 
 const listStatement = statement(
   'list_key_passes',
-  `select ${columns} from key_pass order by key_name, key_version`,
+  `select ${columns} from key_pass where (key_name, key_version) > ($1, $2)
+   order by key_name, key_version limit $3`,
 )
 
-/** Every pass that was begun. */
-export const listKeyPasses = (connection: Connection): Promise<KeyPassRow[]> =>
-  connection.query(listStatement)
+/** Passes to versions after this one, by name and number. */
+export const listKeyPasses = (
+  connection: Connection,
+  keyName: string,
+  keyVersion: number,
+  limit: number,
+): Promise<KeyPassRow[]> => connection.query(listStatement, [keyName, keyVersion, limit])
 
 const startStatement = statement(
   'start_key_pass',

@@ -48,12 +48,14 @@ const listStatement = statement(
   `select client_id as "clientId", key_name as "keyName", algorithm,
      pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
      key_check_value as "keyCheckValue", created_at as "createdAt", retired_at as "retiredAt"
-   from zone_key order by client_id, key_name`,
+   from zone_key where client_id = $1 order by key_name`,
 )
 
-/** Every zone key of every network. */
-export const listZoneKeys = (connection: Connection): Promise<DatedZoneKeyRow[]> =>
-  connection.query(listStatement)
+/** Every zone key of a network. */
+export const listZoneKeys = (
+  connection: Connection,
+  clientId: string,
+): Promise<DatedZoneKeyRow[]> => connection.query(listStatement, [clientId])
 
 const retireStatement = statement(
   'retire_zone_key',

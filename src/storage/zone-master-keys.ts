@@ -16,15 +16,6 @@ export interface DatedZoneMasterKeyRow extends ZoneMasterKeyRow {
 const columns = `key_name as "keyName", key_block as "keyBlock",
   key_check_value as "keyCheckValue", created_at as "createdAt", retired_at as "retiredAt"`
 
-const listStatement = statement(
-  'list_zone_master_keys',
-  `select ${columns} from zone_master_key order by key_name`,
-)
-
-/** Every zone master key. */
-export const listZoneMasterKeys = (connection: Connection): Promise<DatedZoneMasterKeyRow[]> =>
-  connection.query(listStatement)
-
 const findStatement = statement(
   'find_zone_master_key',
   `select ${columns} from zone_master_key where key_name = $1 and retired_at is null`,

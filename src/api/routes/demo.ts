@@ -32,7 +32,7 @@ export function demoRoutes({ app }: Pick<Api, 'app'>, site: DemoSite): void {
       mounted.route<{ Body: Buffer | undefined }>({
         method: ['GET', 'POST'],
         url,
-        config: { access: 'open' },
+        config: { access: 'open', notRepeatable: 'pages, which send no key' },
         schema: { hide: true, response: { 200: Type.Any() } },
         handler: async ({ body, headers, method, url: asked }, reply) => {
           const answer = await site.answer({

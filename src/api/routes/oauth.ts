@@ -30,7 +30,7 @@ export function oauthRoutes(
     const schema = { hide: true }
     mounted.post<{ Body: Buffer | undefined }>(
       token,
-      { config, schema },
+      { config: { ...config, notRepeatable: 'a token is asked for anew' }, schema },
       async (request, reply) => {
         if (rate) spendBoth(rate, request)
         await answer(server, request, reply, request.body ?? Buffer.alloc(0))

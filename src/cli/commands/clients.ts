@@ -22,6 +22,7 @@ interface Client {
   readonly active: boolean
   readonly authentication: string
   readonly productIds: readonly number[]
+  readonly credentialsVersion: number
   readonly clientSecret?: string
 }
 
@@ -108,6 +109,19 @@ export const clientCommands: readonly Command[] = [
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
     run: (call) => rotateSecret(call),
   },
+  {
+    words: 'clients confirm',
+    names: ['CLIENT'],
+    summary: 'says that an administrator holds its own credentials, and nobody else',
+    description:
+      'By an administrator who had no hand in it. Compare its keys (clients show) with their owner first, ' +
+      'and name the credentialsVersion that you saw: without it, the present one is confirmed.',
+    options: {
+      'credentials-version': { type: 'string', value: 'N', help: 'which credentials you saw' },
+    },
+    example: 'pinfold clients confirm ana --credentials-version 1',
+    run: (call) => confirm(call),
+  },
 ]
 
 const pathOf = ({ names: [name = ''] }: Call): string => `/clients/${encodeURIComponent(name)}`
@@ -139,6 +153,15 @@ const rotateSecret = (call: Call): Promise<Told> =>
       given({ overlapHours }),
     )
     return { json: rotated, text: toldSecret(sheet(rotated), rotated.clientSecret) }
+  })
+
+const confirm = (call: Call): Promise<Told> =>
+  asAdministrator(call, async ({ ask }) => {
+    const credentialsVersion =
+      numberOf(call, 'credentials-version') ??
+      (await ask<Client>('GET', pathOf(call))).credentialsVersion
+    const client = await ask<Client>('POST', `${pathOf(call)}/confirm`, { credentialsVersion })
+    return { json: client, text: sheet(client) }
   })
 
 /** A secret that is lost can only be rotated. */

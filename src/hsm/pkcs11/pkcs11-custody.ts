@@ -15,5 +15,6 @@ export const tokenCustody = (token: Token): KeyCustody => ({
     orProblem(() => token.ask('keepComponent', form, component, keyCheckValue)),
   combineComponents: (purpose, form, components, keyCheckValue) =>
     orProblem(() => token.ask('combineComponents', purpose, form, components, keyCheckValue)),
+  discardKey: (keyBlock) => token.ask('destroy', keyBlock),
   masterKeys: null,
 })

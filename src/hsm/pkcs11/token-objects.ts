@@ -4,7 +4,8 @@ import type { TokenKey } from './token-key.ts'
 import type { TokenSession } from './token-session.ts'
 
 /** The parts of a key that are objects of their own: key A of a CVK pair, a public half. */
-export type Part = 'whole' | 'keyA' | 'publicHalf'
+export const parts = ['whole', 'keyA', 'publicHalf'] as const
+export type Part = (typeof parts)[number]
 
 /** What a key may do; all that is not named is forbidden. */
 export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
@@ -109,6 +110,15 @@ export function findObjects({ cryptoki, handle }: TokenSession, template: Attrib
   const found = cryptoki.C_FindObjects(handle, foundMax)
   cryptoki.C_FindObjectsFinal(handle)
   return found
+}
+
+/** Destroys every object of a key. */
+export function destroyKey(session: TokenSession, key: TokenKey): void {
+  for (const part of parts) {
+    for (const object of findObjects(session, nameOf(key, part))) {
+      session.cryptoki.C_DestroyObject(session.handle, object)
+    }
+  }
 }
 
 /** @throws Error when the token would give the key out. */

@@ -15,7 +15,7 @@ import { combineComponents, keepComponent } from './token-components.ts'
 import { importKeyBlock } from './token-custody.ts'
 import { readReference, useOf } from './token-key.ts'
 import { generateKey, importKey } from './token-making.ts'
-import { findObject, type Part, refuseExtractable } from './token-objects.ts'
+import { destroyKey, findObject, type Part, parts, refuseExtractable } from './token-objects.ts'
 import { agreeWith, signDigest, signDigestPss, unwrapOaep } from './token-pairs.ts'
 import { type PublicHalf, publicHalfOf } from './token-public-halves.ts'
 import type { TokenSession } from './token-session.ts'
@@ -42,6 +42,8 @@ export interface TokenVerbs {
   ): GeneratedKey
   /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
   inspect(reference: string): PublicHalf | null
+  /** Destroys every part of a key. */
+  destroy(reference: string): void
   encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
   decipher(reference: string, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
@@ -85,6 +87,10 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
       refuseExtractable(session, object(reference))
       if (keyUsage === 'C0') refuseExtractable(session, object(reference, 'keyA'))
       return algorithm === 'E' || algorithm === 'R' ? publicHalfOf(session, key) : null
+    },
+    destroy(reference) {
+      for (const part of parts) objects.delete(`${part} ${reference}`)
+      destroyKey(session, readReference(reference))
     },
     encipher: (reference, part, blocks) =>
       encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),

@@ -1,34 +1,110 @@
 import Type from 'typebox'
+import { Problem } from '../../errors.ts'
+import { parseInstant, parseLimit, readCursor } from '../../http/cursor.ts'
+import { pageOf } from '../../http/page.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
 import {
+  type EntryPosition,
   type EntryProgress,
-  enterComponent,
+  findEntry,
+  listEntries,
   openEntry,
-} from '../../key-management/enter-components.ts'
+} from '../../key-management/component-entry.ts'
+import { enterComponent } from '../../key-management/enter-components.ts'
 import type { KeyManagement } from '../../key-management/key-management.ts'
+import { PageQuerySchema } from './administration/schemas.ts'
 import { checkValue, closed, KeptVersionSchema, targetMembers, targetOf } from './key-schemas.ts'
 import { operatorOf } from './operator.ts'
 
+const ids = Type.Array(Type.String())
+
 const ProgressSchema = Type.Object({
   entryId: Type.String(),
+  family: Type.String(),
+  target: Type.String({ description: 'What the key is to become.' }),
+  openedBy: Type.String(),
   componentCount: Type.Integer(),
-  entered: Type.Array(Type.Object({ componentNumber: Type.Integer(), person: Type.String() })),
+  entered: Type.Array(
+    Type.Object({
+      componentNumber: Type.Integer(),
+      person: Type.String(),
+      clientId: Type.String(),
+      createdBy: Type.Union([Type.String(), Type.Null()]),
+      confirmedBy: ids,
+      controlledBy: Type.Array(Type.String(), {
+        description: 'Administrators who could act for that client when it brought the component.',
+      }),
+    }),
+  ),
   expiresAt: Type.String({ format: 'date-time' }),
   key: Type.Union([KeptVersionSchema, Type.Null()]),
 })
 
 const tags = ['Keys']
-const config = { access: 'admin', bodyRequired: true } as const
+const admin = { access: 'admin' } as const
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/**
- * Keys that several people bring, each a component. An idempotency key is not honoured here: nothing
- * of a component may be remembered, not even as a fingerprint.
- */
+/** Keys that several people bring, each a component. */
 export function componentEntryRoutes(app: Server['app'], keys: KeyManagement): void {
+  readingRoutes(app, keys)
+  openRoute(app, keys)
+  componentRoute(app, keys)
+}
+
+function readingRoutes(app: Server['app'], keys: KeyManagement): void {
+  app.get(
+    '/component-entries',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listComponentEntries',
+        summary: 'List the entries that wait for components',
+        tags,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(ProgressSchema) },
+      },
+    },
+    async (request, reply) => {
+      const pageSize = parseLimit(request.query.limit)
+      const after = readCursor(request.query.cursor, parsePosition)
+      const entries = await listEntries(keys, after, pageSize + 1)
+      return pageOf(request, reply, entries, pageSize, ({ position }) => [
+        position.at,
+        position.entryId,
+      ]).map(told)
+    },
+  )
+  app.get(
+    '/component-entries/:entryId',
+    {
+      config: admin,
+      schema: {
+        operationId: 'findComponentEntry',
+        summary: 'Read an entry that waits for components',
+        tags,
+        params: Type.Object({ entryId: Type.String() }),
+        response: { 200: ProgressSchema },
+      },
+    },
+    async ({ params }) => {
+      if (!idForm.test(params.entryId)) throw new Problem('not_found')
+      return told(await findEntry(keys, params.entryId))
+    },
+  )
+}
+
+function parsePosition([at, entryId]: readonly unknown[]): EntryPosition | null {
+  const instant = parseInstant(at)
+  const isId = typeof entryId === 'string' && idForm.test(entryId)
+  return instant !== null && isId ? { at: instant, entryId } : null
+}
+
+function openRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/component-entries',
     {
-      config,
+      config: { access: 'admin', bodyRequired: true, repeatable: true },
       schema: {
         operationId: 'openComponentEntry',
         summary: 'Open the entry of a key in components',
@@ -50,23 +126,28 @@ export function componentEntryRoutes(app: Server['app'], keys: KeyManagement): v
       const { algorithm, componentCount, keyCheckValue, lengthBytes, ...target } = request.body
       const form = { algorithm, lengthBytes }
       const entry = { target: targetOf(target), form, componentCount, keyCheckValue }
-      return reply.code(201).send(told(await openEntry(keys, operatorOf(request), entry)))
+      const answer = await openEntry(keys, operatorOf(request), entry, repeatable(request))
+      return reply.code(201).send(told(answerOf(reply, answer)))
     },
   )
-  componentRoute(app, keys)
 }
 
 function componentRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/component-entries/:entryId/components',
     {
-      config,
+      config: {
+        access: 'admin',
+        bodyRequired: true,
+        // Who sends it again is refused as the same person, and its entry tells who has come.
+        notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',
+      },
       schema: {
         operationId: 'enterComponent',
         summary: 'Enter a component',
         tags,
         params: Type.Object({
-          entryId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+          entryId: Type.String({ pattern: idForm.source }),
         }),
         body: Type.Object(
           {
@@ -84,8 +165,11 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-const told = ({ entered, expiresAt, ...progress }: EntryProgress) => ({
+const told = ({ entered, ...progress }: EntryProgress) => ({
   ...progress,
-  entered: [...entered],
-  expiresAt: expiresAt.toISOString(),
+  entered: entered.map(({ confirmedBy, controlledBy, ...component }) => ({
+    ...component,
+    confirmedBy: [...confirmedBy],
+    controlledBy: [...controlledBy],
+  })),
 })

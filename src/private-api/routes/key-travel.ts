@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
 import { exportKey } from '../../key-management/export-key.ts'
 import { importKey } from '../../key-management/import-key.ts'
@@ -13,16 +14,21 @@ import {
 } from './key-schemas.ts'
 import { operatorOf } from './operator.ts'
 
-const adminWithBody = { access: 'admin', bodyRequired: true } as const
+const actWithBody = { access: 'admin', bodyRequired: true, repeatable: true } as const
 const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
 
 /** Keys that come and go, as key blocks under a zone master key and in no other form. */
 export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
+  importRoute(app, keys)
+  exportRoute(app, keys)
+}
+
+function importRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/import',
     {
-      config: adminWithBody,
+      config: actWithBody,
       schema: {
         operationId: 'importKey',
         summary: 'Import a key block',
@@ -42,13 +48,17 @@ export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
     async (request, reply) => {
       const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
       const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
-      return reply.code(201).send(await importKey(keys, operatorOf(request), key))
+      const answer = await importKey(keys, operatorOf(request), key, repeatable(request))
+      return reply.code(201).send(answerOf(reply, answer))
     },
   )
+}
+
+function exportRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/export',
     {
-      config: adminWithBody,
+      config: actWithBody,
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',
@@ -71,9 +81,13 @@ export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { clientId = null, key, version = null, zoneMasterKey } = request.body
-      return exportKey(keys, operatorOf(request), { key, version, clientId, zoneMasterKey })
+      const leaving = { key, version, clientId, zoneMasterKey }
+      return answerOf(
+        reply,
+        await exportKey(keys, operatorOf(request), leaving, repeatable(request)),
+      )
     },
   )
 }

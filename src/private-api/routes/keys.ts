@@ -1,13 +1,22 @@
 import Type from 'typebox'
+import { parseLimit, readCursor } from '../../http/cursor.ts'
+import { pageOf } from '../../http/page.ts'
+import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
 import { generateKey } from '../../key-management/generate-key.ts'
 import type { KeyManagement } from '../../key-management/key-management.ts'
 import { listActs } from '../../key-management/list-acts.ts'
-import { listKeys } from '../../key-management/list-keys.ts'
+import {
+  type KeyPosition,
+  keyFamilies,
+  listKeys,
+} from '../../key-management/list-keys.ts'
 import { deleteKey, retireKey } from '../../key-management/retire-key.ts'
 import { retireZone } from '../../key-management/retire-zone.ts'
 import { rotateKey } from '../../key-management/rotate-key.ts'
 import { rotateMasterKey } from '../../key-management/rotate-master-key.ts'
+import { parseActPosition } from './administration/acts.ts'
+import { PageQuerySchema } from './administration/schemas.ts'
 import {
   checkValue,
   closed,
@@ -24,8 +33,22 @@ import { travelRoutes } from './key-travel.ts'
 import { operatorOf } from './operator.ts'
 
 const admin = { access: 'admin' } as const
-const adminWithBody = { access: 'admin', bodyRequired: true } as const
+const act = { access: 'admin', repeatable: true } as const
+const actWithBody = { ...act, bodyRequired: true } as const
 const tags = ['Keys']
+
+function parseKeyPosition([
+  family,
+  key,
+  version,
+  clientId,
+]: readonly unknown[]): KeyPosition | null {
+  const known = keyFamilies.find((each) => each === family)
+  const isText = typeof key === 'string' && typeof clientId === 'string'
+  const isNumber = Number.isInteger(version) && Number(version) >= 0 && Number(version) < 2 ** 31
+  if (!known || !isText || !isNumber || `${key}${clientId}`.includes('\0')) return null
+  return { family: known, key, version: Number(version), clientId }
+}
 
 /** The life of keys. None of these calls carries a key in clear, either way. */
 export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
@@ -37,10 +60,18 @@ export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
         operationId: 'listKeys',
         summary: 'List keys',
         tags,
+        querystring: PageQuerySchema,
         response: { 200: Type.Array(ListedKeySchema) },
       },
     },
-    async () => [...(await listKeys(keys))] as never,
+    async (request, reply) => {
+      const pageSize = parseLimit(request.query.limit)
+      const after = readCursor(request.query.cursor, parseKeyPosition)
+      const listed = await listKeys(keys, after, pageSize + 1)
+      return pageOf(request, reply, listed, pageSize, (last) => [
+        ...[last.family, last.key, last.version ?? 0, last.clientId ?? ''],
+      ]) as never
+    },
   )
   app.get(
     '/keys/acts',
@@ -50,10 +81,16 @@ export function keyRoutes(app: Server['app'], keys: KeyManagement): void {
         operationId: 'listKeyActs',
         summary: 'List what was done to keys',
         tags,
+        querystring: PageQuerySchema,
         response: { 200: Type.Array(KeyActSchema) },
       },
     },
-    async () => (await listActs(keys)).map(({ at, ...act }) => ({ at: at.toISOString(), ...act })),
+    async (request, reply) => {
+      const pageSize = parseLimit(request.query.limit)
+      const after = readCursor(request.query.cursor, parseActPosition)
+      const acts = await listActs(keys, after, pageSize + 1)
+      return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId])
+    },
   )
   makingRoutes(app, keys)
   travelRoutes(app, keys)
@@ -69,7 +106,7 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys',
     {
-      config: adminWithBody,
+      config: actWithBody,
       schema: {
         operationId: 'generateKey',
         summary: 'Generate a key',
@@ -81,13 +118,14 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
     async (request, reply) => {
       const { exportable = false, ...body } = request.body
       const key = { target: targetOf(body), form: formOf(body), exportable }
-      return reply.code(201).send(await generateKey(keys, operatorOf(request), key))
+      const answer = await generateKey(keys, operatorOf(request), key, repeatable(request))
+      return reply.code(201).send(answerOf(reply, answer))
     },
   )
   app.post(
     '/keys/:key/rotate',
     {
-      config: admin,
+      config: act,
       schema: {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
@@ -103,12 +141,9 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
       },
     },
     async (request, reply) => {
-      const { activatesAt, ...rotation } = await rotateKey(
-        keys,
-        operatorOf(request),
-        request.params.key,
-      )
-      return reply.code(202).send({ ...rotation, activatesAt: activatesAt?.toISOString() ?? null })
+      const { key } = request.params
+      const answer = await rotateKey(keys, operatorOf(request), key, repeatable(request))
+      return reply.code(202).send(answerOf(reply, answer))
     },
   )
   masterKeyRoute(app, keys)
@@ -118,7 +153,7 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: adminWithBody,
+      config: actWithBody,
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
@@ -133,8 +168,11 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
         },
       },
     },
-    async (request) =>
-      rotateMasterKey(keys, operatorOf(request), request.body.keyCheckValue?.toUpperCase() ?? null),
+    async (request, reply) => {
+      const checkValue = request.body.keyCheckValue?.toUpperCase() ?? null
+      const operator = operatorOf(request)
+      return answerOf(reply, await rotateMasterKey(keys, operator, checkValue, repeatable(request)))
+    },
   )
 }
 
@@ -148,31 +186,37 @@ function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: admin,
+      config: act,
       schema: { operationId: 'retireKey', summary: 'Retire', tags, params: VersionParams, ...none },
     },
     async (request, reply) => {
       const { key, version } = request.params
-      await retireKey(keys, operatorOf(request), key, Number(version))
-      return reply.code(204).send(null)
+      const operator = operatorOf(request)
+      return noContent(
+        reply,
+        await retireKey(keys, operator, key, Number(version), repeatable(request)),
+      )
     },
   )
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: admin,
+      config: act,
       schema: { operationId: 'deleteKey', summary: 'Delete', tags, params: VersionParams, ...none },
     },
     async (request, reply) => {
       const { key, version } = request.params
-      await deleteKey(keys, operatorOf(request), key, Number(version))
-      return reply.code(204).send(null)
+      const operator = operatorOf(request)
+      return noContent(
+        reply,
+        await deleteKey(keys, operator, key, Number(version), repeatable(request)),
+      )
     },
   )
   app.post(
     '/keys/zones/retire',
     {
-      config: adminWithBody,
+      config: actWithBody,
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',
@@ -183,8 +227,10 @@ function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
     },
     async (request, reply) => {
       const { clientId = null, key } = request.body
-      await retireZone(keys, operatorOf(request), key, clientId)
-      return reply.code(204).send(null)
+      return noContent(
+        reply,
+        await retireZone(keys, operatorOf(request), key, clientId, repeatable(request)),
+      )
     },
   )
 }

@@ -1,12 +1,16 @@
 import Type from 'typebox'
-import { validationFailed } from '../../errors.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
+import type { Answer, RepeatableRequest } from '../../idempotency/remembered.ts'
 
 /** The sandbox's clock, as this listener moves it. */
 export interface SandboxClock {
   now(): Date
-  /** Moves it forward and lets everything due happen. @returns false, if that would be back. */
-  moveTo(instant: Date): Promise<boolean>
+  /**
+   * Moves it forward and lets everything due happen.
+   * @throws `Problem` `validation_failed` if that would be back.
+   */
+  moveTo(instant: Date, request: RepeatableRequest | null): Promise<Answer<{ now: string }>>
 }
 
 const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
@@ -14,16 +18,15 @@ const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
 /** There is a movable clock in the sandbox only. */
 export function sandboxClockRoutes(app: Server['app'], clock: SandboxClock): void {
   const path = '/sandbox/clock'
-  const told = () => ({ now: clock.now().toISOString() })
   app.get(
     path,
     { config: { access: 'admin' }, schema: { response: { 200: ClockSchema } } },
-    async () => told(),
+    async () => ({ now: clock.now().toISOString() }),
   )
   app.post(
     path,
     {
-      config: { access: 'admin', bodyRequired: true },
+      config: { access: 'admin', bodyRequired: true, repeatable: true },
       schema: {
         body: Type.Object(
           { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
@@ -32,9 +35,7 @@ export function sandboxClockRoutes(app: Server['app'], clock: SandboxClock): voi
         response: { 200: ClockSchema },
       },
     },
-    async (request) => {
-      if (await clock.moveTo(new Date(request.body.now))) return told()
-      throw validationFailed({ pointer: '/now', detail: `must not be before ${told().now}` })
-    },
+    async (request, reply) =>
+      answerOf(reply, await clock.moveTo(new Date(request.body.now), repeatable(request))),
   )
 }

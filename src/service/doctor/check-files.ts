@@ -1,7 +1,7 @@
 import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readMasterKeys } from '../../hsm/master-key-file.ts'
-import { parseClientJwks } from '../../oauth/client-jwks.ts'
+import { parseFirstAdministrators } from '../../oauth/first-administrators.ts'
 import {
   type Check,
   type Examined,
@@ -113,7 +113,7 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
 export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Examined) => {
   if (adminJwkFile === null) return []
   try {
-    parseClientJwks({ keys: [JSON.parse(await readFile(adminJwkFile, 'utf8'))] })
+    parseFirstAdministrators(JSON.parse(await readFile(adminJwkFile, 'utf8')))
     return [good('administrator', `${adminJwkFile} holds a public key.`)]
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)

@@ -23,7 +23,7 @@ export function actRoutes(app: Server['app'], administration: Administration): v
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const after = readCursor(cursor, parsePosition)
+      const after = readCursor(cursor, parseActPosition)
       const acts = await listActs(administration, after, pageSize + 1)
       return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId]).map(
         ({ actId: _, details, ...act }) => ({ ...act, details: JSON.parse(details) as unknown }),
@@ -32,7 +32,8 @@ export function actRoutes(app: Server['app'], administration: Administration): v
   )
 }
 
-function parsePosition([at, actId]: readonly unknown[]): ActPosition | null {
+/** Where a page of acts ends, as its cursor holds it. */
+export function parseActPosition([at, actId]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
   const isId =
     typeof actId === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(actId)

@@ -48,6 +48,17 @@ export const CreateZoneSchema = Type.Object(
   closed,
 )
 
+export const ConfirmClientSchema = Type.Object(
+  {
+    credentialsVersion: Type.Integer({
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: 'Of the credentials that were looked at.',
+    }),
+  },
+  closed,
+)
+
 /** A body that may be left out. */
 export const RotateSecretSchema = Type.Object(
   { overlapHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 168 })) },
@@ -73,6 +84,12 @@ const clientMembers = {
   previousSecretUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   productIds: Type.Array(Type.Integer()),
   createdAt: Type.String({ format: 'date-time' }),
+  createdBy: Type.Union([Type.String(), Type.Null()]),
+  credentialsVersion: Type.Integer(),
+  confirmedBy: Type.Array(Type.String()),
+  controlledBy: Type.Array(Type.String(), {
+    description: 'Other administrators who count as able to act for it.',
+  }),
 }
 
 const oneTimeSecret = Type.Optional(

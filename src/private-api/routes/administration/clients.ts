@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { Administration } from '../../../administration/administration.ts'
 import { changeClient } from '../../../administration/change-client.ts'
 import type { ClientRecord } from '../../../administration/client-record.ts'
+import { confirmClient } from '../../../administration/confirm-client.ts'
 import { createClient } from '../../../administration/create-client.ts'
 import { findClient } from '../../../administration/find-client.ts'
 import { listClients } from '../../../administration/list-clients.ts'
@@ -16,6 +17,7 @@ import { operatorOf } from '../operator.ts'
 import {
   ChangeClientSchema,
   ClientSchema,
+  ConfirmClientSchema,
   CreateClientSchema,
   CreatedClientSchema,
   RotatedSecretSchema,
@@ -35,6 +37,7 @@ export function clientRoutes(app: Server['app'], administration: Administration)
   createRoute(app, administration)
   changeRoute(app, administration)
   rotateSecretRoute(app, administration)
+  confirmRoute(app, administration)
 }
 
 function readingRoutes(app: Server['app'], administration: Administration): void {
@@ -166,8 +169,46 @@ function rotateSecretRoute(app: Server['app'], administration: Administration): 
   )
 }
 
-const told = <Told extends ClientRecord>({ jwks, productIds, scopes, ...client }: Told) => ({
+function confirmRoute(app: Server['app'], administration: Administration): void {
+  app.post(
+    '/clients/:clientId/confirm',
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'confirmClient',
+        summary: 'Confirm who holds the credentials of an administrator',
+        description:
+          'By another administrator who had no hand in it, after looking at its keys with their owner.',
+        tags,
+        params,
+        body: ConfirmClientSchema,
+        response: { 200: ClientSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await confirmClient(
+        administration,
+        operatorOf(request),
+        clientIdOf(request),
+        request.body.credentialsVersion,
+        repeatable(request),
+      )
+      return told(answerOf(reply, answer))
+    },
+  )
+}
+
+const told = <Told extends ClientRecord>({
+  confirmedBy,
+  controlledBy,
+  jwks,
+  productIds,
+  scopes,
+  ...client
+}: Told) => ({
   ...client,
+  confirmedBy: [...confirmedBy],
+  controlledBy: [...controlledBy],
   jwks: jwks && { keys: [...jwks.keys] },
   productIds: [...productIds],
   scopes: [...scopes],

@@ -1,0 +1,65 @@
+import { controllersOf, originOf } from '../domain/provenance.ts'
+import { listHands } from '../storage/client-provenance.ts'
+import { findClient } from '../storage/clients.ts'
+import { isSandboxInstallation, type KeyComponentRow } from '../storage/component-entries.ts'
+import type { Connection } from '../storage/database.ts'
+
+/** A client that brings a component, and who could act for it now. */
+export interface Bringer {
+  readonly clientId: string
+  readonly createdBy: string | null
+  readonly confirmedBy: readonly string[]
+  readonly controlledBy: readonly string[]
+}
+
+/** Who brings, or brought, a component. The installation is held, or the answer is only for looking at. */
+export async function findBringers(
+  connection: Connection,
+  clientIds: readonly string[],
+): Promise<(clientId: string) => Bringer> {
+  const hands = await listHands(connection, clientIds)
+  return (clientId) => {
+    const own = hands.filter((hand) => hand.clientId === clientId)
+    return { clientId, ...originOf(own), controlledBy: controllersOf(clientId, own) }
+  }
+}
+
+/** Somebody who brings a component: by what name, and as which client. */
+export interface Person {
+  readonly person: string
+  readonly clientId: string
+}
+
+/**
+ * Why somebody cannot be another person than those who brought the components before, or null. No
+ * administrator may be able to act for two of them, neither when their components came nor now.
+ */
+export async function findDependence(
+  connection: Connection,
+  { clientId, person }: Person,
+  entered: readonly KeyComponentRow[],
+): Promise<string | null> {
+  const isSandbox = await isSandboxInstallation(connection)
+  // One client may stand for several people where there is only one, in the sandbox.
+  const others = entered.filter((each) => !isSandbox || each.clientId !== clientId)
+  if (
+    entered.some((each) => each.person === person) ||
+    others.some((each) => each.clientId === clientId)
+  ) {
+    return 'Every component is brought by another person, each with a client of its own.'
+  }
+  for (const id of [clientId, ...others.map((each) => each.clientId)]) {
+    if (!(await findClient(connection, id))?.active) return `${id} is disabled.`
+  }
+  const bringerOf = await findBringers(connection, [clientId, ...others.map((e) => e.clientId)])
+  for (const other of others) {
+    const behind = [...other.controlledBy, ...bringerOf(other.clientId).controlledBy]
+    const both = bringerOf(clientId).controlledBy.filter((id) => behind.includes(id))
+    if (both.length > 0) return dependenceOf(clientId, other.clientId, both)
+  }
+  return null
+}
+
+const dependenceOf = (clientId: string, other: string, both: readonly string[]): string =>
+  `${both.join(', ')} could act for both ${other} and ${clientId}: an administrator who could not ` +
+  'must confirm one of them first.'

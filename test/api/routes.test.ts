@@ -1,49 +1,28 @@
 import assert from 'node:assert/strict'
-import { subscribe } from 'node:diagnostics_channel'
 import { readdir, readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
-import type { FastifyInstance, RouteOptions } from 'fastify'
 import { problemKinds } from '../../src/errors.ts'
 import { isScope, scopeListeners } from '../../src/oauth/scopes.ts'
+import { type TableRoute, withRoutes } from '../support/route-table.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { operations } from './operations.ts'
 
-type Listener = 'public' | 'private'
-type Route = Pick<RouteOptions, 'url' | 'config' | 'schema'> & {
-  method: string
-  listener: Listener
-}
-
-const given: { method: string; route: RouteOptions; listener: Listener }[] = []
-const routes: Route[] = []
+let routes: readonly TableRoute[]
 let service: TestService
 
-// The framework tells of each server that it makes: the public one is made first.
 before(async () => {
-  const servers: object[] = []
-  subscribe('fastify.initialization', (message) => {
-    const { fastify } = message as { fastify: FastifyInstance }
-    const listener = servers.push(fastify) === 1 ? 'public' : 'private'
-    fastify.addHook('onRoute', (route) => {
-      for (const method of [route.method].flat()) given.push({ method, route, listener })
-    })
-  })
-  service = await openTestService()
-  assert.equal(servers.length, 2)
-  // Only now: a later hook may have added to the configuration of a route.
-  for (const { listener, method, route } of given) {
-    const { config = {}, schema = {}, url } = route
-    routes.push({ method, url, config, schema, listener })
-  }
+  const made = await withRoutes(openTestService)
+  service = made.service
+  routes = made.routes
 })
 
-const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
-const isOauth = ({ url }: Route): boolean =>
+const isReference = ({ url }: TableRoute): boolean => url.startsWith('/docs')
+const isOauth = ({ url }: TableRoute): boolean =>
   url.startsWith('/oauth') || url.startsWith('/.well-known/oauth')
 
 /** Routes that answer: not those that only refuse a method. */
-const answering = (): Route[] => {
-  const hidden = ({ schema }: Route): boolean => Object.keys(schema ?? {}).join() === 'hide'
+const answering = (): TableRoute[] => {
+  const hidden = ({ schema }: TableRoute): boolean => Object.keys(schema ?? {}).join() === 'hide'
   return routes.filter((route) => (isOauth(route) ? route.method !== 'OPTIONS' : !hidden(route)))
 }
 
@@ -62,18 +41,6 @@ test('every route that answers has a schema of its answer', () => {
   for (const { method, schema, url } of own) {
     assert.ok(schema?.response, `${method} ${url}`)
   }
-})
-
-test('every route that changes something honours an idempotency key', () => {
-  const changing = answering().filter(
-    ({ config, method }) => config?.access !== 'open' && (method === 'POST' || method === 'PUT'),
-  )
-  assert.ok(changing.length >= 6)
-  const ignoring = changing
-    .filter(({ config, listener }) => listener === 'public' && !config?.repeatable)
-    .map(({ url }) => url)
-  // Get Card Data discloses anew each time; what the simulator spends is spent.
-  for (const url of ignoring) assert.match(url, /\/encrypted$|\/simulator\//)
 })
 
 test('open are, on the public listener, only documents and the token endpoint', () => {

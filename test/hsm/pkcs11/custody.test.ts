@@ -162,6 +162,42 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     assert.equal(count(), before)
   })
 
+  test('an act that is refused at its commit, or was answered already, leaves no key in the token', async () => {
+    const { value: zmk } = await bring('A', { family: 'zone-master', key: 'zmk-commit' })
+    const count = () => inSession((session) => findObjects(session, []).length)
+    const ask = (path: string, idempotencyKey: string, body?: object) =>
+      service.call('POST', path, {
+        ...{ as: 'admin', listener: 'private', headers: { 'idempotency-key': idempotencyKey } },
+        ...(body && { body }),
+      })
+    const before = count()
+    const header = headerOf({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
+    const keyBlock = wrapKeyBlock(zmk, header, randomBytes(16))
+    const formats = { pinBlockFormats: ['ISO_FORMAT_4'] }
+    const acts = [
+      ['//keys', { ...zone, key: 'zone-commit', ...formats }],
+      ['//keys/cvk/rotate'],
+      [
+        '//keys/import',
+        { ...zone, key: 'zone-came', ...formats, zoneMasterKey: 'zmk-commit', keyBlock },
+      ],
+    ] as const
+    const shut =
+      'alter table idempotency_record add constraint shut check (answer is null) not valid'
+    await sql(service.database, shut)
+    for (const [path, body] of acts) assert.equal((await ask(path, path, body)).status, 500, path)
+    await sql(service.database, 'alter table idempotency_record drop constraint shut')
+    assert.equal(count(), before)
+    for (const [path, body] of acts) {
+      const first = await ask(path, path, body)
+      assert.ok(first.status < 300, first.text)
+      const kept = count()
+      assert.ok(kept > before)
+      assert.deepEqual((await ask(path, path, body)).json, first.json)
+      assert.equal(count(), kept)
+    }
+  })
+
   test('a key that came in cannot leave the token, and does nothing but its own', async () => {
     await bring('A', { family: 'zone-master', key: 'zmk-inside' })
     await bring('T', { ...zone, key: 'zone-inside', pinBlockFormats: ['ISO_FORMAT_0'] })

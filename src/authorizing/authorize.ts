@@ -34,17 +34,51 @@ export async function authorize(
       ? spendTry(connection, presented.card.publicToken, first, question)
       : null
   })
+  const recorder = {
+    request,
+    claimId: beginning.claimId,
+    lost: answerOf('96', presented, question),
+  }
   if (beginning.remembered && request) {
     const { answer } = beginning.remembered
     if (answer) return replayAnswer(authorizing.hsm, request, answer)
-    return { result: lostAnswer(presented, question), replayed: true }
+    // The first result was lost with its process: nothing is spent, and nothing is approved.
+    return { ...(await record(authorizing, recorder, recorder.lost)), replayed: true }
   }
   const result = await check(authorizing, presented, question, kinds, beginning.spent)
-  if (request) {
-    const sealed = await sealAnswer(authorizing.hsm, request, result)
-    await storeAnswer(authorizing.database, request, sealed)
-  }
-  authorizing.observe.answered(result)
+  authorizing.observe.checked(result)
+  return record(authorizing, recorder, result)
+}
+
+/** How an answer is recorded, and what is answered where that cannot be. */
+interface Recorder {
+  readonly request: RepeatableRequest | null
+  readonly claimId: string | null
+  readonly lost: Authorization
+}
+
+/**
+ * Records an answer unless one is recorded: the first is what everybody is told. So a question that was
+ * merely slow, and whose repeat took it for lost, has one answer.
+ */
+async function record(
+  { database, hsm, observe }: Authorizing,
+  { claimId, lost, request }: Recorder,
+  result: Authorization,
+): Promise<Answer<Authorization>> {
+  if (!request || claimId === null) return firstAnswer(observe, result)
+  const sealed = await sealAnswer(hsm, request, result)
+  const stored = await storeAnswer(database, request, claimId, sealed)
+  // Its key has been forgotten, and nobody knows what its repeats were told.
+  if (!stored) return firstAnswer(observe, lost)
+  return stored.isOwn ? firstAnswer(observe, result) : replayAnswer(hsm, request, stored.answer)
+}
+
+function firstAnswer(
+  observe: Authorizing['observe'],
+  result: Authorization,
+): Answer<Authorization> {
+  observe.answered(result)
   return { result, replayed: false }
 }
 
@@ -154,7 +188,3 @@ function answerOf(
     ...outcomes,
   }
 }
-
-/** A repeat whose first result was lost with its process: nothing is spent, and nothing is approved. */
-const lostAnswer = (presented: Presented, question: Question): Authorization =>
-  answerOf('96', presented, question)

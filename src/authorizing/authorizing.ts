@@ -15,6 +15,8 @@ export interface Authorizing {
 export interface AuthorizingObserver {
   /** A question was answered for the first time; repeats are not told. */
   answered(authorization: Authorization): void
+  /** What a question's PIN and CVV came to, whatever is answered in the end. */
+  checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
 }

@@ -10,6 +10,8 @@ import type { Authorizing } from './authorizing.ts'
 export interface Beginning {
   readonly spent: SpentTry | null
   readonly remembered: RememberedRequest | null
+  /** Under which the answer is to be recorded; null without an idempotency key. */
+  readonly claimId: string | null
 }
 
 /** How long a repeat waits for the first one to finish. */
@@ -29,7 +31,7 @@ export async function begin(
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
   const { database, hsm } = authorizing
-  if (!request) return { spent: await spend(database), remembered: null }
+  if (!request) return { spent: await spend(database), remembered: null, claimId: null }
   const fingerprints = await hsm.fingerprintRequest(request.request)
   const beginning = await claimOrRecall(authorizing, request, fingerprints, spend)
   if (!beginning.remembered) return beginning
@@ -43,11 +45,10 @@ async function claimOrRecall(
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
   const beginning = await database.transaction(async (connection) => {
-    if (await claimKey(connection, request, fingerprints)) {
-      return { spent: await spend(connection), remembered: null }
-    }
+    const claimId = await claimKey(connection, request, fingerprints)
+    if (claimId !== null) return { spent: await spend(connection), remembered: null, claimId }
     const remembered = await findRemembered(connection, request, fingerprints)
-    return remembered && { spent: null, remembered }
+    return remembered && { spent: null, remembered, claimId: remembered.claimId }
   })
   if (!beginning) throw new Problem('idempotency_key_reused')
   return beginning
@@ -63,7 +64,7 @@ async function awaitAnswer(
   for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {
     if (!remembered) throw new Problem('idempotency_key_reused')
     if (remembered.answer || remembered.ageSeconds >= lostAfterSeconds) {
-      return { spent: null, remembered }
+      return { spent: null, remembered, claimId: remembered.claimId }
     }
     await wait(lookEveryMs)
     remembered = await findRemembered(database, request, fingerprints)

@@ -25,12 +25,13 @@ export async function once<Result>(
   if (!request) return { result: await database.transaction(work), replayed: false }
   const fingerprints = await hsm.fingerprintRequest(request.request)
   const answer = await database.transaction(async (connection) => {
-    if (!(await claimKey(connection, request, fingerprints))) {
+    const claimId = await claimKey(connection, request, fingerprints)
+    if (claimId === null) {
       const remembered = await findRemembered(connection, request, fingerprints)
       return remembered?.answer ? replayAnswer<Result>(hsm, request, remembered.answer) : null
     }
     const result = await work(connection)
-    await storeAnswer(connection, request, await sealAnswer(hsm, request, result))
+    await storeAnswer(connection, request, claimId, await sealAnswer(hsm, request, result))
     return { result, replayed: false }
   })
   if (!answer) throw new Problem('idempotency_key_reused')

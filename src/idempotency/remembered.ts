@@ -25,14 +25,14 @@ export interface Answer<Result> {
 
 /**
  * Claims the key of a request until the transaction ends.
- * @returns whether it was free.
+ * @returns the claim, or null where the key was not free.
  * @throws `Problem` `idempotency_key_in_use` while another request holds it.
  */
 export async function claimKey(
   connection: Connection,
   request: RepeatableRequest,
   [fingerprint]: readonly Uint8Array[],
-): Promise<boolean> {
+): Promise<string | null> {
   if (!fingerprint) throw new Error('A request has no fingerprint.')
   try {
     return await claimIdempotencyKey(connection, request, fingerprint)

@@ -1,10 +1,8 @@
 import { Problem } from '../errors.ts'
 import type { DeviceSeal, SessionSealed } from '../hsm/hsm.ts'
-import { glanceAtCard } from '../storage/cards.ts'
-import { refuseClosed } from './held-card.ts'
+import { refuseDisclosure } from './disclose.ts'
 import type { Caller, Issuing } from './issuing.ts'
-import { refuseUsedUp, spendUse } from './limit.ts'
-import { revealablePin } from './revealable-pin.ts'
+import { spendUse } from './limit.ts'
 
 /** A session key that is to be taken in, and for what. */
 export interface SessionKeyQuestion {
@@ -25,36 +23,25 @@ export const importSessionKey = (
 ): Promise<DeviceSeal<SessionSealed>> =>
   // The limits are looked at within the turn: of many at once, few see a use that another one spends.
   issuing.sessionKeyTurns.take(caller.clientId, async () => {
-    await refuseAtAGlance(issuing, caller, question)
+    // Nothing is held: what is in order here is looked at again when the disclosure is recorded.
+    const { includePin: includesPin, publicToken } = question
+    const { badSessionKeys, reveals } = issuing.limits
+    await refuseDisclosure(issuing, caller, { includesPin, publicToken }, [reveals, badSessionKeys])
     return (
       (await issuing.hsm.importSessionKey(question.key)) ?? refuseKey(issuing, caller, question)
     )
   })
 
-/** Holds nothing: what is found in order here is looked at again when the disclosure is recorded. */
-async function refuseAtAGlance(
-  issuing: Issuing,
-  { clientId }: Caller,
-  { includePin, publicToken }: SessionKeyQuestion,
-): Promise<void> {
-  const { database, limits } = issuing
-  const card = await glanceAtCard(database, publicToken, clientId)
-  if (!card) throw new Problem('card_not_found')
-  await refuseUsedUp(database, 'card', publicToken, limits.revealsPerCard)
-  await refuseUsedUp(database, 'card', publicToken, limits.badSessionKeysPerCard)
-  await refuseUsedUp(database, 'client', clientId, limits.revealsPerClient)
-  await refuseUsedUp(database, 'client', clientId, limits.badSessionKeysPerClient)
-  refuseClosed(issuing, card)
-  if (includePin) revealablePin(card)
-}
-
-/** Counted, and committed, before it is told. */
+/** Counted, and committed, before it is told: for the card and its client, or for neither. */
 async function refuseKey(
   { database, limits }: Issuing,
   { clientId }: Caller,
   { publicToken }: SessionKeyQuestion,
 ): Promise<never> {
-  await spendUse(database, 'card', publicToken, limits.badSessionKeysPerCard)
-  await spendUse(database, 'client', clientId, limits.badSessionKeysPerClient)
+  const { perCard = null, perClient = null } = limits.badSessionKeys ?? {}
+  await database.transaction(async (connection) => {
+    await spendUse(connection, 'card', publicToken, perCard)
+    await spendUse(connection, 'client', clientId, perClient)
+  })
   throw new Problem('invalid_session_key')
 }

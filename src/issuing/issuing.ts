@@ -1,6 +1,6 @@
 import type { Hsm } from '../hsm/hsm.ts'
 import type { Database } from '../storage/database.ts'
-import type { Limit } from '../storage/limits.ts'
+import type { CardAndClientLimit, Limit } from '../storage/limits.ts'
 import type { Turns } from './turns.ts'
 
 /** What every operation works with. */
@@ -16,10 +16,8 @@ export interface Issuing {
 
 /** Limits that hold across processes and restarts; null where limits are turned off. */
 export interface IssuingLimits {
-  readonly revealsPerCard: Limit | null
-  readonly revealsPerClient: Limit | null
-  readonly badSessionKeysPerCard: Limit | null
-  readonly badSessionKeysPerClient: Limit | null
+  readonly reveals: CardAndClientLimit | null
+  readonly badSessionKeys: CardAndClientLimit | null
   /** For each kind of tries. */
   readonly unblocksPerCard: Limit | null
 }

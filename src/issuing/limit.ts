@@ -1,33 +1,37 @@
 import { Problem } from '../errors.ts'
 import type { Connection } from '../storage/database.ts'
-import { type Limit, spendLimit, waitForLimit } from '../storage/limits.ts'
-
-type Kind = 'card' | 'client'
+import {
+  findUsedUpLimit,
+  type Limit,
+  type LimitKind,
+  type LimitOf,
+  spendLimit,
+} from '../storage/limits.ts'
 
 /** Spends one use, or refuses. @throws `Problem` `rate_limited` with the wait until the next use. */
 export async function spendUse(
   connection: Connection,
-  kind: Kind,
+  kind: LimitKind,
   subject: string,
   limit: Limit | null,
 ): Promise<void> {
-  if (limit) refuseWait(kind, limit, await spendLimit(connection, kind, subject, limit))
+  if (!limit || (await spendLimit(connection, kind, subject, limit))) return
+  await refuseUsedUp(connection, [{ kind, subject, limit }])
+  // It came free in between: the next one to ask has it.
+  throw refusal({ kind, limit, seconds: 1 })
 }
 
 /** Refuses where no use is left, and spends none. @throws `Problem` `rate_limited`, as above. */
 export async function refuseUsedUp(
   connection: Connection,
-  kind: Kind,
-  subject: string,
-  limit: Limit | null,
+  limits: readonly LimitOf[],
 ): Promise<void> {
-  if (limit) refuseWait(kind, limit, await waitForLimit(connection, kind, subject, limit))
+  const usedUp = limits.length > 0 ? await findUsedUpLimit(connection, limits) : null
+  if (usedUp) throw refusal(usedUp)
 }
 
-function refuseWait(kind: Kind, limit: Limit, waitSeconds: number): void {
-  if (waitSeconds === 0) return
-  throw new Problem('rate_limited', {
+const refusal = ({ kind, limit, seconds }: Omit<LimitOf, 'subject'> & { seconds: number }) =>
+  new Problem('rate_limited', {
     detail: `${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds are allowed per ${kind}.`,
-    retryAfterSeconds: waitSeconds,
+    retryAfterSeconds: seconds,
   })
-}

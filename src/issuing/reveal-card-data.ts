@@ -1,14 +1,9 @@
 import { expiryOfDate } from '../domain/expiry.ts'
 import { validationFailed } from '../errors.ts'
 import type { DeviceKeyJwk, DeviceSeal, SessionSealed } from '../hsm/hsm.ts'
-import type { LockedCard } from '../storage/cards.ts'
-import type { Connection } from '../storage/database.ts'
-import { recordEvent } from '../storage/events.ts'
-import { changeEvent } from './change-event.ts'
-import { holdCard, refuseClosed } from './held-card.ts'
+import { disclose } from './disclose.ts'
 import { importSessionKey } from './import-session-key.ts'
 import type { Caller, Issuing } from './issuing.ts'
-import { spendUse } from './limit.ts'
 import { revealablePin } from './revealable-pin.ts'
 
 /** What a device gave to have card data sealed to, and what is asked for. */
@@ -38,16 +33,21 @@ export async function revealCardData(
   caller: Caller,
   question: CardDataQuestion,
 ): Promise<SealedCardData> {
-  // Before the card is held: it takes as long as it takes, whatever comes of it.
+  // Before anything is recorded: it takes as long as it takes, and may come to nothing.
   const seal = await importKey(issuing, caller, question)
-  const card = await issuing.database.transaction((connection) =>
-    recordDisclosure(issuing, connection, caller, question),
-  )
+  const { form, includePin, publicToken } = question
+  const { clientId, requestId } = caller
+  const card = await disclose(issuing, caller, {
+    publicToken,
+    includesPin: includePin,
+    type: 'card_data.revealed',
+    details: { clientId, requestId, form, includePin },
+  })
   return seal({
     card,
     cvk: card.cvk,
     expiry: expiryOfDate(card.expiryDate),
-    pin: question.includePin ? revealablePin(card) : null,
+    pin: includePin ? revealablePin(card) : null,
     // The device holds it against its own clock, so this is the machine's.
     at: new Date(),
   })
@@ -71,22 +71,3 @@ async function importKey(
 }
 
 const noDeviceKey = 'must be a public key on P-256 or X25519'
-
-async function recordDisclosure(
-  issuing: Issuing,
-  connection: Connection,
-  caller: Caller,
-  { form, includePin, publicToken }: CardDataQuestion,
-): Promise<LockedCard> {
-  const card = await holdCard(connection, caller, publicToken)
-  await spendUse(connection, 'card', publicToken, issuing.limits.revealsPerCard)
-  await spendUse(connection, 'client', caller.clientId, issuing.limits.revealsPerClient)
-  refuseClosed(issuing, card)
-  if (includePin) revealablePin(card)
-  const { clientId, requestId } = caller
-  const event = await changeEvent(issuing, caller, publicToken, 'card_data.revealed', {
-    details: { clientId, requestId, form, includePin },
-  })
-  await recordEvent(connection, event)
-  return card
-}

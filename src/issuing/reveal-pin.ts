@@ -1,9 +1,6 @@
 import type { Pin } from '../domain/pin.ts'
-import { recordEvent } from '../storage/events.ts'
-import { changeEvent } from './change-event.ts'
-import { holdCard, refuseClosed } from './held-card.ts'
+import { disclose } from './disclose.ts'
 import type { Caller, Issuing } from './issuing.ts'
-import { spendUse } from './limit.ts'
 import { revealablePin } from './revealable-pin.ts'
 
 /**
@@ -15,18 +12,11 @@ export async function revealPin(
   caller: Caller,
   publicToken: string,
 ): Promise<Pin> {
-  const { card, pin } = await issuing.database.transaction(async (connection) => {
-    const held = await holdCard(connection, caller, publicToken)
-    await spendUse(connection, 'card', publicToken, issuing.limits.revealsPerCard)
-    await spendUse(connection, 'client', caller.clientId, issuing.limits.revealsPerClient)
-    refuseClosed(issuing, held)
-    const stored = revealablePin(held)
-    const details = { clientId: caller.clientId, requestId: caller.requestId }
-    await recordEvent(
-      connection,
-      await changeEvent(issuing, caller, publicToken, 'pin.revealed', { details }),
-    )
-    return { card: held, pin: stored }
+  const card = await disclose(issuing, caller, {
+    publicToken,
+    includesPin: true,
+    type: 'pin.revealed',
+    details: { clientId: caller.clientId, requestId: caller.requestId },
   })
-  return issuing.hsm.revealPin(card, pin)
+  return issuing.hsm.revealPin(card, revealablePin(card))
 }

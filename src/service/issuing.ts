@@ -3,6 +3,7 @@ import type { Hsm } from '../hsm/hsm.ts'
 import type { Issuing, IssuingLimits } from '../issuing/issuing.ts'
 import { createTurns } from '../issuing/turns.ts'
 import type { Database } from '../storage/database.ts'
+import type { CardAndClientLimit } from '../storage/limits.ts'
 
 const hourSeconds = 3_600
 
@@ -21,39 +22,17 @@ export const createIssuing = (
   sessionKeyTurns: createTurns({ atOnce: 2, waitingPerSubject: 100 }),
 })
 
-const noLimits: IssuingLimits = {
-  revealsPerCard: null,
-  revealsPerClient: null,
-  badSessionKeysPerCard: null,
-  badSessionKeysPerClient: null,
-  unblocksPerCard: null,
-}
+const noLimits: IssuingLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }
 
 const limitsOf = (limits: Limits): IssuingLimits => ({
-  revealsPerCard: {
-    limitName: 'reveal',
-    purpose: 'disclosures',
-    uses: limits.revealsPerCardHour,
-    windowSeconds: hourSeconds,
-  },
-  revealsPerClient: {
-    limitName: 'reveal',
-    purpose: 'disclosures',
-    uses: limits.revealsPerClientHour,
-    windowSeconds: hourSeconds,
-  },
-  badSessionKeysPerCard: {
-    limitName: 'bad_session_key',
-    purpose: 'bad session keys',
-    uses: limits.badKeysPerCardHour,
-    windowSeconds: hourSeconds,
-  },
-  badSessionKeysPerClient: {
-    limitName: 'bad_session_key',
-    purpose: 'bad session keys',
-    uses: limits.badKeysPerClientHour,
-    windowSeconds: hourSeconds,
-  },
+  reveals: hourly('reveal', 'disclosures', {
+    perCard: limits.revealsPerCardHour,
+    perClient: limits.revealsPerClientHour,
+  }),
+  badSessionKeys: hourly('bad_session_key', 'bad session keys', {
+    perCard: limits.badKeysPerCardHour,
+    perClient: limits.badKeysPerClientHour,
+  }),
   unblocksPerCard: {
     limitName: 'unblock',
     purpose: 'unblocks',
@@ -61,3 +40,12 @@ const limitsOf = (limits: Limits): IssuingLimits => ({
     windowSeconds: 24 * hourSeconds,
   },
 })
+
+const hourly = (
+  limitName: string,
+  purpose: string,
+  { perCard, perClient }: { readonly perCard: number; readonly perClient: number },
+): CardAndClientLimit => {
+  const limit = { limitName, purpose, windowSeconds: hourSeconds }
+  return { perCard: { ...limit, uses: perCard }, perClient: { ...limit, uses: perClient } }
+}

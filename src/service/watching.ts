@@ -29,8 +29,10 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
   return {
     answered(authorization) {
       answers.inc({ response_code: authorization.responseCode })
+    },
+    checked(outcomes) {
       for (const kind of tryKinds) {
-        const result = authorization[kind]?.result
+        const result = outcomes[kind]?.result
         if (result && result !== 'not_checked') checks.inc({ kind, result })
       }
     },

@@ -12,26 +12,28 @@ const claimStatement = statement(
    values ($1, $2, $3)
    on conflict (client_id, idempotency_key) do update
      set request_fingerprint = excluded.request_fingerprint, answer = null, retired = false,
-       created_at = now()
+       created_at = now(), claim_id = excluded.claim_id
      where idempotency_record.created_at < now() - interval '24 hours'
-   returning client_id as "clientId"`,
+   returning claim_id as "claimId"`,
 )
 
 /**
  * Claims a key until the transaction ends; a request that holds it already is waited for.
- * @returns whether the key was free: never used, or 24 hours ago.
+ * @returns the claim, or null where the key was not free: it was used within 24 hours.
  * @throws `LockTimeout` when the other request takes too long.
  */
 export const claimIdempotencyKey = async (
   connection: Connection,
   { clientId, idempotencyKey }: IdempotencyReference,
   requestFingerprint: Uint8Array,
-): Promise<boolean> =>
-  firstRow(
-    await connection.query(claimStatement, [clientId, idempotencyKey, requestFingerprint]),
-  ) !== null
+): Promise<string | null> => {
+  const values = [clientId, idempotencyKey, requestFingerprint]
+  const claimed = firstRow(await connection.query<{ claimId: string }>(claimStatement, values))
+  return claimed?.claimId ?? null
+}
 
 export interface RememberedRequest {
+  readonly claimId: string
   readonly isSameRequest: boolean
   readonly retired: boolean
   /** Null while the request that claimed the key has not finished, or if it never did. */
@@ -42,7 +44,7 @@ export interface RememberedRequest {
 const findStatement = statement(
   'find_idempotency_record',
   `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired, answer,
-     extract(epoch from now() - created_at)::integer as "ageSeconds"
+     claim_id as "claimId", extract(epoch from now() - created_at)::integer as "ageSeconds"
    from idempotency_record where client_id = $1 and idempotency_key = $2`,
 )
 
@@ -61,17 +63,28 @@ export const findRememberedRequest = async (
 
 const storeStatement = statement(
   'store_idempotent_answer',
-  'update idempotency_record set answer = $3 where client_id = $1 and idempotency_key = $2',
+  `update idempotency_record set answer = coalesce(answer, $4)
+   where client_id = $1 and idempotency_key = $2 and claim_id = $3
+   returning answer, answer = $4 as "isOwn"`,
 )
 
-/** Remembers the answer of the request that claimed the key. */
+/** The answer that is remembered, and whether it is the one that was brought. */
+export interface StoredAnswer {
+  readonly answer: Uint8Array
+  readonly isOwn: boolean
+}
+
+/**
+ * Remembers an answer under a claim, unless one is remembered: the first one stays.
+ * @returns null where the claim has been forgotten, or the key is another request's by now.
+ */
 export const storeAnswer = async (
   connection: Connection,
   { clientId, idempotencyKey }: IdempotencyReference,
+  claimId: string,
   answer: Uint8Array,
-): Promise<void> => {
-  await connection.query(storeStatement, [clientId, idempotencyKey, answer])
-}
+): Promise<StoredAnswer | null> =>
+  firstRow(await connection.query(storeStatement, [clientId, idempotencyKey, claimId, answer]))
 
 const retireStatement = statement(
   'retire_idempotency_key',

@@ -1,6 +1,6 @@
 import { type Connection, firstRow, type Statement, statement } from './database.ts'
 
-/** Uses allowed within a window that starts with the first of them. */
+/** Uses allowed within any stretch of time of this length, whenever it begins. */
 export interface Limit {
   readonly limitName: string
   /** What is limited, in the plural, as a caller is told it. */
@@ -9,79 +9,177 @@ export interface Limit {
   readonly windowSeconds: number
 }
 
-const spend = (table: string, subject: string): Statement =>
-  statement(
-    `spend_${table}`,
-    `insert into ${table} (${subject}, limit_name, window_start, used) values ($1, $2, now(), 1)
-     on conflict (${subject}, limit_name) do update set
-       used = case when ${table}.window_start <= now() - make_interval(secs => $4)
-         then 1 else ${table}.used + 1 end,
-       window_start = case when ${table}.window_start <= now() - make_interval(secs => $4)
-         then now() else ${table}.window_start end
-     where ${table}.used < $3 or ${table}.window_start <= now() - make_interval(secs => $4)
-     returning used`,
-  )
+/** A limit of each card, and one of its client over all cards. */
+export interface CardAndClientLimit {
+  readonly perCard: Limit
+  readonly perClient: Limit
+}
 
-const remaining = (table: string, subject: string): Statement =>
-  statement(
-    `wait_${table}`,
-    `select ceil(extract(epoch from window_start + make_interval(secs => $3) - now()))::integer
-       as seconds
-     from ${table} where ${subject} = $1 and limit_name = $2`,
-  )
+export type LimitKind = 'card' | 'client'
 
-const usedUp = (table: string, subject: string): Statement =>
-  statement(
-    `used_up_${table}`,
-    `select ceil(extract(epoch from window_start + make_interval(secs => $4) - now()))::integer
-       as seconds
-     from ${table} where ${subject} = $1 and limit_name = $2 and used >= $3
-       and window_start > now() - make_interval(secs => $4)`,
-  )
-
-const statements = {
-  card: {
-    spend: spend('card_limit', 'public_token'),
-    wait: remaining('card_limit', 'public_token'),
-    usedUp: usedUp('card_limit', 'public_token'),
-  },
-  client: {
-    spend: spend('client_limit', 'client_id'),
-    wait: remaining('client_limit', 'client_id'),
-    usedUp: usedUp('client_limit', 'client_id'),
-  },
+const tables = {
+  card: { table: 'card_limit', subject: 'public_token' },
+  client: { table: 'client_limit', subject: 'client_id' },
 } as const
 
+/** Instants that a row keeps. A limit of no more uses is exact. */
+const instantsMost = 20
+
 /**
- * Spends one use of a limit on a card or a client, durably.
- * @returns 0, or the seconds until the next use when there is none left.
+ * A limit as its statements take it. Of more uses than a row keeps instants, each instant stands for a few of
+ * them, and is that of the last: so never more uses than allowed fit into any window, and none is refused while
+ * there were fewer than all but those few.
  */
-export async function spendLimit(
-  connection: Connection,
-  kind: keyof typeof statements,
-  subject: string,
-  { limitName, uses, windowSeconds }: Limit,
-): Promise<number> {
-  const { spend, wait } = statements[kind]
-  const spent = await connection.query(spend, [subject, limitName, uses, windowSeconds])
-  if (spent.length > 0) return 0
-  const row = firstRow<{ seconds: number }>(
-    await connection.query(wait, [subject, limitName, windowSeconds]),
+export function limitValues({ limitName, uses, windowSeconds }: Limit) {
+  const usesEach = Math.ceil(uses / instantsMost)
+  const instants = Math.ceil(uses / usesEach)
+  const newestMost = uses - (instants - 1) * usesEach
+  return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
+}
+
+const dayMicroseconds = 86_400_000_000
+
+/** The instant of a use, in microseconds: whole numbers, so that all that is reckoned with them is immutable. */
+export const clock = `clock as materialized (
+  select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at
+)`
+
+/**
+ * Spends one use in a row, or changes nothing where none is left. It returns the subject, and hangs on `clock`.
+ * @param source has a row with the subject where the use is to be spent.
+ * @param first number of the first of the limit's five parameters.
+ */
+export function useStatement(kind: LimitKind, source: string, first: number): string {
+  const { subject, table } = tables[kind]
+  const [name, usesEach, instants, newestMost, window] = [
+    `$${first}::text`,
+    `$${first + 1}::integer`,
+    `$${first + 2}::integer`,
+    `$${first + 3}::integer`,
+    `$${first + 4}::bigint`,
+  ]
+  const joinsNewest = `${table}.newest_uses < ${usesEach}
+    and ${table}.last_uses[1] > excluded.last_uses[1] - ${window}`
+  // Of two that race the one that waited may have read the clock first: instants never go back.
+  return `insert into ${table} (${subject}, limit_name, last_uses, newest_uses, forget_on_day)
+    select ${source}.${subject}, ${name}, array[at], 1, (at + ${window}) / ${dayMicroseconds} + 1
+    from ${source} cross join clock
+    on conflict (${subject}, limit_name) do update set
+      last_uses = greatest(excluded.last_uses[1], ${table}.last_uses[1])
+        || case when ${joinsNewest} then ${table}.last_uses[2:${instants}]
+          else ${table}.last_uses[1:${instants} - 1] end,
+      newest_uses = case when ${joinsNewest} then ${table}.newest_uses + 1 else 1 end,
+      forget_on_day = greatest(excluded.forget_on_day, ${table}.forget_on_day)
+    where ${table}.last_uses[${instants}] is null
+      or ${table}.last_uses[${instants}] <= excluded.last_uses[1] - ${window}
+      or ${table}.newest_uses < ${newestMost}
+    returning ${subject}`
+}
+
+const spend = (kind: LimitKind): Statement => {
+  const { subject, table } = tables[kind]
+  return statement(
+    `spend_${table}`,
+    `with ${clock}, asked as (select $1::text as ${subject}) ${useStatement(kind, 'asked', 2)}`,
   )
-  return Math.max(1, row?.seconds ?? 1)
+}
+
+const spendStatements: Record<LimitKind, Statement> = {
+  card: spend('card'),
+  client: spend('client'),
+}
+
+/** Spends one use of a limit on a card or a client, durably. @returns whether one was left. */
+export const spendLimit = async (
+  connection: Connection,
+  kind: LimitKind,
+  subject: string,
+  limit: Limit,
+): Promise<boolean> => {
+  const values = [subject, ...limitValues(limit)]
+  return (await connection.query(spendStatements[kind], values)).length === 1
+}
+
+const waitIn = (kind: LimitKind): string => {
+  const { subject, table } = tables[kind]
+  return `select place, last_uses[instants] + window_length - at as wait
+    from asked join ${table} on ${table}.${subject} = asked.subject
+      and ${table}.limit_name = asked.limit_name cross join clock
+    where kind = '${kind}' and last_uses[instants] > at - window_length
+      and newest_uses >= newest_most`
+}
+
+const usedUpStatement = statement(
+  'find_used_up_limit',
+  `with ${clock}, asked as (
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[],
+       $6::bigint[]) with ordinality
+       as asked (kind, subject, limit_name, instants, newest_most, window_length, place)
+   )
+   select place::integer as "place", ceil(wait / 1e6)::integer as "seconds"
+   from (${waitIn('card')} union all ${waitIn('client')}) as used_up
+   order by wait desc limit 1`,
+)
+
+/** A limit, and the card or client that it is held against. */
+export interface LimitOf {
+  readonly kind: LimitKind
+  readonly subject: string
+  readonly limit: Limit
 }
 
 /**
- * Looks at a limit on a card or a client, and spends nothing.
- * @returns 0, or the seconds until the next use when there is none left.
+ * Looks at limits, and spends nothing.
+ * @returns the one that has no use left for the longest time, and that time; null where each has one.
  */
-export async function waitForLimit(
+export async function findUsedUpLimit(
   connection: Connection,
-  kind: keyof typeof statements,
-  subject: string,
-  { limitName, uses, windowSeconds }: Limit,
-): Promise<number> {
-  const values = [subject, limitName, uses, windowSeconds]
-  const row = firstRow<{ seconds: number }>(await connection.query(statements[kind].usedUp, values))
-  return row ? Math.max(1, row.seconds) : 0
+  limits: readonly LimitOf[],
+): Promise<(LimitOf & { readonly seconds: number }) | null> {
+  const values = limits.map(({ limit }) => limitValues(limit))
+  const usedUp = firstRow(
+    await connection.query<{ place: number; seconds: number }>(usedUpStatement, [
+      limits.map(({ kind }) => kind),
+      limits.map(({ subject }) => subject),
+      values.map(([limitName]) => limitName),
+      values.map(([, , instants]) => instants),
+      values.map(([, , , newestMost]) => newestMost),
+      values.map(([, , , , window]) => window),
+    ]),
+  )
+  const limit = usedUp && limits[usedUp.place - 1]
+  return limit ? { ...limit, seconds: Math.max(1, usedUp.seconds) } : null
+}
+
+const prune = (kind: LimitKind): Statement => {
+  const { subject, table } = tables[kind]
+  return statement(
+    `prune_${table}`,
+    `with old as materialized (
+       select ${subject}, limit_name from ${table}
+       where forget_on_day <= $1 order by forget_on_day limit $2
+     )
+     delete from ${table} using unnest(
+       array(select ${subject} from old), array(select limit_name from old)
+     ) as named (subject, limit_name)
+     where ${table}.${subject} = named.subject and ${table}.limit_name = named.limit_name
+       and ${table}.forget_on_day - $1 <= 0
+     returning ${table}.${subject}`,
+  )
+}
+
+const pruneStatements: Record<LimitKind, Statement> = {
+  card: prune('card'),
+  client: prune('client'),
+}
+
+/** Forgets some of the rows whose uses counted for nothing at an instant any more. @returns how many. */
+export const pruneLimits = async (
+  connection: Connection,
+  kind: LimitKind,
+  at: Date,
+  limit: number,
+): Promise<number> => {
+  const day = Math.floor((at.getTime() * 1_000) / dayMicroseconds)
+  return (await connection.query(pruneStatements[kind], [day, limit])).length
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
+import { sweep } from '../../src/issuing/sweep.ts'
 import {
   addNetwork,
   ask,
@@ -9,10 +10,10 @@ import {
   otherDigits,
   pinTry,
 } from '../support/network.ts'
-import type { Answer } from '../support/service.ts'
+import { type Answer, sql } from '../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
-import { attemptsOf, counterOf } from './tried.ts'
+import { attemptsOf, counterOf, typesOf } from './tried.ts'
 import { holdComparisons, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
@@ -41,6 +42,9 @@ onEachEngine((engine) => {
 
   const spent = async (): Promise<number> =>
     (await counterOf(opened.database, card.publicToken)).spent
+
+  const resultsOf = async () =>
+    (await attemptsOf(opened.database, card.publicToken)).map(({ result }) => result)
 
   const isReplay = ({ headers }: Answer): boolean => headers['idempotency-replayed'] === 'true'
 
@@ -119,6 +123,73 @@ onEachEngine((engine) => {
     await first
     assert.equal(await spent(), 1)
     assert.equal(hsm.countOf('pin', card.publicToken), 1)
+  })
+
+  test('a question has one answer: what a repeat recorded as lost, the slow first one answers too', async () => {
+    const gate = holdComparisons(hsm)
+    const right = question()
+    const first = send(right)
+    await gate.arrived(1)
+    await ageWhatWasLost(opened.database)
+    const repeat = await send(right, 1)
+    assert.equal(repeat.json.responseCode, '96')
+    gate.release(0)
+    for (const answer of [await first, await send(right), await send(right, 1)]) {
+      assert.deepEqual([answer.status, answer.text, isReplay(answer)], [200, repeat.text, true])
+    }
+    // Its match still counts: the try is given back, and no other was spent.
+    const { remaining, restored } = await counterOf(opened.database, card.publicToken)
+    assert.deepEqual([await spent(), restored, remaining], [1, 1, 3])
+    assert.deepEqual(await resultsOf(), ['match'])
+  })
+
+  test('a slow wrong PIN that is answered 96 stays spent, and its failure is told', async () => {
+    const gate = holdComparisons(hsm)
+    const wrong = question(otherDigits(card.pin))
+    const first = send(wrong)
+    await gate.arrived(1)
+    await ageWhatWasLost(opened.database)
+    const repeat = await send(wrong, 1)
+    gate.release(0)
+    assert.equal((await first).text, repeat.text)
+    const { remaining } = await counterOf(opened.database, card.publicToken)
+    assert.deepEqual([await spent(), remaining, await resultsOf()], [1, 2, ['mismatch']])
+    assert.ok((await typesOf(opened.database, card.publicToken)).includes('pin.attempt_failed'))
+  })
+
+  test('of a slow first one and its repeats that end at once all are told the same', async () => {
+    const gate = holdComparisons(hsm)
+    const right = question()
+    const first = send(right)
+    await gate.arrived(1)
+    await ageWhatWasLost(opened.database)
+    const repeats = Array.from({ length: 20 }, (_, index) => send(right, index % 2 === 0 ? 0 : 1))
+    gate.release(0)
+    const answers = await Promise.all([first, ...repeats])
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1)
+    assert.equal(await spent(), 1)
+  })
+
+  test('a first one that outlives the day of its key approves nothing, and leaves the key to who has it now', async () => {
+    const gate = holdComparisons(hsm)
+    const right = question()
+    const first = send(right)
+    await gate.arrived(1)
+    await sql(
+      opened.database,
+      `update idempotency_record set created_at = created_at - interval '25 hours'
+       where idempotency_key = $1`,
+      [key],
+    )
+    await sweep(opened.service.issuing)
+    gate.open()
+    const wrong = question(otherDigits(card.pin))
+    const next = await send(wrong, 1)
+    assert.deepEqual([next.json.responseCode, isReplay(next)], ['55', false])
+    gate.release(0)
+    assert.deepEqual([(await first).status, (await first).json.responseCode], [200, '96'])
+    assert.equal((await send(wrong)).text, next.text)
   })
 
   test('one other question under a key retires it: it answers nobody any more, and tells no PIN', async () => {

@@ -1,4 +1,6 @@
 import Type from 'typebox'
+import { isUuid } from '../../domain/identifiers.ts'
+import { Problem } from '../../errors.ts'
 import type { Server } from '../../http/server.ts'
 import {
   type EntryProgress,
@@ -18,7 +20,11 @@ const ProgressSchema = Type.Object({
 })
 
 const tags = ['Keys']
-const config = { access: 'admin', bodyRequired: true } as const
+const config = {
+  access: 'admin',
+  bodyRequired: true,
+  problems: ['key_in_use', 'key_refused'],
+} as const
 
 /**
  * Keys that several people bring, each a component. An idempotency key is not honoured here: nothing
@@ -65,9 +71,7 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         operationId: 'enterComponent',
         summary: 'Enter a component',
         tags,
-        params: Type.Object({
-          entryId: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
-        }),
+        params: Type.Object({ entryId: Type.String() }),
         body: Type.Object(
           {
             person: Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N} .-]+$' }),
@@ -79,8 +83,11 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         response: { 200: ProgressSchema },
       },
     },
-    async (request) =>
-      told(await enterComponent(keys, operatorOf(request), request.params.entryId, request.body)),
+    async (request) => {
+      const { entryId } = request.params
+      if (!isUuid(entryId)) throw new Problem('not_found')
+      return told(await enterComponent(keys, operatorOf(request), entryId, request.body))
+    },
   )
 }
 

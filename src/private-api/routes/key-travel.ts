@@ -10,6 +10,7 @@ import {
   keyName,
   targetMembers,
   targetOf,
+  versionMax,
 } from './key-schemas.ts'
 import { operatorOf } from './operator.ts'
 
@@ -22,7 +23,7 @@ export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/import',
     {
-      config: adminWithBody,
+      config: { ...adminWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'importKey',
         summary: 'Import a key block',
@@ -48,7 +49,7 @@ export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/export',
     {
-      config: adminWithBody,
+      config: { ...adminWithBody, problems: ['not_found', 'key_refused'] },
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',
@@ -56,7 +57,7 @@ export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
         body: Type.Object(
           {
             key: keyName,
-            version: Type.Optional(Type.Integer({ minimum: 1 })),
+            version: Type.Optional(Type.Integer({ minimum: 1, maximum: versionMax })),
             clientId: targetMembers.clientId,
             zoneMasterKey: keyName,
           },

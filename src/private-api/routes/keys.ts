@@ -15,10 +15,13 @@ import {
   formOf,
   KeptVersionSchema,
   KeyActSchema,
+  KeyParamsSchema,
   keyName,
   ListedKeySchema,
   targetMembers,
   targetOf,
+  VersionParamsSchema,
+  versionOf,
 } from './key-schemas.ts'
 import { travelRoutes } from './key-travel.ts'
 import { operatorOf } from './operator.ts'
@@ -69,7 +72,7 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys',
     {
-      config: adminWithBody,
+      config: { ...adminWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'generateKey',
         summary: 'Generate a key',
@@ -87,12 +90,12 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/:key/rotate',
     {
-      config: admin,
+      config: { ...admin, problems: ['key_in_use'] },
       schema: {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
         tags,
-        params: Type.Object({ key: keyName }),
+        params: KeyParamsSchema,
         response: {
           202: Type.Object({
             key: Type.String(),
@@ -118,7 +121,7 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: adminWithBody,
+      config: { ...adminWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
@@ -138,41 +141,48 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-const VersionParams = Type.Object({
-  key: keyName,
-  version: Type.String({ pattern: '^[1-9][0-9]{0,4}$' }),
-})
-
 function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
   const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: admin,
-      schema: { operationId: 'retireKey', summary: 'Retire', tags, params: VersionParams, ...none },
+      config: { ...admin, problems: ['key_in_use'] },
+      schema: {
+        operationId: 'retireKey',
+        summary: 'Retire',
+        tags,
+        params: VersionParamsSchema,
+        ...none,
+      },
     },
     async (request, reply) => {
-      const { key, version } = request.params
-      await retireKey(keys, operatorOf(request), key, Number(version))
+      const { key, version } = versionOf(request)
+      await retireKey(keys, operatorOf(request), key, version)
       return reply.code(204).send(null)
     },
   )
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: admin,
-      schema: { operationId: 'deleteKey', summary: 'Delete', tags, params: VersionParams, ...none },
+      config: { ...admin, problems: ['key_in_use'] },
+      schema: {
+        operationId: 'deleteKey',
+        summary: 'Delete',
+        tags,
+        params: VersionParamsSchema,
+        ...none,
+      },
     },
     async (request, reply) => {
-      const { key, version } = request.params
-      await deleteKey(keys, operatorOf(request), key, Number(version))
+      const { key, version } = versionOf(request)
+      await deleteKey(keys, operatorOf(request), key, version)
       return reply.code(204).send(null)
     },
   )
   app.post(
     '/keys/zones/retire',
     {
-      config: adminWithBody,
+      config: { ...adminWithBody, problems: ['not_found'] },
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',

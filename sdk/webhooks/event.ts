@@ -11,6 +11,13 @@ interface Blocked {
   readonly blockedBy: 'tries' | 'client'
 }
 
+interface Revealed {
+  /** To whom it was disclosed. */
+  readonly clientId: string
+  /** In the answer to which request. */
+  readonly requestId: string
+}
+
 /** What each type of event tells beside the card and the event's number on it. */
 interface EventDetails {
   readonly 'card.created': {
@@ -19,14 +26,12 @@ interface EventDetails {
     readonly cardStatusCode: CardStatusCode
   }
   readonly 'card.status_changed': { readonly from: CardStatusCode; readonly to: CardStatusCode }
-  readonly 'card_data.revealed': {
-    readonly clientId: string
-    readonly requestId: string
+  readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean
   }
   readonly 'pin.set': object
-  readonly 'pin.revealed': object
+  readonly 'pin.revealed': Revealed
   readonly 'pin.attempt_failed': AttemptFailed
   readonly 'pin.blocked': Blocked
   readonly 'pin.unblocked': object

@@ -12,7 +12,7 @@ import {
   type Operator,
   recordAct,
 } from './administration.ts'
-import type { AskedProduct } from './create-product.ts'
+import { type AskedProduct, allFaults } from './create-product.ts'
 import { judgeProduct } from './judge-product.ts'
 
 /** What its cards were made by: without it, they could not be read as what they are. */
@@ -35,11 +35,10 @@ export const changeProduct = (
     const before = await holdProduct(connection, productId)
     if (!before) throw new Problem('not_found')
     const draft: ProductDraft = { ...before, ...given, productId }
-    const faults = [
-      ...shapeFaults,
+    const faults = allFaults(shapeFaults, [
       ...(await judgeProduct(connection, draft, before)),
       ...(await fixedFaults(connection, before, draft)),
-    ]
+    ])
     if (faults.length > 0) throw validationFailed(...faults)
     const product = draft as Product
     await updateProduct(connection, product)

@@ -1,3 +1,4 @@
+import { isPositiveInteger } from '../domain/identifiers.ts'
 import type { Product, ProductDraft } from '../domain/product.ts'
 import { type ProblemError, validationFailed } from '../errors.ts'
 import { once } from '../idempotency/once.ts'
@@ -6,7 +7,7 @@ import type { Connection } from '../storage/database.ts'
 import { holdInstallation } from '../storage/installation.ts'
 import { findProduct, insertProduct } from '../storage/products.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
-import { isId, judgeProduct } from './judge-product.ts'
+import { judgeProduct } from './judge-product.ts'
 
 /** What a product is where its maker does not say. */
 const defaults = {
@@ -40,11 +41,10 @@ export const createProduct = (
   once(administration, request, async (connection) => {
     await holdInstallation(connection)
     const draft = { ...defaults, ...given }
-    const faults = [
-      ...shapeFaults,
+    const faults = allFaults(shapeFaults, [
       ...(await takenFaults(connection, draft)),
       ...(await judgeProduct(connection, draft, null)),
-    ]
+    ])
     if (faults.length > 0) throw validationFailed(...faults)
     // Its schema found nothing wrong, and so it is one.
     const product = draft as Product
@@ -55,10 +55,21 @@ export const createProduct = (
     return product
   })
 
+/** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
+export const allFaults = (
+  shapeFaults: readonly ProblemError[],
+  ruleFaults: readonly ProblemError[],
+): readonly ProblemError[] => {
+  const isRuled = ({ pointer }: ProblemError) =>
+    ruleFaults.some((rule) => `${pointer}/`.startsWith(`${rule.pointer}/`))
+  return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruleFaults]
+}
+
 async function takenFaults(
   connection: Connection,
   { productId }: ProductDraft,
 ): Promise<readonly ProblemError[]> {
-  const isTaken = isId(productId) && (await findProduct(connection, productId)) !== null
+  const isTaken =
+    isPositiveInteger(productId) && (await findProduct(connection, productId)) !== null
   return isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []
 }

@@ -1,3 +1,4 @@
+import { isPositiveInteger } from '../domain/identifiers.ts'
 import { type Product, type ProductDraft, productFaults } from '../domain/product.ts'
 import type { ProblemError } from '../errors.ts'
 import type { Connection } from '../storage/database.ts'
@@ -36,12 +37,8 @@ async function overlapFaults(
   { bin, productId }: ProductDraft,
 ): Promise<readonly ProblemError[]> {
   if (typeof bin !== 'string' || !/^(?:[0-9]{6}|[0-9]{8})$/.test(bin)) return []
-  const own = typeof productId === 'number' && Number.isInteger(productId) ? productId : 0
-  const other = await findOverlappingProduct(connection, isId(own) ? own : 0, bin)
+  const own = isPositiveInteger(productId) ? productId : 0
+  const other = await findOverlappingProduct(connection, own, bin)
   if (other === null) return []
   return [{ pointer: '/bin', detail: `overlaps with the card numbers of product ${other}` }]
 }
-
-/** Whether a number can be a product's id. */
-export const isId = (number: unknown): number is number =>
-  Number.isInteger(number) && Number(number) > 0 && Number(number) <= 2_147_483_647

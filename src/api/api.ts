@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { isPublicToken } from '../domain/identifiers.ts'
 import { Problem } from '../errors.ts'
 import { callerOf as authenticatedCaller } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
@@ -20,6 +21,6 @@ export const callerOf = (request: FastifyRequest): Caller => ({
 
 /** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
 export function publicTokenOf({ params }: { params: { publicToken: string } }): string {
-  if (!/^[1-9][0-9]{9}$/.test(params.publicToken)) throw new Problem('card_not_found')
+  if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken
 }

@@ -1,4 +1,5 @@
 import type { RateLimiter } from '../http/client-rate.ts'
+import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { EventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
@@ -16,7 +17,6 @@ import { documentRoutes } from './routes/documents.ts'
 import { eventRoutes } from './routes/events.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { oauthRoutes } from './routes/oauth.ts'
-import { problemRoutes } from './routes/problems.ts'
 import { productRoutes } from './routes/products.ts'
 import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
@@ -57,7 +57,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   keyRoutes(api)
   if (options.simulate) simulatorRoutes(api, options.simulate)
   if (options.demo) demoRoutes(api, options.demo)
-  problemRoutes(api)
+  problemRoutes(app)
   documentRoutes(api)
   oauthRoutes(api, authorizationServer, tokenRate)
   app.after(finish)

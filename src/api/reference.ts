@@ -1,5 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyRequest } from 'fastify'
+import { Problem } from '../errors.ts'
 import type { Server } from '../http/server.ts'
 import { openapiOptions } from './openapi/document.ts'
 
@@ -20,7 +22,9 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
   await app.register(swagger, openapiOptions(baseUrl))
   // The pages are open: there is nothing in them that needs a token.
   app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/docs')) route.config = { ...route.config, access: 'open' }
+    if (!route.url.startsWith('/docs') || route.config?.refusesMethods) return
+    route.config = { ...route.config, access: 'open' }
+    route.onRequest = refuseNull
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -30,6 +34,11 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
     uiConfig: { validatorUrl: null, layout: 'BaseLayout', deepLinking: true },
     transformSpecification: (document) => calledFromHere(document, baseUrl),
   })
+}
+
+/** No file has such a name, and whoever looks for one fails. */
+async function refuseNull({ url }: FastifyRequest): Promise<void> {
+  if (url.includes('%00')) throw new Problem('not_found')
 }
 
 /** Pages that are reached by another name than `baseUrl` (localhost) call the name they were reached by. */

@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
     readonly access?: Scope | 'open'
+    /** Whether all that a route does is to refuse methods that its path does not have. */
+    readonly refusesMethods?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
     /** Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the same. */

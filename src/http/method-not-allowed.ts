@@ -14,22 +14,19 @@ const answerable = METHODS.filter((method) => method !== 'CONNECT')
 export function refuseOtherMethods(app: FastifyInstance): () => void {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ method, url }) => {
-    const methods = methodsOf.get(url) ?? new Set()
+    // The index of a folder is one page, with the slash at its end and without.
+    const path = url.replace(/(?<=.)\/$/, '')
+    const methods = methodsOf.get(path) ?? new Set()
     for (const each of [method].flat()) methods.add(each)
-    methodsOf.set(url, methods)
+    methodsOf.set(path, methods)
   })
   for (const method of answerable) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
   return () => {
-    for (const [url, present] of [...methodsOf]) {
-      if (!isReference(url)) refuse(app, url, [...present].sort())
-    }
+    for (const [url, present] of [...methodsOf]) refuse(app, url, [...present].sort())
   }
 }
-
-/** The plugin of the reference's pages answers for its own paths. */
-const isReference = (url: string): boolean => url.startsWith('/docs')
 
 function refuse(app: FastifyInstance, url: string, allow: readonly string[]): void {
   const method = answerable.filter((each) => !allow.includes(each))
@@ -37,7 +34,7 @@ function refuse(app: FastifyInstance, url: string, allow: readonly string[]): vo
     method,
     url,
     schema: { hide: true },
-    config: { access: 'open' },
+    config: { access: 'open', refusesMethods: true },
     // Refused before a body is looked at.
     onRequest: async () => {
       throw new Problem('method_not_allowed', { allow })

@@ -23,6 +23,7 @@ import {
   requestIdOf,
   traceIdOf,
 } from './request-headers.ts'
+import { refuseUnnamed } from './strict-input.ts'
 import type { TlsServers } from './tls-servers.ts'
 import type { FormatDetails } from './validation-errors.ts'
 
@@ -82,6 +83,7 @@ export function createServer(options: ServerOptions) {
   app.setNotFoundHandler({}, (_, reply) => sendProblem(reply, new Problem('not_found')))
   acceptJsonOnly(app as unknown as FastifyInstance)
   addHooks(app as unknown as FastifyInstance, options)
+  refuseUnnamed(app as unknown as FastifyInstance)
   return { app, finish: refuseOthers }
 }
 
@@ -128,6 +130,8 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     if (request.url.length > urlLimit) {
       throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
     }
+    // Before its body is read, which would else be judged by a route that is not there.
+    if (request.is404) throw new Problem('not_found')
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   app.addHook('preParsing', async (request) => {

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import type { Administration } from '../administration/administration.ts'
 import type { Authorizing } from '../authorizing/authorizing.ts'
 import { Problem } from '../errors.ts'
+import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 
@@ -29,6 +30,7 @@ import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
   const { app, finish } = createServer({ ...options, listener: 'private' })
   healthRoutes(app, options)
+  problemRoutes(app)
   authorizationRoutes(app, options.authorizing)
   keyRoutes(app, options.keys)
   componentEntryRoutes(app, options.keys)

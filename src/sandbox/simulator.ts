@@ -1,6 +1,7 @@
 import type { Authorization } from '../authorizing/authorization-schema.ts'
 import { authorize } from '../authorizing/authorize.ts'
 import type { Authorizing, EntryMode } from '../authorizing/authorizing.ts'
+import { isPublicToken } from '../domain/identifiers.ts'
 import { Pin } from '../domain/pin.ts'
 import { Problem } from '../errors.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
@@ -51,8 +52,7 @@ async function requireOwnCard(
   clientId: string,
   publicToken: string,
 ): Promise<void> {
-  const isToken = /^[1-9][0-9]{9}$/.test(publicToken)
-  const card = isToken ? await findAuthorizedCard(database, publicToken) : null
+  const card = isPublicToken(publicToken) ? await findAuthorizedCard(database, publicToken) : null
   if (card?.clientId !== clientId) throw new Problem('card_not_found')
 }
 

@@ -26,15 +26,21 @@ const notesOf = (route: RouteOptions): RouteNotes => ({
   isBodyRequired: route.config?.bodyRequired === true,
 })
 
-/** In the order in which a call is refused (contract, section 3). */
-function problemCodesOf({ config, schema, url }: RouteOptions): ProblemCode[] {
+/** What a route refuses, in the order in which a call is refused (contract, section 3). */
+export function problemCodesOf({
+  config,
+  schema,
+  url,
+}: Pick<RouteOptions, 'config' | 'schema' | 'url'>): ProblemCode[] {
   const takesBody = schema?.body !== undefined
   const codes: readonly (readonly [boolean, readonly ProblemCode[]])[] = [
-    [true, ['unauthenticated', 'insufficient_scope', 'rate_limited']],
+    [true, ['misdirected_request']],
+    [config?.access !== 'open', ['unauthenticated', 'insufficient_scope', 'rate_limited']],
     [takesBody, ['unsupported_media_type', 'body_too_large']],
-    [true, ['malformed_request']],
-    [takesBody || schema?.querystring !== undefined, ['validation_failed']],
+    [true, ['malformed_request', 'validation_failed']],
     [url.includes(':publicToken'), ['card_not_found']],
+    // Every other parameter of a path names something that may not be there.
+    [/:(?!publicToken)/.test(url), ['not_found']],
     [config?.repeatable === true, ['idempotency_key_in_use', 'idempotency_key_reused']],
     [true, [...(config?.problems ?? []), 'internal_error', 'unavailable']],
   ]

@@ -4,6 +4,7 @@ const formats = stringFormats(() => '')
 
 /** What JSON Schema itself can say of some of our formats. */
 const equivalents: Readonly<Record<string, object>> = {
+  id: { format: 'uuid' },
   'birth-date': { format: 'date' },
   'year-month': { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' },
   'country-code': { pattern: '^[A-Z]{3}$' },

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { isPositiveInteger } from '../../domain/identifiers.ts'
 import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
 import { type AttemptPosition, listAttempts } from '../../issuing/list-attempts.ts'
 import { type Api, callerOf, publicTokenOf } from '../api.ts'
@@ -42,7 +43,6 @@ export function cardAttemptRoutes({ app, base, issuing }: Api): void {
 
 function parsePosition([at, kind, tryNumber]: readonly unknown[]): AttemptPosition | null {
   const instant = parseInstant(at)
-  const isNumber = Number.isInteger(tryNumber) && Number(tryNumber) <= 2_147_483_647
-  if (instant === null || (kind !== 'pin' && kind !== 'cvv') || !isNumber) return null
-  return { at: instant, kind, tryNumber: Number(tryNumber) }
+  if (instant === null || (kind !== 'pin' && kind !== 'cvv')) return null
+  return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { parseExpiry } from '../../domain/expiry.ts'
+import { isPublicToken } from '../../domain/identifiers.ts'
 import { parseCardType } from '../../domain/product.ts'
 import type { BodyRule } from '../../http/body-rules.ts'
 import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
@@ -118,6 +119,5 @@ function listCardsRoute({ app, base, issuing }: Api): void {
 
 function parsePosition([at, publicToken]: readonly unknown[]): CardPosition | null {
   const createdAt = parseInstant(at)
-  const isToken = typeof publicToken === 'string' && /^[0-9]{10}$/.test(publicToken)
-  return createdAt !== null && isToken ? { createdAt, publicToken } : null
+  return createdAt !== null && isPublicToken(publicToken) ? { createdAt, publicToken } : null
 }

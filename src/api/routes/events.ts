@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type, { type Static } from 'typebox'
 import { isEventType } from '../../domain/event-type.ts'
+import { isUuid } from '../../domain/identifiers.ts'
 import { validationFailed } from '../../errors.ts'
 import { callerOf as authenticatedCaller } from '../../http/authentication.ts'
 import { parseLimit } from '../../http/cursor.ts'
@@ -115,9 +116,7 @@ function endWithReader(
 function lastEventIdOf({ headers }: FastifyRequest): string | null {
   const given = headers['last-event-id']
   if (given === undefined || given === '') return null
-  if (typeof given === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(given)) {
-    return given
-  }
+  if (isUuid(given)) return given
   throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
 }
 

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { isPositiveInteger } from '../../domain/identifiers.ts'
 import { parseCardType } from '../../domain/product.ts'
 import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
 import { listProducts } from '../../issuing/list-products.ts'
@@ -39,6 +40,4 @@ export function productRoutes({ app, base, issuing }: Api): void {
 }
 
 const parsePosition = ([productId]: readonly unknown[]): number | null =>
-  Number.isInteger(productId) && Number(productId) > 0 && Number(productId) <= 2_147_483_647
-    ? Number(productId)
-    : null
+  isPositiveInteger(productId) ? productId : null

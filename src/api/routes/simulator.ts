@@ -36,7 +36,12 @@ export function simulatorRoutes({ app, base }: Api, simulate: Simulate): void {
   app.post(
     `${base}/simulator/authorizations`,
     {
-      config: { access: 'simulator.write', repeatable: true, bodyRequired: true },
+      config: {
+        access: 'simulator.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_not_found'],
+      },
       schema: {
         operationId: 'simulateAuthorization',
         summary: 'Simulate an authorization',

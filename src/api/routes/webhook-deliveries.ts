@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { isDeliveryId } from '../../domain/identifiers.ts'
 import { Problem } from '../../errors.ts'
 import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
@@ -27,11 +28,7 @@ export function webhookDeliveryRoutes(api: Api): void {
   replayRoute(api)
 }
 
-const config = {
-  access: 'webhooks.write',
-  repeatable: true,
-  problems: ['not_found'],
-} as const
+const config = { access: 'webhooks.write', repeatable: true } as const
 
 function pingRoute({ app, base, issuing }: Api): void {
   app.post(
@@ -67,7 +64,7 @@ function listRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
-      config: { access: 'webhooks.write', problems: ['not_found'] },
+      config: { access: 'webhooks.write' },
       schema: {
         operationId: 'listDeliveries',
         summary: "List a webhook's deliveries",
@@ -81,7 +78,7 @@ function listRoute({ app, base, issuing }: Api): void {
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const before = readCursor(cursor, ([deliveryId]) => parseDeliveryId(deliveryId))
+      const before = readCursor(cursor, ([id]) => (isDeliveryId(id) ? id : null))
       const deliveries = await listDeliveries(
         issuing,
         callerOf(request),
@@ -97,9 +94,6 @@ function listRoute({ app, base, issuing }: Api): void {
     },
   )
 }
-
-const parseDeliveryId = (text: unknown): string | null =>
-  typeof text === 'string' && /^[1-9][0-9]{0,17}$/.test(text) ? text : null
 
 function resendRoute({ app, base, issuing }: Api): void {
   app.post(
@@ -117,8 +111,8 @@ function resendRoute({ app, base, issuing }: Api): void {
       },
     },
     async (request, reply) => {
-      const deliveryId = parseDeliveryId(request.params.deliveryId)
-      if (deliveryId === null) throw new Problem('not_found')
+      const { deliveryId } = request.params
+      if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
       const answer = await resendDelivery(
         issuing,
         callerOf(request),

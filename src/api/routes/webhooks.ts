@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { isUuid } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../errors.ts'
 import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/cursor.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
@@ -33,11 +34,9 @@ export function webhookRoutes(api: Api, faultOf: TargetCheck): void {
   rotateSecretRoute(api)
 }
 
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** The webhook that a path names. @throws `Problem` `not_found` when it can be no webhook's id. */
 export function webhookIdOf({ params }: { params: { webhookId: string } }): string {
-  if (!idForm.test(params.webhookId)) throw new Problem('not_found')
+  if (!isUuid(params.webhookId)) throw new Problem('not_found')
   return params.webhookId
 }
 
@@ -104,13 +103,13 @@ function listRoute({ app, base, issuing }: Api): void {
 }
 
 const parsePosition = ([webhookId]: readonly unknown[]): string | null =>
-  typeof webhookId === 'string' && idForm.test(webhookId) ? webhookId : null
+  isUuid(webhookId) ? webhookId : null
 
 function findRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/webhooks/:webhookId`,
     {
-      config: { access: 'webhooks.write', problems: ['not_found'] },
+      config: { access: 'webhooks.write' },
       schema: {
         operationId: 'findWebhook',
         summary: 'Read a webhook',
@@ -130,12 +129,7 @@ function updateRoute({ app, base, issuing }: Api, faultOf: TargetCheck): void {
   app.put(
     `${base}/webhooks/:webhookId`,
     {
-      config: {
-        access: 'webhooks.write',
-        repeatable: true,
-        bodyRequired: true,
-        problems: ['not_found'],
-      },
+      config: { access: 'webhooks.write', repeatable: true, bodyRequired: true },
       schema: {
         operationId: 'updateWebhook',
         summary: 'Change a webhook',
@@ -165,7 +159,7 @@ function deleteRoute({ app, base, issuing }: Api): void {
   app.delete(
     `${base}/webhooks/:webhookId`,
     {
-      config: { access: 'webhooks.write', problems: ['not_found'] },
+      config: { access: 'webhooks.write' },
       schema: {
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
@@ -186,7 +180,7 @@ function rotateSecretRoute({ app, base, issuing }: Api): void {
   app.post(
     `${base}/webhooks/:webhookId/rotate-secret`,
     {
-      config: { access: 'webhooks.write', repeatable: true, problems: ['not_found'] },
+      config: { access: 'webhooks.write', repeatable: true },
       schema: {
         operationId: 'rotateWebhookSecret',
         summary: "Change a webhook's secret",

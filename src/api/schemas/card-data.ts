@@ -32,6 +32,7 @@ export const GetCardDataSchema = Type.Object(
     ),
     key: Type.Optional(
       Type.String({
+        maxLength: 4_096,
         description:
           'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) with ' +
           'the wrap key.',

@@ -14,6 +14,10 @@ const blocked = {
     description: 'Whether the tries are used up, or the client said so.',
   }),
 }
+const revealed = {
+  clientId: Type.String({ description: 'To whom it was disclosed.' }),
+  requestId: Type.String({ description: 'In the answer to which request.' }),
+}
 const cardStatusCode = Type.Enum([...cardStatusCodes])
 
 const timestamp = Type.String({
@@ -54,13 +58,12 @@ export const messageSchemas = {
     to: cardStatusCode,
   }),
   'card_data.revealed': messageSchema('card_data.revealed', {
-    clientId: Type.String(),
-    requestId: Type.String(),
+    ...revealed,
     form: Type.Enum(['sessionKey', 'deviceKey']),
     includePin: Type.Boolean(),
   }),
   'pin.set': messageSchema('pin.set', {}),
-  'pin.revealed': messageSchema('pin.revealed', {}),
+  'pin.revealed': messageSchema('pin.revealed', revealed),
   'pin.attempt_failed': messageSchema('pin.attempt_failed', attemptFailed),
   'pin.blocked': messageSchema('pin.blocked', blocked),
   'pin.unblocked': messageSchema('pin.unblocked', {}),
@@ -101,7 +104,7 @@ const typeNames = eventTypes.map((type) => type.replace('.', '\\.')).join('|')
 export const ListEventsQuerySchema = Type.Object(
   {
     after: Type.Optional(
-      Type.String({ format: 'uuid', description: 'The `id` of the last event that you have.' }),
+      Type.String({ format: 'id', description: 'The `id` of the last event that you have.' }),
     ),
     types: Type.Optional(
       Type.String({

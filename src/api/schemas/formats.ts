@@ -3,6 +3,7 @@ import { isCountryCode } from '../../domain/country.ts'
 import { nameOnCardFault } from '../../domain/emboss-name.ts'
 import { parseExpiry } from '../../domain/expiry.ts'
 import { freeTextFault, nameFault, textFault } from '../../domain/free-text.ts'
+import { isUuid } from '../../domain/identifiers.ts'
 import { holdsPan } from '../../domain/pan.ts'
 import { parseCardType } from '../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
@@ -26,6 +27,8 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     detail: 'must be a month YYYY-MM',
     validate: (text) => parseExpiry(text) !== null,
   },
+  // Not the validator's own `uuid`, which takes other spellings of the same id.
+  id: { detail: 'must be an id as it was given', validate: isUuid },
   instant: {
     detail: 'must be an instant such as 2030-12-01T00:00:00Z',
     validate: isInstant,

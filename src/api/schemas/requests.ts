@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes } from '../../domain/card-status.ts'
+import { integerMax } from '../../domain/identifiers.ts'
 import { stringPatterns } from '../../http/string-patterns.ts'
 
 const closed = { additionalProperties: false } as const
@@ -61,7 +62,7 @@ export const CreateCardSchema = Type.Object(
     }),
     cardProduct: Type.Integer({
       minimum: 1,
-      maximum: 2_147_483_647,
+      maximum: integerMax,
       description: 'A `productId` from the list of products.',
       examples: [1001],
     }),
@@ -91,6 +92,7 @@ export const SetPinSchema = Type.Object(
     cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
     encryptedPin: Type.Optional(
       Type.String({
+        maxLength: 4_096,
         description:
           'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
           '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes.',

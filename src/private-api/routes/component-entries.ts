@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { isUuid } from '../../domain/identifiers.ts'
 import { Problem } from '../../errors.ts'
 import { parseInstant, parseLimit, readCursor } from '../../http/cursor.ts'
 import { pageOf } from '../../http/page.ts'
@@ -43,7 +44,6 @@ const ProgressSchema = Type.Object({
 
 const tags = ['Keys']
 const admin = { access: 'admin' } as const
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Keys that several people bring, each a component. */
 export function componentEntryRoutes(app: Server['app'], keys: KeyManagement): void {
@@ -88,7 +88,7 @@ function readingRoutes(app: Server['app'], keys: KeyManagement): void {
       },
     },
     async ({ params }) => {
-      if (!idForm.test(params.entryId)) throw new Problem('not_found')
+      if (!isUuid(params.entryId)) throw new Problem('not_found')
       return told(await findEntry(keys, params.entryId))
     },
   )
@@ -96,7 +96,7 @@ function readingRoutes(app: Server['app'], keys: KeyManagement): void {
 
 function parsePosition([at, entryId]: readonly unknown[]): EntryPosition | null {
   const instant = parseInstant(at)
-  const isId = typeof entryId === 'string' && idForm.test(entryId)
+  const isId = typeof entryId === 'string' && isUuid(entryId)
   return instant !== null && isId ? { at: instant, entryId } : null
 }
 
@@ -104,7 +104,12 @@ function openRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/component-entries',
     {
-      config: { access: 'admin', bodyRequired: true, repeatable: true },
+      config: {
+        access: 'admin',
+        bodyRequired: true,
+        repeatable: true,
+        problems: ['key_in_use', 'key_refused'],
+      },
       schema: {
         operationId: 'openComponentEntry',
         summary: 'Open the entry of a key in components',
@@ -141,14 +146,13 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         bodyRequired: true,
         // Who sends it again is refused as the same person, and its entry tells who has come.
         notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',
+        problems: ['key_in_use', 'key_refused'],
       },
       schema: {
         operationId: 'enterComponent',
         summary: 'Enter a component',
         tags,
-        params: Type.Object({
-          entryId: Type.String({ pattern: idForm.source }),
-        }),
+        params: Type.Object({ entryId: Type.String() }),
         body: Type.Object(
           {
             person: Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N} .-]+$' }),
@@ -160,8 +164,11 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         response: { 200: ProgressSchema },
       },
     },
-    async (request) =>
-      told(await enterComponent(keys, operatorOf(request), request.params.entryId, request.body)),
+    async (request) => {
+      const { entryId } = request.params
+      if (!isUuid(entryId)) throw new Problem('not_found')
+      return told(await enterComponent(keys, operatorOf(request), entryId, request.body))
+    },
   )
 }
 

@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { validationFailed } from '../../errors.ts'
+import { isKeyName } from '../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../errors.ts'
+import { stringPatterns } from '../../http/string-patterns.ts'
 import type { KeyTarget } from '../../key-management/keep-key.ts'
 import type { KeyForm } from '../../key-management/key-form.ts'
 
@@ -16,7 +18,7 @@ export const checkValue = Type.String({
 export const targetMembers = {
   family: Type.Enum(['installation', 'zone', 'zone-master'] as const),
   key: keyName,
-  clientId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  clientId: Type.Optional(Type.String({ pattern: stringPatterns.clientId })),
   pinBlockFormats: Type.Optional(
     Type.Array(
       Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'] as const),
@@ -30,6 +32,19 @@ const TargetSchema = Type.Object(targetMembers)
 export const formMembers = {
   algorithm: Type.Optional(Type.Enum(['TDES', 'AES'] as const)),
   lengthBytes: Type.Optional(Type.Integer({ minimum: 8, maximum: 32 })),
+}
+
+export const KeyParamsSchema = Type.Object({ key: Type.String() })
+export const VersionParamsSchema = Type.Object({ key: Type.String(), version: Type.String() })
+
+/** A version has at most five digits. */
+export const versionMax = 99_999
+
+/** The version that a path names. @throws `Problem` `not_found` when it can be none. */
+export function versionOf({ params }: { params: Static<typeof VersionParamsSchema> }) {
+  const { key, version } = params
+  if (!isKeyName(key) || !/^[1-9][0-9]{0,4}$/.test(version)) throw new Problem('not_found')
+  return { key, version: Number(version) }
 }
 
 /** @throws `Problem` `validation_failed` when members of a zone key lack, or stand beside another key. */

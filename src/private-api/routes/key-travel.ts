@@ -11,6 +11,7 @@ import {
   keyName,
   targetMembers,
   targetOf,
+  versionMax,
 } from './key-schemas.ts'
 import { operatorOf } from './operator.ts'
 
@@ -28,7 +29,7 @@ function importRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/import',
     {
-      config: actWithBody,
+      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'importKey',
         summary: 'Import a key block',
@@ -58,7 +59,7 @@ function exportRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/export',
     {
-      config: actWithBody,
+      config: { ...actWithBody, problems: ['not_found', 'key_refused'] },
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',
@@ -66,7 +67,7 @@ function exportRoute(app: Server['app'], keys: KeyManagement): void {
         body: Type.Object(
           {
             key: keyName,
-            version: Type.Optional(Type.Integer({ minimum: 1 })),
+            version: Type.Optional(Type.Integer({ minimum: 1, maximum: versionMax })),
             clientId: targetMembers.clientId,
             zoneMasterKey: keyName,
           },

@@ -6,11 +6,7 @@ import type { Server } from '../../http/server.ts'
 import { generateKey } from '../../key-management/generate-key.ts'
 import type { KeyManagement } from '../../key-management/key-management.ts'
 import { listActs } from '../../key-management/list-acts.ts'
-import {
-  type KeyPosition,
-  keyFamilies,
-  listKeys,
-} from '../../key-management/list-keys.ts'
+import { type KeyPosition, keyFamilies, listKeys } from '../../key-management/list-keys.ts'
 import { deleteKey, retireKey } from '../../key-management/retire-key.ts'
 import { retireZone } from '../../key-management/retire-zone.ts'
 import { rotateKey } from '../../key-management/rotate-key.ts'
@@ -24,10 +20,13 @@ import {
   formOf,
   KeptVersionSchema,
   KeyActSchema,
+  KeyParamsSchema,
   keyName,
   ListedKeySchema,
   targetMembers,
   targetOf,
+  VersionParamsSchema,
+  versionOf,
 } from './key-schemas.ts'
 import { travelRoutes } from './key-travel.ts'
 import { operatorOf } from './operator.ts'
@@ -106,7 +105,7 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys',
     {
-      config: actWithBody,
+      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'generateKey',
         summary: 'Generate a key',
@@ -125,12 +124,12 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/:key/rotate',
     {
-      config: act,
+      config: { ...act, problems: ['key_in_use'] },
       schema: {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
         tags,
-        params: Type.Object({ key: keyName }),
+        params: KeyParamsSchema,
         response: {
           202: Type.Object({
             key: Type.String(),
@@ -153,7 +152,7 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: actWithBody,
+      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
@@ -176,47 +175,48 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-const VersionParams = Type.Object({
-  key: keyName,
-  version: Type.String({ pattern: '^[1-9][0-9]{0,4}$' }),
-})
-
 function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
   const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: act,
-      schema: { operationId: 'retireKey', summary: 'Retire', tags, params: VersionParams, ...none },
+      config: { ...act, problems: ['key_in_use'] },
+      schema: {
+        operationId: 'retireKey',
+        summary: 'Retire',
+        tags,
+        params: VersionParamsSchema,
+        ...none,
+      },
     },
     async (request, reply) => {
-      const { key, version } = request.params
+      const { key, version } = versionOf(request)
       const operator = operatorOf(request)
-      return noContent(
-        reply,
-        await retireKey(keys, operator, key, Number(version), repeatable(request)),
-      )
+      return noContent(reply, await retireKey(keys, operator, key, version, repeatable(request)))
     },
   )
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: act,
-      schema: { operationId: 'deleteKey', summary: 'Delete', tags, params: VersionParams, ...none },
+      config: { ...act, problems: ['key_in_use'] },
+      schema: {
+        operationId: 'deleteKey',
+        summary: 'Delete',
+        tags,
+        params: VersionParamsSchema,
+        ...none,
+      },
     },
     async (request, reply) => {
-      const { key, version } = request.params
+      const { key, version } = versionOf(request)
       const operator = operatorOf(request)
-      return noContent(
-        reply,
-        await deleteKey(keys, operator, key, Number(version), repeatable(request)),
-      )
+      return noContent(reply, await deleteKey(keys, operator, key, version, repeatable(request)))
     },
   )
   app.post(
     '/keys/zones/retire',
     {
-      config: actWithBody,
+      config: { ...actWithBody, problems: ['not_found'] },
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',

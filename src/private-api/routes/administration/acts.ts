@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Administration } from '../../../administration/administration.ts'
 import { type ActPosition, listActs } from '../../../administration/list-acts.ts'
+import { isUuid } from '../../../domain/identifiers.ts'
 import { parseInstant, parseLimit, readCursor } from '../../../http/cursor.ts'
 import { pageOf } from '../../../http/page.ts'
 import type { Server } from '../../../http/server.ts'
@@ -35,7 +36,5 @@ export function actRoutes(app: Server['app'], administration: Administration): v
 /** Where a page of acts ends, as its cursor holds it. */
 export function parseActPosition([at, actId]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
-  const isId =
-    typeof actId === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(actId)
-  return instant !== null && isId ? { at: instant, actId } : null
+  return instant !== null && isUuid(actId) ? { at: instant, actId } : null
 }

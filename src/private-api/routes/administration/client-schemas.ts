@@ -1,11 +1,20 @@
 import Type from 'typebox'
+import { integerMax } from '../../../domain/identifiers.ts'
 import { closed } from './schemas.ts'
 
-const clientName = Type.String({ minLength: 1, maxLength: 100 })
+const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'free-text' })
 const kinds = ['client', 'network', 'admin'] as const
 const scopes = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32, uniqueItems: true })
-const jwks = Type.Object({}, { description: 'Its public key (JWK), or a set of them.' })
-const productIds = Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }), {
+// Open, because members of a JWK that are not known are ignored (RFC 7517 section 4).
+const jwks = Type.Object(
+  {},
+  {
+    additionalProperties: true,
+    maxProperties: 32,
+    description: 'Its public key (JWK), or a set of them.',
+  },
+)
+const productIds = Type.Array(Type.Integer({ minimum: 1, maximum: integerMax }), {
   maxItems: 1_000,
   uniqueItems: true,
 })

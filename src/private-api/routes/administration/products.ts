@@ -3,8 +3,8 @@ import type { Administration } from '../../../administration/administration.ts'
 import { changeProduct } from '../../../administration/change-product.ts'
 import { type AskedProduct, createProduct } from '../../../administration/create-product.ts'
 import { findProduct } from '../../../administration/find-product.ts'
-import { isId } from '../../../administration/judge-product.ts'
 import { listProducts } from '../../../administration/list-products.ts'
+import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
 import { Problem } from '../../../errors.ts'
 import { parseLimit, readCursor } from '../../../http/cursor.ts'
@@ -48,7 +48,7 @@ function readingRoutes(app: Server['app'], administration: Administration): void
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const after = readCursor(cursor, ([id]) => (isId(id) ? id : null)) ?? 0
+      const after = readCursor(cursor, ([id]) => (isPositiveInteger(id) ? id : null)) ?? 0
       const products = await listProducts(administration, after, pageSize + 1)
       return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(told)
     },
@@ -137,6 +137,6 @@ const askedOf = (body: object, faults: AskedProduct['shapeFaults']): AskedProduc
 /** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
 export function productIdOf({ productId }: { readonly productId: string }): number {
   const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
-  if (!isId(number)) throw new Problem('not_found')
+  if (!isPositiveInteger(number)) throw new Problem('not_found')
   return number
 }

@@ -1,4 +1,6 @@
 import Type from 'typebox'
+import { integerMax } from '../../../domain/identifiers.ts'
+import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from '../../../domain/pin.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { stringPatterns } from '../../../http/string-patterns.ts'
 
@@ -14,21 +16,22 @@ export const PageQuerySchema = Type.Object(
   closed,
 )
 
-// Types alone: the bounds are the rules of src/domain/product.ts, told together with what is found here.
+// What src/domain/product.ts finds wrong with a member is told instead of what is found here.
+const wholeNumber = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 const productMembers = {
-  productName: Type.String(),
-  schemeName: Type.String(),
-  bin: Type.String({ description: 'The first 6 or 8 digits of its card numbers.' }),
-  currencyCode: Type.String({ description: 'ISO 4217.' }),
-  cardTypes: Type.Array(Type.String(), { maxItems: 8, description: cardTypes.join(', ') }),
-  validityMonths: Type.Number(),
-  pinLength: Type.Number(),
+  productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),
+  schemeName: Type.String({ minLength: 1, maxLength: 30, format: 'plain-text' }),
+  bin: Type.String({ maxLength: 8, description: 'The first 6 or 8 digits of its card numbers.' }),
+  currencyCode: Type.String({ pattern: stringPatterns.currencyCode, description: 'ISO 4217.' }),
+  cardTypes: Type.Array(Type.Enum([...cardTypes]), { minItems: 1, maxItems: cardTypes.length }),
+  validityMonths: wholeNumber(1, 240),
+  pinLength: wholeNumber(PIN_LENGTH_MIN, PIN_LENGTH_MAX),
   pinRevealable: Type.Boolean(),
   refuseWeakPins: Type.Boolean(),
-  pinTryLimit: Type.Number(),
-  cvvTryLimit: Type.Number(),
-  cvk: Type.String(),
-  pvk: Type.String(),
+  pinTryLimit: wholeNumber(1, 15),
+  cvvTryLimit: wholeNumber(1, 15),
+  cvk: Type.String({ maxLength: 32 }),
+  pvk: Type.String({ maxLength: 32 }),
   active: Type.Boolean(),
 }
 
@@ -36,7 +39,7 @@ const { bin, cardTypes: types, currencyCode, productName, schemeName, ...rest } 
 
 export const CreateProductSchema = Type.Object(
   {
-    productId: Type.Number(),
+    productId: wholeNumber(1, integerMax),
     ...{ productName, schemeName, bin, currencyCode, cardTypes: types },
     ...Type.Partial(Type.Object(rest)).properties,
   },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
-import { Problem, type ProblemKind, problemKinds } from '../../errors.ts'
-import type { Api } from '../api.ts'
+import { Problem, type ProblemKind, problemKinds } from '../errors.ts'
+import type { Server } from './server.ts'
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;
 color:#1b1f24;background:#fff}code{background:#f0f2f4;padding:.1em .3em;border-radius:3px}
@@ -26,8 +26,11 @@ const index = page(
     .join('')}</ul>`,
 )
 
-/** The pages that the `type` of a problem document leads to. */
-export function problemRoutes({ app }: Pick<Api, 'app'>): void {
+/**
+ * The pages that the `type` of a problem document leads to: a path, and so a page of the listener that
+ * answered, by whatever name it was called.
+ */
+export function problemRoutes(app: Server['app']): void {
   const schema = { hide: true, response: { 200: Type.String() } }
   app.get('/problems', { config: { access: 'open' }, schema }, async (_, reply) =>
     reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(index),

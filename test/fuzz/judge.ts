@@ -1,0 +1,135 @@
+/** What an answer must be, by the document of the route that it came from. */
+import { Compile } from 'typebox/compile'
+import { problemKinds } from '../../src/errors.ts'
+import type { Route } from '../support/routes.ts'
+import { isForeign, type Matched, type RouteBook } from './document.ts'
+import { canaryPan, isRefusedText, type SchemaNode } from './values.ts'
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+export interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly body: string | null
+}
+
+/** All that is wrong with an answer. */
+export function faultsOf(
+  book: RouteBook,
+  sent: Sent,
+  matched: Matched | null,
+  answer: Answered,
+): string[] {
+  const route = matched ? book.routeOf(matched) : undefined
+  if (answer.status >= 500) return [`${answer.status}`]
+  if (route && isForeign(route)) return []
+  return [
+    ...(route ? statusFaults(book, route, answer) : refusalFaults(book, matched, answer)),
+    ...headerFaults(answer),
+    ...(answer.status >= 400 ? problemFaults(sent, answer) : successFaults(sent, route, answer)),
+  ]
+}
+
+const statusFaults = (book: RouteBook, route: Route, { status }: Answered): string[] =>
+  book.statusesOf(route).has(status) ? [] : [`${status} is not in its document`]
+
+/** A path that is not there is 404, and a method that a path does not have 405. */
+function refusalFaults(
+  { methodsOf }: RouteBook,
+  matched: Matched | null,
+  { headers, status }: Answered,
+): string[] {
+  // Such a request is no request to any route yet: another host, or a URL that cannot be read.
+  if (status === 421 || status === 400) return []
+  if (!matched) return status === 404 ? [] : [`${status} where nothing is`]
+  const allow = methodsOf(matched).join(', ')
+  const isRight = status === 405 && headers.allow === allow
+  return isRight ? [] : [`${status} with Allow ${headers.allow}, not 405 with ${allow}`]
+}
+
+function headerFaults({ headers }: Answered): string[] {
+  const always = ['x-request-id', 'api-version']
+  return [
+    ...(headers['cache-control'] === 'no-store' ? [] : ['may be stored']),
+    ...always.filter((name) => !headers[name]).map((name) => `no ${name}`),
+  ]
+}
+
+const problemMembers = ['type', 'title', 'status', 'code', 'detail', 'requestId', 'errors']
+
+function problemFaults({ method }: Sent, { headers, status, text }: Answered): string[] {
+  if (headers['content-type'] !== 'application/problem+json; charset=utf-8') {
+    return [`${status} as ${headers['content-type']}`]
+  }
+  if (method === 'HEAD') return text === '' ? [] : ['a body on HEAD']
+  const problem = JSON.parse(text)
+  const kind = problemKinds[problem.code as keyof typeof problemKinds]
+  const checks: readonly (readonly [boolean, string])[] = [
+    [kind?.status === status && problem.status === status, 'another status than its code'],
+    [kind?.title === problem.title, 'another title than its code'],
+    [problem.type === `/problems/${problem.code}`, 'another type than its code'],
+    [problem.requestId === headers['x-request-id'], 'another requestId than its header'],
+    [Object.keys(problem).every((name) => problemMembers.includes(name)), 'unknown members'],
+    [problem.code !== 'validation_failed' || isErrorList(problem.errors), 'no list of errors'],
+    [status !== 401 || /^Bearer/.test(String(headers['www-authenticate'])), 'no WWW-Authenticate'],
+    [
+      ![429, 503].includes(status) || /^[1-9]/.test(String(headers['retry-after'])),
+      'no Retry-After',
+    ],
+    [!text.includes(canaryPan), 'a card number that was sent'],
+    [!/eyJ[\w-]{20}/.test(text), 'a token'],
+  ]
+  return checks.filter(([holds]) => !holds).map(([, fault]) => `${status}: ${fault}`)
+}
+
+const isErrorList = (errors: unknown): boolean =>
+  Array.isArray(errors) &&
+  errors.length > 0 &&
+  errors.every(({ detail, pointer }) => typeof detail === 'string' && /^(\/.*)?$/.test(pointer))
+
+const checkers = new Map<object, { Check: (value: unknown) => boolean }>()
+
+function successFaults(sent: Sent, route: Route | undefined, answer: Answered): string[] {
+  return [...acceptedFaults(sent, route), ...bodyFaults(sent, route, answer)]
+}
+
+/** What should have been refused. */
+function acceptedFaults({ body, url }: Sent, route: Route | undefined): string[] {
+  const { body: bodySchema, querystring } = (route?.schema ?? {}) as Record<string, SchemaNode>
+  const [, query = ''] = url.split('?')
+  const names = [...new URLSearchParams(query).keys()]
+  const known = Object.keys(querystring?.properties ?? {})
+  const faults: string[] = []
+  if (names.some((name) => !known.includes(name))) faults.push('took an unknown parameter')
+  if (new Set(names).size < names.length) faults.push('took a parameter twice')
+  if (/%(?![0-9a-f]{2})|%ff|%00/i.test(query)) faults.push('took a malformed query')
+  if (route?.method === 'GET' || route?.method === 'HEAD' || route?.method === 'DELETE')
+    return faults
+  const value: unknown = body === null || body === '' ? undefined : JSON.parse(body)
+  if (textsOf(value).some(isRefusedText)) faults.push('took a text with control characters')
+  const isEmpty = value === undefined || Object.keys(Object(value)).length === 0
+  if (!isEmpty && Object.keys(bodySchema?.properties ?? {}).length === 0) {
+    faults.push('took a body that it does not know')
+  }
+  return faults
+}
+
+const textsOf = (value: unknown): string[] =>
+  typeof value === 'string'
+    ? [value]
+    : Object.entries(Object(value)).flatMap(([name, each]) => [name, ...textsOf(each)])
+
+function bodyFaults({ method }: Sent, route: Route | undefined, answer: Answered): string[] {
+  if (method === 'HEAD') return answer.text === '' ? [] : ['a body on HEAD']
+  const schema = (route?.schema as { response?: Record<string, object> })?.response?.[answer.status]
+  if (!schema || !/json/.test(String(answer.headers['content-type']))) return []
+  const checker = checkers.get(schema) ?? Compile(schema as never)
+  checkers.set(schema, checker)
+  return checker.Check(JSON.parse(answer.text))
+    ? []
+    : [`${answer.status}: a body of another schema`]
+}

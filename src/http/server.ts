@@ -12,6 +12,7 @@ import { authenticate } from './authentication.ts'
 import { bodyFaults } from './body-rules.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
+import { type Admissions, boundInFlight } from './in-flight.ts'
 import { parseJsonBody } from './json-body.ts'
 import { refuseOtherMethods } from './method-not-allowed.ts'
 import { type Metrics, routeOf } from './metrics.ts'
@@ -40,6 +41,7 @@ export interface ServerOptions {
   readonly verifier: AccessTokenVerifier
   /** Nothing where limits are turned off. */
   readonly rate: RateLimiter | null
+  readonly admissions: Admissions
   readonly formats: Readonly<Record<string, StringFormat>>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
@@ -130,6 +132,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     }
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
+  boundInFlight(app, options.admissions)
   app.addHook('preParsing', async (request) => {
     refuseOtherVersion(request.headers)
     if (request.routeOptions.config.repeatable) idempotencyKeyOf(request.headers)

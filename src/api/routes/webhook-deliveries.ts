@@ -67,7 +67,7 @@ function listRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
-      config: { access: 'webhooks.write', problems: ['not_found'] },
+      config: { access: 'webhooks.write', problems: ['not_found'], lists: true },
       schema: {
         operationId: 'listDeliveries',
         summary: "List a webhook's deliveries",

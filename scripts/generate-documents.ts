@@ -10,6 +10,7 @@ import { readConfig } from '../src/config.ts'
 import { type ProblemKind, problemKinds } from '../src/errors.ts'
 import { createLog } from '../src/service/log.ts'
 import { createService } from '../src/service/service.ts'
+import { undivided } from '../src/storage/database.ts'
 import { migrate } from '../src/storage/migrate.ts'
 import { openPglite } from '../src/storage/pglite.ts'
 
@@ -31,7 +32,7 @@ async function generateOpenapi(): Promise<unknown> {
     const config = readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
     const { privateServer, publicServer } = await createService(
       config,
-      database,
+      undivided(database),
       createLog('silent'),
     )
     const { payload } = await publicServer.inject({

@@ -1,6 +1,8 @@
 export interface Limits {
   readonly calls: CallRate
   readonly tokenCalls: CallRate
+  /** Calls of one client in work at once, in this process. */
+  readonly callsInFlight: number
   readonly revealsPerCardHour: number
   readonly revealsPerClientHour: number
   readonly badKeysPerCardHour: number
@@ -30,6 +32,7 @@ export function readLimits(read: VariableReader): Limits | null {
       perSecond: read.integer('TOKEN_RATE_PER_SECOND', 10, 1, 1_000_000),
       burst: read.integer('TOKEN_RATE_BURST', 10, 1, 1_000_000),
     },
+    callsInFlight: read.integer('CALLS_IN_FLIGHT', 32, 1, 10_000),
     revealsPerCardHour: read.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
     revealsPerClientHour: read.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
     badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),

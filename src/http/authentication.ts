@@ -45,7 +45,8 @@ export const authenticate =
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')
     requireScope(caller, access)
-    if (rate) reply.headers(rate.spend(caller.clientId))
+    // A card network has cards waiting at a till: it is let in one after the other, and never turned away.
+    if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 
 /** @throws `Problem` `insufficient_scope`, naming it. */

@@ -12,6 +12,7 @@ import { authenticate } from './authentication.ts'
 import { bodyFaults } from './body-rules.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
+import { type Admissions, boundInFlight } from './in-flight.ts'
 import { parseJsonBody } from './json-body.ts'
 import { refuseOtherMethods } from './method-not-allowed.ts'
 import { type Metrics, routeOf } from './metrics.ts'
@@ -41,6 +42,7 @@ export interface ServerOptions {
   readonly verifier: AccessTokenVerifier
   /** Nothing where limits are turned off. */
   readonly rate: RateLimiter | null
+  readonly admissions: Admissions
   readonly formats: Readonly<Record<string, StringFormat>>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
@@ -134,6 +136,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     if (request.is404) throw new Problem('not_found')
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
+  boundInFlight(app, options.admissions)
   app.addHook('preParsing', async (request) => {
     refuseOtherVersion(request.headers)
     const { notRepeatable, repeatable } = request.routeOptions.config

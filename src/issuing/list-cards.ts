@@ -3,7 +3,7 @@ import {
   type CardFilter,
   type CardPosition,
   listCards as listStoredCards,
-} from '../storage/cards.ts'
+} from '../storage/card-lists.ts'
 import { type CardRecord, cardRecord } from './card-record.ts'
 import type { Caller, Issuing } from './issuing.ts'
 

@@ -11,7 +11,7 @@ import {
 } from '../oauth/authorization-server.ts'
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient } from '../storage/clients.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Databases } from '../storage/database.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
@@ -25,11 +25,11 @@ export interface Authentication {
  */
 export async function createAuthentication(
   config: Config,
-  database: Database,
+  databases: Databases,
   hsm: Hsm,
   log: Logger,
 ): Promise<Authentication> {
-  const current = following(hsm, (keys) => authenticationWith(keys, config, database, log))
+  const current = following(hsm, (keys) => authenticationWith(keys, config, databases, log))
   let { authorizationServer } = await current()
   const verifier = (listener: Listener): AccessTokenVerifier => ({
     verify: async (header, presented) =>
@@ -66,22 +66,23 @@ function following(
 function authenticationWith(
   signingKeys: readonly TokenSigningKey[],
   config: Config,
-  database: Database,
+  databases: Databases,
   log: Logger,
 ): Authentication {
   const audiences = { public: config.baseUrl, private: `${config.baseUrl}/private` }
   const authorizationServer = createAuthorizationServer({
     issuer: config.baseUrl,
     audiences,
-    database,
+    database: databases.clients,
     signingKeys,
     bindsTokens: certificateListeners(config).has('public'),
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
+  const callersOf = { public: databases.clients, private: databases.networks }
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>
     createAccessTokenVerifier({
       listener,
-      findClient: (clientId) => findClient(database, clientId),
+      findClient: (clientId) => findClient(callersOf[listener], clientId),
       ...(outside
         ? { ...outside, keys: { discoverFrom: outside.issuer } }
         : {

@@ -5,7 +5,7 @@ import { freeEveryLease } from '../storage/leases.ts'
 import { startKeyKeeping } from './key-keeping.ts'
 import { createLog } from './log.ts'
 import { startMakingKeys } from './making-keys.ts'
-import { openDatabase } from './open-database.ts'
+import { openDatabases } from './open-database.ts'
 import { createService, type Service } from './service.ts'
 import { startSweeping } from './sweeping.ts'
 import { startTlsRefresh } from './tls.ts'
@@ -25,16 +25,17 @@ export interface RunningService {
 /** Opens everything and listens on both listeners. */
 export async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
-  const database = await openDatabase(config, log)
+  const databases = await openDatabases(config, log)
+  const { background: database } = databases
   try {
-    const service = await createService(config, database, log)
+    const service = await createService(config, databases, log)
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
     // The embedded database has one process: whatever is held, a process that is gone held.
     if (config.databaseUrl === null) await freeEveryLease(database)
     const delivery = startDelivery(service.delivering)
-    const sweeping = startSweeping(service.issuing, log)
+    const sweeping = startSweeping({ ...service.issuing, database }, log)
     const keyKeeping = startKeyKeeping(service.keys, log)
     const makingKeys = startMakingKeys({ database, hsm: service.issuing.hsm, log })
     const tlsRefresh = startTlsRefresh(service.tls, config.tlsRefreshMs)
@@ -48,11 +49,11 @@ export async function runService(config: Config): Promise<RunningService> {
           delivery.stop(),
         ])
         await Promise.all([sweeping.stop(), keyKeeping.stop(), makingKeys.stop()])
-        await database.close()
+        await databases.close()
       },
     }
   } catch (error) {
-    await database.close()
+    await databases.close()
     throw error
   }
 }

@@ -19,8 +19,9 @@ import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Databases } from '../storage/database.ts'
 import { pingDatabase } from '../storage/installation.ts'
+import { createAdmissions } from './admissions.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { createDelivering } from './delivering.ts'
 import { createDemo } from './demo.ts'
@@ -29,7 +30,7 @@ import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
-import { authorizingObserver, watchPool } from './watching.ts'
+import { authorizingObserver, watchAdmissions, watchPools } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
@@ -50,42 +51,56 @@ export interface Service {
  */
 export async function createService(
   config: Config,
-  database: Database,
+  databases: Databases,
   log: Logger,
 ): Promise<Service> {
+  const { background: database } = databases
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
-  const authentication = await createAuthentication(config, database, hsm, log)
+  const authentication = await createAuthentication(config, databases, hsm, log)
   const clock = movableClock(config.sandboxClock)
-  const issuing = createIssuing(database, hsm, config.limits, clock.now)
+  const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
   const demo = createDemo(config, sandbox)
-  const servers = await createServers(config, issuing, keys, clock, authentication, demo, log)
+  const wired = { databases, issuing, keys, clock, authentication, demo }
+  const servers = await createServers(config, wired, log)
   return { issuing, keys, sandbox, ...servers }
+}
+
+/** What the servers are made of. */
+interface Wired {
+  readonly databases: Databases
+  readonly issuing: Issuing
+  readonly keys: KeyManagement
+  readonly clock: MovableClock
+  readonly authentication: Authentication
+  readonly demo: DemoSite | null
 }
 
 async function createServers(
   config: Config,
-  issuing: Issuing,
-  keys: KeyManagement,
-  clock: MovableClock,
-  { authorizationServer, verifiers }: Authentication,
-  demo: DemoSite | null,
+  { authentication, clock, databases, demo, issuing, keys }: Wired,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'tls'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
   const metrics = createMetrics()
-  if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
+  watchPools(metrics.registry, databases)
+  const admissions = createAdmissions(limits)
+  watchAdmissions(metrics.registry, admissions)
   const observe = authorizingObserver(metrics.registry, log)
-  const { database, hsm, now } = issuing
-  const authorizing: Authorizing = { database, hsm, now, observe }
-  const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
+  const { hsm, now } = issuing
+  const { authorizationServer, verifiers } = authentication
+  const authorizing: Authorizing = { database: databases.networks, hsm, now, observe }
+  // What runs by itself, and what operators ask.
+  const background = { ...issuing, database: databases.background }
+  const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
   const common = {
     log,
     metrics,
     rate: limits && rateLimiter(limits.calls),
+    admissions,
     formats: stringFormats(() => dateOf(issuing.now())),
     hosts: config.sandbox ? sandboxHosts(config) : null,
   }
@@ -102,11 +117,11 @@ async function createServers(
     faultOfTarget,
     authorizationServer,
     tokenRate: limits && rateLimiter(limits.tokenCalls),
-    simulate: sandbox ? createSimulator(authorizing) : null,
+    simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
     demo,
   })
   const ready = async () => {
-    await Promise.all([pingDatabase(issuing.database), issuing.hsm.ping()])
+    await Promise.all([pingDatabase(databases.networks), hsm.ping()])
   }
   const privateServer = await createPrivateServer({
     ...common,
@@ -115,8 +130,12 @@ async function createServers(
     ready,
     authorizing,
     keys,
-    administration: { database, hsm, certificateListeners: certificateListeners(config) },
-    sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
+    administration: {
+      database: databases.background,
+      hsm,
+      certificateListeners: certificateListeners(config),
+    },
+    sandboxClock: sandbox ? sweepingClock(clock, background) : null,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, tls: listening }

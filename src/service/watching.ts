@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AuthorizingObserver } from '../authorizing/authorizing.ts'
 import type { TryKind } from '../domain/tries.ts'
-import type { PoolLoad } from '../storage/database.ts'
+import type { Admissions } from '../http/in-flight.ts'
+import { type Databases, poolNames } from '../storage/database.ts'
 
 const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
 
@@ -44,14 +45,40 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
 }
 
 /** Shows what the connections to a database server are doing, read when somebody asks. */
-export function watchPool(registry: Registry, load: () => PoolLoad): void {
+export function watchPools(registry: Registry, databases: Databases): void {
+  const pools = poolNames.map((pool) => ({ pool, database: databases[pool] }))
+  // Where there are too few to divide, everybody is in the first.
+  const isShared = pools.every(({ database }) => database === databases.clients)
+  const shown = isShared ? [{ pool: 'shared', database: databases.clients }] : pools
+  if (databases.clients.load === null) return
   new Gauge({
     name: 'pinfold_database_connections',
-    help: 'Connections to the database (busy, idle), and requests that wait for one (waiting).',
-    labelNames: ['state'],
+    help: 'Connections to the database (busy, idle), and requests that wait for one (waiting), by pool.',
+    labelNames: ['pool', 'state'],
     registers: [registry],
     collect() {
-      for (const [state, count] of Object.entries(load())) this.set({ state }, count)
+      for (const { database, pool } of shown) {
+        for (const [state, count] of Object.entries(database.load?.() ?? {})) {
+          this.set({ pool, state }, count)
+        }
+      }
+    },
+  })
+}
+
+/** Shows how many calls are in work and how many wait to be begun, read when somebody asks. */
+export function watchAdmissions(registry: Registry, admissions: Admissions): void {
+  new Gauge({
+    name: 'pinfold_calls_in_flight',
+    help: 'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list counts as eight.',
+    labelNames: ['caller', 'state'],
+    registers: [registry],
+    collect() {
+      for (const [caller, admission] of Object.entries(admissions)) {
+        for (const [state, count] of Object.entries(admission.load())) {
+          this.set({ caller, state }, count)
+        }
+      }
     },
   })
 }

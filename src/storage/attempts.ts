@@ -174,8 +174,7 @@ const listStatement = statement(
      to_char(attempted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
    from attempt join card using (public_token)
    where public_token = $1 and client_id = $2
-     and ($3::timestamptz is null
-       or (attempted_at, kind, try_number) < ($3::timestamptz, $4::text, $5::integer))
+     and (attempted_at, kind, try_number) < ($3::timestamptz, $4::text, $5::integer)
    order by attempted_at desc, kind desc, try_number desc limit $6`,
 )
 
@@ -190,8 +189,8 @@ export const listAttempts = (
   connection.query(listStatement, [
     publicToken,
     clientId,
-    after?.at ?? null,
-    after?.kind ?? null,
-    after?.tryNumber ?? null,
+    after?.at ?? 'infinity',
+    after?.kind ?? '',
+    after?.tryNumber ?? 0,
     limit,
   ])

@@ -33,19 +33,19 @@ export interface CardWithTries extends CardRow {
   readonly cvvBlockedByClient: boolean
 }
 
-const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
+export const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
   card.encrypted_pan as "encryptedPan", card.personal_data as "personalData",
   card.start_date as "startDate", card.expiry_date as "expiryDate",
   card.status_code as "statusCode", card.created_at as "createdAt"`
 
-const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent",
+export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent",
   pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
   cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
 
-const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
+export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
   join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
 
 const findStatement = statement(
@@ -61,57 +61,6 @@ export const findCard = async (
   clientId: string,
 ): Promise<CardWithTries | null> =>
   firstRow(await connection.query(findStatement, [publicToken, clientId]))
-
-/** Where a page of cards ends: newest first, then by token. */
-export interface CardPosition {
-  readonly createdAt: string
-  readonly publicToken: string
-}
-
-export interface CardFilter {
-  readonly customerReference: string | null
-  readonly statusCode: CardStatusCode | null
-  /** `YYYY-MM-DD`: the day by which a card is expired or not. */
-  readonly today: string
-  readonly after: CardPosition | null
-  readonly limit: number
-}
-
-/** A card in a list, with the position after which the next page begins. */
-export interface ListedCard extends CardWithTries {
-  readonly position: string
-}
-
-// The position keeps the microseconds that a JavaScript date would lose.
-const listStatement = statement(
-  'list_cards',
-  `select ${cardColumns}, ${triesColumns}, to_char(card.created_at at time zone 'UTC',
-     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-   from card ${triesJoins}
-   where card.client_id = $1
-     and ($2::text is null or card.customer_reference = $2)
-     and ($3::text is null or $3 = case
-       when card.status_code in ('02', '00', '62') and card.expiry_date < $4::date then '54'
-       else card.status_code end)
-     and ($5::timestamptz is null or (card.created_at, card.public_token) < ($5::timestamptz, $6::text))
-   order by card.created_at desc, card.public_token desc limit $7`,
-)
-
-/** A client's cards, newest first. */
-export const listCards = (
-  connection: Connection,
-  clientId: string,
-  { after, customerReference, limit, statusCode, today }: CardFilter,
-): Promise<ListedCard[]> =>
-  connection.query(listStatement, [
-    clientId,
-    customerReference,
-    statusCode,
-    today,
-    after?.createdAt ?? null,
-    after?.publicToken ?? null,
-    limit,
-  ])
 
 /** A card with what its product asks of a PIN. */
 export interface CardWithProduct extends CardRow {

@@ -40,6 +40,31 @@ export interface Database extends Connection {
   close(): Promise<void>
 }
 
+/**
+ * The connections of a process, by who may use them: nobody can take those of the others. On one
+ * connection all three are the same database.
+ */
+export interface Databases {
+  /** What client systems call. */
+  readonly clients: Database
+  /** What card networks ask. */
+  readonly networks: Database
+  /** What runs by itself (sweeps, delivery, keys), and what operators ask. */
+  readonly background: Database
+  close(): Promise<void>
+}
+
+export const poolNames = ['clients', 'networks', 'background'] as const
+export type PoolName = (typeof poolNames)[number]
+
+/** One database for everybody. */
+export const undivided = (database: Database): Databases => ({
+  clients: database,
+  networks: database,
+  background: database,
+  close: () => database.close(),
+})
+
 /** How many connections a pool has, and how many wait for one. */
 export interface PoolLoad {
   readonly busy: number

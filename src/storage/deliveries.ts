@@ -18,14 +18,24 @@ export interface DeliveryRow {
   readonly tries: readonly DeliveryTry[]
 }
 
+// The lane is looked for row by row, so that no plan reads them all.
 const listStatement = statement(
   'list_deliveries',
-  `select position::text as "position", event_id as "eventId", type, status,
-     created_at as "createdAt", case when status = 'Pending' then due_at end as "nextTryAt", tries
-   from delivery left join delivery_lane using (client_id, webhook_id, lane)
-   where client_id = $1 and webhook_id = $2 and ($3::bigint is null or position < $3)
-   order by delivery.position desc limit $4`,
+  `select page.position::text as "position", page.event_id as "eventId", page.type, page.status,
+     page.created_at as "createdAt", case when page.status = 'Pending' then due_at end as "nextTryAt",
+     page.tries
+   from (
+     select lane, position, event_id, type, status, created_at, tries
+     from delivery where client_id = $1 and webhook_id = $2 and position < $3::bigint
+     order by position desc limit $4
+   ) as page left join lateral (
+     select due_at from delivery_lane
+     where client_id = $1 and webhook_id = $2 and delivery_lane.lane = page.lane limit 1
+   ) as lane on true
+   order by page.position desc`,
 )
+
+const afterAll = '9223372036854775807'
 
 /** An endpoint's deliveries before a position, newest first. */
 export const listDeliveries = (
@@ -33,7 +43,8 @@ export const listDeliveries = (
   { clientId, webhookId }: WebhookReference,
   before: FeedPosition | null,
   limit: number,
-): Promise<DeliveryRow[]> => connection.query(listStatement, [clientId, webhookId, before, limit])
+): Promise<DeliveryRow[]> =>
+  connection.query(listStatement, [clientId, webhookId, before ?? afterAll, limit])
 
 // The queue's row is locked first, then the lane's, then the delivery's.
 const resendStatement = statement(

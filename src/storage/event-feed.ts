@@ -4,6 +4,9 @@ import type { EventType } from './events.ts'
 /** A place in a client's feed: digits. Later is greater, and nothing ever comes before it. */
 export type FeedPosition = string
 
+/** The longest page, and one more that tells whether there is a next one. */
+export const eventRowsMax = 101
+
 /** An event as readers see it. */
 export interface PlacedEvent {
   readonly position: FeedPosition
@@ -16,23 +19,50 @@ export interface PlacedEvent {
   readonly details: string
 }
 
+const eventColumns = `position::text as "position", event_id as "eventId",
+  public_token as "publicToken", sequence, type, occurred_at as "occurredAt", details`
+
 const listStatement = statement(
   'list_placed_events',
-  `select position::text as "position", event_id as "eventId", public_token as "publicToken",
-     sequence, type, occurred_at as "occurredAt", details
-   from placed_event
-   where client_id = $1 and position > $2::bigint and ($3::text[] is null or type = any($3))
-   order by placed_event.position limit $4`,
+  `select ${eventColumns} from placed_event
+   where client_id = $1 and position > $2::bigint
+   order by placed_event.position limit $3`,
 )
 
-/** A client's events after a position, oldest first. @param types null for all of them. */
+// Each type is walked by itself, in its order: however rare they are, no others are looked at. Its bounds
+// are row comparisons and its limit is a number, so that no plan reads all of a feed, or sorts a type.
+const listTypesStatement = statement(
+  'list_placed_events_of_types',
+  `select ${eventColumns} from placed_event
+   where client_id = $1 and position = any(array(
+     select walked.position
+     from (select distinct type from unnest($4::text[]) as type) as asked
+     cross join lateral (
+       select position from placed_event
+       where client_id = $1 and (placed_event.type, position) > (asked.type, $2::bigint)
+         and placed_event.type <= asked.type
+       order by placed_event.type, position limit ${eventRowsMax}
+     ) as walked
+     order by walked.position limit $3
+   ))
+   order by placed_event.position`,
+)
+
+/**
+ * A client's events after a position, oldest first.
+ * @param types null for all of them.
+ * @param limit at most {@link eventRowsMax}.
+ */
 export const listPlacedEvents = (
   connection: Connection,
   clientId: string,
   after: FeedPosition,
   types: readonly EventType[] | null,
   limit: number,
-): Promise<PlacedEvent[]> => connection.query(listStatement, [clientId, after, types, limit])
+): Promise<PlacedEvent[]> =>
+  types === null
+    ? connection.query(listStatement, [clientId, after, limit])
+    : connection.query(listTypesStatement, [clientId, after, limit, types])
 
 const findPositionStatement = statement(
   'find_event_position',

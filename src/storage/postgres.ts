@@ -11,8 +11,10 @@ import {
 
 export interface PostgresOptions {
   readonly connectionString: string
-  /** Connections that this process may hold. */
+  /** Connections that this pool may have. */
   readonly poolSize: number
+  /** For one statement; 10 seconds unless it is given. */
+  readonly statementTimeoutMs?: number
   /** Told of what breaks on a connection that nobody is using. */
   onIdleError(error: Error): void
 }
@@ -32,7 +34,7 @@ export function openPostgres(options: PostgresOptions): Database {
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
-    statement_timeout: 10_000,
+    statement_timeout: options.statementTimeoutMs ?? 10_000,
     lock_timeout: 2_000,
     idle_in_transaction_session_timeout: 15_000,
     types: parsers as never,

@@ -152,7 +152,13 @@ export const findOverlappingProduct = async (
 
 const hasCardsStatement = statement(
   'has_cards_of_product',
-  'select exists (select from card where product_id = $1) as "hasCards"',
+  // The next card in the order of its index: to look for any of a product, the planner would rather read
+  // the table, as if there were one soon.
+  `select exists (
+     select from (
+       select product_id from card where product_id >= $1 order by product_id limit 1
+     ) as next where product_id = $1
+   ) as "hasCards"`,
 )
 
 /** Whether a card was ever made of a product. */

@@ -182,12 +182,19 @@ export const deleteWebhook = async (
 ): Promise<boolean> => (await connection.query(deleteStatement, [clientId, webhookId])).length === 1
 
 // What a replay that still runs has before it, or behind it, is not begun anew: who asks often would
-// otherwise never see its end.
+// otherwise never see its end. Positions follow the times, but for acts that ran at once, none of them for
+// minutes. So the first position is among those of the first ten, and no more are looked at.
 const replayStatement = statement(
   'replay_webhook',
-  `with first as (
-     select min(position) - 1 as position from placed_event
-     where client_id = $1 and occurred_at >= $3::timestamptz
+  `with earliest as (
+     select occurred_at from placed_event where client_id = $1 and occurred_at >= $3::timestamptz
+     order by occurred_at limit 1
+   ), began as materialized (
+     select position from placed_event
+     where client_id = $1 and occurred_at >= (select occurred_at from earliest)
+       and occurred_at <= (select occurred_at from earliest) + interval '10 minutes'
+   ), first as (
+     select min(position) - 1 as position from began
    ), asked as (
      update webhook set
        replay_after = case when replay_after is null or first.position < replay_from

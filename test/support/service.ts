@@ -16,7 +16,13 @@ import { after } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
-import { type Connection, type Database, statement } from '../../src/storage/database.ts'
+import {
+  type Connection,
+  type Database,
+  type Databases,
+  statement,
+  undivided,
+} from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/postgres.ts'
 import { openTestPglite } from './pglite.ts'
@@ -25,6 +31,8 @@ import type { TestPostgres } from './postgres.ts'
 export type TestServiceOptions = {
   /** One that is at this program's schema; without it an embedded one. */
   database?: Database
+  /** Connections for each who uses it; without them all share the one. */
+  databases?: Databases
   /** What the service reads as its environment, beside what keeps tests apart. */
   env?: Readonly<Record<string, string>>
   /** A folder to share with another service: its master key lies there. */
@@ -118,7 +126,7 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
 
 export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
-  const database = options.database ?? (await openEmbedded())
+  const database = options.database ?? options.databases?.background ?? (await openEmbedded())
   const config = readConfig({
     SANDBOX: 'true',
     DATA_DIR: dataDir,
@@ -127,7 +135,8 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     TOKEN_RATE_BURST: '100000',
     ...options.env,
   })
-  const service = await createService(config, database, createLog(config.logLevel))
+  const databases = options.databases ?? undivided(database)
+  const service = await createService(config, databases, createLog(config.logLevel))
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })

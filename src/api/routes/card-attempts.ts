@@ -10,7 +10,7 @@ export function cardAttemptRoutes({ app, base, issuing }: Api): void {
   app.get(
     `${base}/cards/:publicToken/attempts`,
     {
-      config: { access: 'cards.read' },
+      config: { access: 'cards.read', lists: true },
       schema: {
         operationId: 'listAttempts',
         summary: "List a card's attempts",

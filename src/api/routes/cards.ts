@@ -90,7 +90,7 @@ function listCardsRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/cards`,
     {
-      config: { access: 'cards.read' },
+      config: { access: 'cards.read', lists: true },
       schema: {
         operationId: 'listCards',
         summary: 'List cards',

@@ -19,7 +19,7 @@ export function eventRoutes({ app, base, issuing }: Api, streams: EventStreams):
   app.get(
     `${base}/events`,
     {
-      config: { access: 'events.read' },
+      config: { access: 'events.read', lists: true },
       schema: {
         operationId: 'listEvents',
         summary: 'Read events',

@@ -11,7 +11,7 @@ export function productRoutes({ app, base, issuing }: Api): void {
   app.get(
     `${base}/products`,
     {
-      config: { access: 'cards.read' },
+      config: { access: 'cards.read', lists: true },
       schema: {
         operationId: 'listProducts',
         summary: 'List Products',

@@ -64,7 +64,7 @@ function listRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
-      config: { access: 'webhooks.write' },
+      config: { access: 'webhooks.write', lists: true },
       schema: {
         operationId: 'listDeliveries',
         summary: "List a webhook's deliveries",

@@ -79,7 +79,7 @@ function listRoute({ app, base, issuing }: Api): void {
   app.get(
     `${base}/webhooks`,
     {
-      config: { access: 'webhooks.write' },
+      config: { access: 'webhooks.write', lists: true },
       schema: {
         operationId: 'listWebhooks',
         summary: 'List webhooks',

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import { startKeyKeeping } from '../../service/key-keeping.ts'
 import { createLog } from '../../service/log.ts'
-import { openDatabase } from '../../service/open-database.ts'
+import { openDatabases } from '../../service/open-database.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
 import { type NamedClient, type Role, tokenRequest } from './credentials.ts'
@@ -14,9 +14,9 @@ export async function openInProcess(
   named: NamedClient,
 ): Promise<Reached> {
   const log = createLog('silent')
-  const database = await openDatabase(config, log)
-  const service = await createService(config, database, log).catch(async (error: unknown) => {
-    await database.close()
+  const databases = await openDatabases(config, log)
+  const service = await createService(config, databases, log).catch(async (error: unknown) => {
+    await databases.close()
     throw error
   })
   const keeping = startKeyKeeping(service.keys, log)
@@ -29,7 +29,7 @@ export async function openInProcess(
     async close() {
       await keeping.stop()
       await Promise.all([service.publicServer.close(), service.privateServer.close()])
-      await database.close()
+      await databases.close()
     },
   }
 }

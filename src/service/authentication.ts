@@ -11,7 +11,7 @@ import {
 } from '../oauth/authorization-server.ts'
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient } from '../storage/clients.ts'
-import type { Database, Databases } from '../storage/database.ts'
+import type { Databases } from '../storage/database.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {

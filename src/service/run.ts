@@ -42,12 +42,16 @@ export async function runService(config: Config): Promise<RunningService> {
       welcome: welcome(config, file),
       async stop() {
         tlsRefresh.stop()
+        service.stopping.abort()
+        // All at once: what works through a backlog would take the time that requests have to finish.
         await Promise.all([
           finish(service.publicServer, service.tls),
           finish(service.privateServer, service.tls),
           delivery.stop(),
+          sweeping.stop(),
+          keyKeeping.stop(),
+          makingKeys.stop(),
         ])
-        await Promise.all([sweeping.stop(), keyKeeping.stop(), makingKeys.stop()])
         await database.close()
       },
     }

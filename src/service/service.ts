@@ -45,6 +45,8 @@ export interface Service {
   readonly keys: KeyManagement
   /** The listeners that speak TLS. */
   readonly tls: readonly OpenTls[]
+  /** Ends, between two steps, what a request began and would go on with for long. */
+  readonly stopping: AbortController
   /** What the sandbox tells of its demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
@@ -65,16 +67,26 @@ export async function createService(
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(database, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
+  const stopping = new AbortController()
   const demo = createDemo(config, sandbox)
-  const servers = await createServers(config, issuing, keys, clock, authentication, demo, log)
-  return { issuing, keys, sandbox, ...servers }
+  const sandboxClock = config.sandbox ? sweepingClock(clock, issuing, stopping.signal) : null
+  const servers = await createServers(
+    config,
+    issuing,
+    keys,
+    sandboxClock,
+    authentication,
+    demo,
+    log,
+  )
+  return { issuing, keys, sandbox, stopping, ...servers }
 }
 
 async function createServers(
   config: Config,
   issuing: Issuing,
   keys: KeyManagement,
-  clock: MovableClock,
+  sandboxClock: SandboxClock | null,
   { authorizationServer, verifiers }: Authentication,
   demo: DemoSite | null,
   log: Logger,
@@ -121,18 +133,18 @@ async function createServers(
     authorizing,
     keys,
     administration: { database, hsm, certificateListeners: certificateListeners(config) },
-    sandboxClock: sandbox ? sweepingClock(clock, issuing) : null,
+    sandboxClock,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, tls: listening }
 }
 
 /** When the clock moves, cards that expire by it tell so at once. */
-const sweepingClock = (clock: MovableClock, issuing: Issuing): SandboxClock => ({
+const sweepingClock = (clock: MovableClock, issuing: Issuing, stop: AbortSignal): SandboxClock => ({
   now: clock.now,
   async moveTo(instant) {
     const isMoved = clock.moveTo(instant)
-    if (isMoved) await sweep(issuing)
+    if (isMoved) await sweep(issuing, stop)
     return isMoved
   },
 })

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
   type FastifyInstance,
@@ -12,6 +13,7 @@ import { authenticate } from './authentication.ts'
 import { bodyFaults } from './body-rules.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
+import { type Connections, serverTimes } from './connections.ts'
 import { parseJsonBody } from './json-body.ts'
 import { refuseOtherMethods } from './method-not-allowed.ts'
 import { type Metrics, routeOf } from './metrics.ts'
@@ -45,6 +47,7 @@ export interface ServerOptions {
   readonly hosts: ReadonlySet<string> | null
   /** Null: plain HTTP. */
   readonly tls: TlsServers | null
+  readonly connections: Connections
 }
 
 /** A server whose routes are typed by their schemas. */
@@ -63,9 +66,7 @@ export function createServer(options: ServerOptions) {
       requestIdLogLabel: 'requestId',
     }),
     bodyLimit,
-    requestTimeout: 10_000,
-    http: { maxHeaderSize: headerLimit, headersTimeout: 10_000 },
-    ...(options.tls && { serverFactory: options.tls.create }),
+    serverFactory: serverFactory(options),
     // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
     routerOptions: { maxParamLength: urlLimit },
     genReqId: requestIdOf,
@@ -73,7 +74,8 @@ export function createServer(options: ServerOptions) {
       setCommonHeaders(request, reply)
       replyWithProblem(details)(error, request, reply)
     },
-    clientErrorHandler: answerClientError,
+    // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
+    clientErrorHandler: () => undefined,
     ajv: { customOptions: ajvOptions(options.formats) },
   }).withTypeProvider<TypeBoxTypeProvider>()
   const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
@@ -84,6 +86,18 @@ export function createServer(options: ServerOptions) {
   addHooks(app as unknown as FastifyInstance, options)
   return { app, finish: refuseOthers }
 }
+
+/** Makes the servers of the listener: of `localhost` it has one for each address. */
+const serverFactory =
+  ({ connections, tls }: Pick<ServerOptions, 'connections' | 'tls'>) =>
+  (handler: RequestListener) => {
+    const server =
+      tls?.create(handler) ??
+      createHttpServer({ ...serverTimes, maxHeaderSize: headerLimit }, handler)
+    server.on('clientError', answerClientError)
+    connections.watch(server)
+    return server
+  }
 
 const formatDetails = (formats: ServerOptions['formats']): FormatDetails =>
   Object.fromEntries(Object.entries(formats).map(([name, { detail }]) => [name, detail]))

@@ -7,7 +7,9 @@ import type { Config } from '../config.ts'
 import type { Delivering } from '../delivery/delivering.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { Hsm } from '../hsm/hsm.ts'
+import { callerAddresses } from '../http/caller-address.ts'
 import { rateLimiter } from '../http/client-rate.ts'
+import type { Connections } from '../http/connections.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
@@ -15,6 +17,7 @@ import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 import { hashClientSecret } from '../oauth/client-secret.ts'
+import type { Listener } from '../oauth/scopes.ts'
 import { createPrivateServer } from '../private-api/private-server.ts'
 import type { SandboxClock } from '../private-api/routes/sandbox-clock.ts'
 import { type MovableClock, movableClock } from '../sandbox/clock.ts'
@@ -32,6 +35,7 @@ import { createDelivering } from './delivering.ts'
 import { createDemo } from './demo.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
+import { createListenerConnections } from './listener-connections.ts'
 import { openHsm } from './open-hsm.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 import { authorizingObserver, watchPool } from './watching.ts'
@@ -43,6 +47,8 @@ export interface Service {
   readonly issuing: Issuing
   readonly delivering: Delivering
   readonly keys: KeyManagement
+  /** Of each listener, on whatever it speaks. */
+  readonly connections: Readonly<Record<Listener, Connections>>
   /** The listeners that speak TLS. */
   readonly tls: readonly OpenTls[]
   /** Ends, between two steps, what a request began and would go on with for long. */
@@ -90,7 +96,7 @@ async function createServers(
   { authorizationServer, verifiers }: Authentication,
   demo: DemoSite | null,
   log: Logger,
-): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'tls'>> {
+): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
   const metrics = createMetrics()
   if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
@@ -99,6 +105,8 @@ async function createServers(
   const authorizing: Authorizing = { database, hsm, now, observe }
   const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
+  const callers = callerAddresses(config.network.trustedProxies)
+  const connections = createListenerConnections(config.network, callers, metrics.registry, log)
   const common = {
     log,
     metrics,
@@ -108,6 +116,7 @@ async function createServers(
   }
   const publicServer = await createPublicServer({
     ...common,
+    connections: connections.public,
     tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
     issuing,
@@ -127,6 +136,7 @@ async function createServers(
   }
   const privateServer = await createPrivateServer({
     ...common,
+    connections: connections.private,
     tls: tls.private?.servers ?? null,
     verifier: verifiers.private,
     ready,
@@ -136,7 +146,7 @@ async function createServers(
     sandboxClock,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
-  return { publicServer, privateServer, delivering, tls: listening }
+  return { publicServer, privateServer, delivering, connections, tls: listening }
 }
 
 /** When the clock moves, cards that expire by it tell so at once. */

@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
     readonly access?: Scope | 'open'
+    /** Whether an open route limits its callers by itself, and not by their address alone. */
+    readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
     /** Whether a call without a body is malformed. */

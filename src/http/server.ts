@@ -11,6 +11,7 @@ import { Problem, validationFailed } from '../errors.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
 import { bodyFaults } from './body-rules.ts'
+import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
 import { type Connections, serverTimes } from './connections.ts'
@@ -40,8 +41,11 @@ export interface ServerOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly verifier: AccessTokenVerifier
+  readonly callers: CallerAddresses
   /** Nothing where limits are turned off. */
   readonly rate: RateLimiter | null
+  /** For what needs no token, by address; nothing where limits are turned off. */
+  readonly openRate: RateLimiter | null
   readonly formats: Readonly<Record<string, StringFormat>>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
@@ -143,6 +147,11 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
       throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
     }
   })
+  app.addHook('onRequest', async (request, reply) => {
+    if (!options.openRate || !isForAnybody(request)) return
+    const network = networkOf(options.callers.addressOf(request.raw))
+    reply.headers(options.openRate.spend(network))
+  })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   app.addHook('preParsing', async (request) => {
     refuseOtherVersion(request.headers)
@@ -162,6 +171,10 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     logAnswer(options.listener, request, reply)
   })
 }
+
+/** Whoever asks for what is not there needs no token, either. */
+const isForAnybody = ({ is404, routeOptions: { config } }: FastifyRequest): boolean =>
+  is404 || (config.access === 'open' && config.limitsItself !== true)
 
 /** A page elsewhere whose name resolves to this machine must not get to speak to it. */
 function refuseUnknownHost(hosts: ReadonlySet<string> | null, { host }: FastifyRequest): void {

@@ -12,6 +12,7 @@ import { rateLimiter } from '../http/client-rate.ts'
 import type { Connections } from '../http/connections.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
+import { tokenAttempts } from '../http/token-attempts.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
@@ -110,6 +111,7 @@ async function createServers(
   const common = {
     log,
     metrics,
+    callers,
     rate: limits && rateLimiter(limits.calls),
     formats: stringFormats(() => dateOf(issuing.now())),
     hosts: config.sandbox ? sandboxHosts(config) : null,
@@ -127,7 +129,9 @@ async function createServers(
     ),
     faultOfTarget,
     authorizationServer,
-    tokenRate: limits && rateLimiter(limits.tokenCalls),
+    openRate: limits && rateLimiter(limits.openCalls),
+    tokenAttempts:
+      limits && tokenAttempts({ client: limits.tokenCalls, address: limits.tokenFailures }),
     simulate: sandbox ? createSimulator(authorizing) : null,
     demo,
   })
@@ -138,6 +142,8 @@ async function createServers(
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
+    // Health and metrics are asked for by who runs it, on a network of its own.
+    openRate: null,
     verifier: verifiers.private,
     ready,
     authorizing,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect as connectTls } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { type Authority, makeAuthority } from '../support/certificates.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../support/tls-service.ts'
@@ -24,14 +24,16 @@ before(async () => {
 const openPlain = (service: TestService): Socket =>
   connectPlain({ host: '127.0.0.1', port: addressesOf(service).public, allowHalfOpen: true })
 
-const openTls = (): Socket =>
-  connectTls({
+const openTls = (): Socket => {
+  const options: ConnectionOptions & { allowHalfOpen: boolean } = {
     host: '127.0.0.1',
     port: addressesOf(tls).public,
     servername: 'cards.test',
     ca: authority.pem,
     allowHalfOpen: true,
-  })
+  }
+  return connectTls(options)
+}
 
 const head = (line: string, host: string, ...headers: string[]): string =>
   [line, `Host: ${host}`, ...headers, '', ''].join('\r\n')

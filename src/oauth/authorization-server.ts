@@ -2,6 +2,7 @@ import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
 import type { AuthorizationServerOptions } from './authorization-server-options.ts'
+import { entityTagOf, hasEntity, publishedCacheControl } from './entity-tag.ts'
 import { scopesOf } from './scopes.ts'
 import { type TokenAttempt, uncounted } from './token-attempt.ts'
 import {
@@ -91,26 +92,32 @@ const metadataOf = ({
 interface Document {
   readonly mediaType: string
   readonly text: string
+  readonly entityTag: string
 }
 
-const document = (mediaType: string, content: unknown): Document => ({
-  mediaType,
-  text: JSON.stringify(content),
-})
+function document(mediaType: string, content: unknown): Document {
+  const text = JSON.stringify(content)
+  return { mediaType, text, entityTag: entityTagOf(text) }
+}
 
 function answerDocument(
   request: IncomingMessage,
   response: ServerResponse,
-  { mediaType, text }: Document,
+  { entityTag, mediaType, text }: Document,
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(response, 405, { allow: 'GET, HEAD' })
     return
   }
+  const headers = { 'cache-control': publishedCacheControl, etag: entityTag }
+  if (hasEntity(request.headers['if-none-match'], entityTag)) {
+    response.writeHead(304, headers).end()
+    return
+  }
   response.writeHead(200, {
     'content-type': mediaType,
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
+    ...headers,
   })
   response.end(request.method === 'HEAD' ? undefined : text)
 }

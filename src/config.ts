@@ -4,6 +4,7 @@ import { ConfigError } from './config/config-error.ts'
 import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
 import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
 import { type Limits, readLimits } from './config/limits.ts'
+import { type NetworkConfig, readNetwork } from './config/network.ts'
 import type { OutsideIssuer } from './config/outside-issuer.ts'
 import { readTls, type TlsConfig } from './config/tls.ts'
 import { isInstant, lastClockYear } from './domain/calendar.ts'
@@ -33,6 +34,7 @@ export interface Config {
   /** An issuer in the embedded one's place, for each listener. */
   readonly outsideIssuer: OutsideIssuer | null
   readonly privateOutsideIssuer: OutsideIssuer | null
+  readonly network: NetworkConfig
   /** Null: limits are off. */
   readonly limits: Limits | null
   readonly delivery: DeliveryConfig
@@ -102,6 +104,7 @@ export function parseConfig(environment: Environment): {
     adminJwkFile: read.text('ADMIN_JWK_FILE'),
     outsideIssuer: read.outsideIssuer('AUTH'),
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
+    network: readNetwork(read),
     limits: readLimits(read),
     delivery: readDelivery(read),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),

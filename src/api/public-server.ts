@@ -1,6 +1,6 @@
-import type { RateLimiter } from '../http/client-rate.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
+import type { TokenAttempts } from '../http/token-attempts.ts'
 import type { EventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import type { AuthorizationServer } from '../oauth/authorization-server.ts'
@@ -30,8 +30,8 @@ export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly eventStreams: EventStreams
   readonly faultOfTarget: TargetCheck
   readonly authorizationServer: AuthorizationServer
-  /** For the token endpoint; nothing where limits are turned off. */
-  readonly tokenRate: RateLimiter | null
+  /** Nothing where limits are turned off. */
+  readonly tokenAttempts: TokenAttempts | null
   /** Null in production. */
   readonly simulate: Simulate | null
   /** Null in production. */
@@ -40,7 +40,7 @@ export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
 
 /** What a client system calls. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server['app']> {
-  const { authorizationServer, baseUrl, issuing, processorPath, tokenRate } = options
+  const { authorizationServer, baseUrl, callers, issuing, processorPath } = options
   const { app, finish } = createServer({ ...options, listener: 'public' })
   await registerReference(app, baseUrl)
   const api: Api = { app, issuing, base: `/thr/${processorPath}` }
@@ -59,7 +59,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   if (options.demo) demoRoutes(api, options.demo)
   problemRoutes(app)
   documentRoutes(api)
-  oauthRoutes(api, authorizationServer, tokenRate)
+  oauthRoutes(api, authorizationServer, callers, options.tokenAttempts)
   app.after(finish)
   await app.ready()
   return app

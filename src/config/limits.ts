@@ -1,6 +1,11 @@
 export interface Limits {
   readonly calls: CallRate
+  /** Tokens of a client, and failures to prove who one is, of a client from one address. */
   readonly tokenCalls: CallRate
+  /** Failures to prove who one is, from one address. */
+  readonly tokenFailures: CallRate
+  /** Calls of an address to what needs no token. */
+  readonly openCalls: CallRate
   /** Calls of one client in work at once, in this process. */
   readonly callsInFlight: number
   readonly revealsPerCardHour: number
@@ -23,16 +28,13 @@ interface VariableReader {
 
 /** Reads the limits. Null: they are off. What is wrong goes to the reader's faults. */
 export function readLimits(read: VariableReader): Limits | null {
+  const tokenCalls = readRate(read, 'TOKEN_RATE', { perSecond: 10, burst: 10 })
   const limits = {
-    calls: {
-      perSecond: read.integer('RATE_PER_SECOND', 200, 1, 1_000_000),
-      burst: read.integer('RATE_BURST', 400, 1, 1_000_000),
-    },
-    tokenCalls: {
-      perSecond: read.integer('TOKEN_RATE_PER_SECOND', 10, 1, 1_000_000),
-      burst: read.integer('TOKEN_RATE_BURST', 10, 1, 1_000_000),
-    },
+    calls: readRate(read, 'RATE', { perSecond: 200, burst: 400 }),
     callsInFlight: read.integer('CALLS_IN_FLIGHT', 32, 1, 10_000),
+    tokenCalls,
+    tokenFailures: readRate(read, 'TOKEN_FAILURE_RATE', tokenCalls),
+    openCalls: readRate(read, 'OPEN_RATE', { perSecond: 50, burst: 200 }),
     revealsPerCardHour: read.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
     revealsPerClientHour: read.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
     badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
@@ -41,3 +43,8 @@ export function readLimits(read: VariableReader): Limits | null {
   }
   return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
 }
+
+const readRate = (read: VariableReader, name: string, otherwise: CallRate): CallRate => ({
+  perSecond: read.integer(`${name}_PER_SECOND`, otherwise.perSecond, 1, 1_000_000),
+  burst: read.integer(`${name}_BURST`, otherwise.burst, 1, 1_000_000),
+})

@@ -52,13 +52,14 @@ export async function prune(
   for (let after: string | null = null; !stop.aborted; ) {
     const clientIds: string[] = await listFeeds(database, after, stepSize)
     for (const clientId of clientIds) {
+      if (stop.aborted) break
       await pruneClient(database, clientId, days, stop).catch((error) => faults.push(error))
     }
     after = clientIds.at(-1) ?? null
     if (after === null) break
   }
-  await pruneStreams(database)
-  await pruneFormerSecrets(database)
+  if (!stop.aborted) await pruneStreams(database)
+  if (!stop.aborted) await pruneFormerSecrets(database)
   if (faults.length > 0) {
     throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
   }
@@ -70,8 +71,8 @@ async function pruneClient(
   days: number,
   stop: AbortSignal,
 ): Promise<void> {
-  if (stop.aborted) return
   for (const { isDeleted, webhookId } of await listAllWebhooks(database, clientId)) {
+    if (stop.aborted) return
     const reference = { clientId, webhookId }
     if (isDeleted) await remove(database, reference, stop)
     else await steps(stop, () => pruneDeliveries(database, reference, days, stepSize))

@@ -46,13 +46,20 @@ export const publishedKeyVerbs = (
   },
 })
 
+/** What was told of a key. Whoever asks needs no token: a stranger must not have it exported each time. */
+const described = new WeakMap<RingKey<CardDataKeyName>['key'], CardDataKey>()
+
 function describe({ key, name, version }: RingKey<CardDataKeyName>): CardDataKey {
+  const known = described.get(key)
+  if (known) return known
   const publicJwk = { ...key.publicJwk }
   const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
-  return {
+  const description = {
     keyId: cardDataKeyId(name, version),
     ...published[name],
     publicJwk,
     publicPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
   }
+  described.set(key, description)
+  return description
 }

@@ -13,6 +13,8 @@ declare module 'fastify' {
     readonly access?: Scope | 'open'
     /** Whether all that a route does is to refuse methods that its path does not have. */
     readonly refusesMethods?: boolean
+    /** Whether an open route limits its callers by itself, and not by their address alone. */
+    readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
     /** Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the same. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Problem } from '../errors.ts'
 import { headerLimit, problemDocument } from './problem-reply.ts'
 import { apiVersion } from './request-headers.ts'
@@ -10,10 +11,8 @@ const details: Readonly<Record<string, string>> = {
 }
 
 /** Answers what is no HTTP request at all, on a connection that is then closed. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  // Where the handshake failed there is no connection yet that an answer could go by.
-  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
-  if (error.code === 'ECONNRESET' || isHandshake || !socket.writable) {
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (isPastAnswering(error, socket)) {
     socket.destroy()
     return
   }
@@ -34,4 +33,21 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
       body,
     ].join('\r\n'),
   )
+  // A peer that does not close its side would keep the connection. One that still sends is read on for a
+  // moment: a connection closed over unread bytes takes the answer back.
+  socket.resume()
+  setTimeout(() => socket.destroy(), lingerMs).unref()
+}
+
+const lingerMs = 1_000
+
+/**
+ * Where the handshake failed there is no connection yet that an answer could go by; where the request was
+ * answered before all of it had come, a second answer would be taken for that of the next request.
+ */
+function isPastAnswering({ code }: NodeJS.ErrnoException, socket: Duplex): boolean {
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code ?? '')
+  const isAnswered =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
+  return code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable
 }

@@ -21,19 +21,24 @@ const callersMax = 50_000
 /**
  * Limits how often each caller calls this process: a bucket of tokens a caller, refilled steadily.
  * @param nowMs a clock that never goes back, in milliseconds.
+ * @param counted what is counted, in the plural, as a caller is told it.
  */
 export function rateLimiter(
   { burst, perSecond }: Rate,
   nowMs: () => number = () => performance.now(),
-): { spend(caller: string): RateHeaders } {
+  counted = 'calls',
+): { spend(caller: string): RateHeaders; left(caller: string): number } {
   const buckets = new LRUCache<string, Bucket>({ max: callersMax })
-  const policy = `"calls";q=${burst};w=${Math.ceil(burst / perSecond)}`
+  const policy = `"${counted}";q=${burst};w=${Math.ceil(burst / perSecond)}`
+
+  function tokensOf({ filledAtMs, tokens }: Bucket, now: number): number {
+    return Math.min(burst, tokens + ((now - filledAtMs) / 1000) * perSecond)
+  }
 
   function refill(caller: string): Bucket {
     const now = nowMs()
     const bucket = buckets.get(caller) ?? { tokens: burst, filledAtMs: now }
-    const earned = ((now - bucket.filledAtMs) / 1000) * perSecond
-    bucket.tokens = Math.min(burst, bucket.tokens + earned)
+    bucket.tokens = tokensOf(bucket, now)
     bucket.filledAtMs = now
     buckets.set(caller, bucket)
     return bucket
@@ -49,14 +54,19 @@ export function rateLimiter(
       const secondsToFull = Math.ceil((burst - bucket.tokens) / perSecond)
       const headers = {
         'ratelimit-policy': policy,
-        ratelimit: `"calls";r=${left};t=${secondsToFull}`,
+        ratelimit: `"${counted}";r=${left};t=${secondsToFull}`,
       }
       if (isAllowed) return headers
       throw new Problem('rate_limited', {
-        detail: `${perSecond} calls a second are allowed, after a burst of ${burst}.`,
+        detail: `${perSecond} ${counted} a second are allowed, after a burst of ${burst}.`,
         retryAfterSeconds: (1 - bucket.tokens) / perSecond,
         headers,
       })
+    },
+    /** How many it has left; spends nothing. */
+    left(caller) {
+      const bucket = buckets.peek(caller)
+      return bucket ? Math.floor(tokensOf(bucket, nowMs())) : burst
     },
   }
 }

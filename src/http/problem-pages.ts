@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { Problem, type ProblemKind, problemKinds } from '../errors.ts'
+import { publishedDocument, sendPublished } from './published-document.ts'
 import type { Server } from './server.ts'
 
 const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;
@@ -12,18 +13,26 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256')
   .update(style)
   .digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
+const mediaType = 'text/html; charset=utf-8'
+
 const pages = new Map(
-  Object.entries<ProblemKind>(problemKinds).map(([code, kind]) => [code, pageOf(code, kind)]),
+  Object.entries<ProblemKind>(problemKinds).map(([code, kind]) => [
+    code,
+    publishedDocument(mediaType, pageOf(code, kind)),
+  ]),
 )
-const index = page(
-  'Problems',
-  `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>${Object.entries(
-    problemKinds,
-  )
-    .map(([code, { status, title }]) => {
-      return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
-    })
-    .join('')}</ul>`,
+const index = publishedDocument(
+  mediaType,
+  page(
+    'Problems',
+    `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>${Object.entries(
+      problemKinds,
+    )
+      .map(([code, { status, title }]) => {
+        return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
+      })
+      .join('')}</ul>`,
+  ),
 )
 
 /**
@@ -31,9 +40,9 @@ const index = page(
  * answered, by whatever name it was called.
  */
 export function problemRoutes(app: Server['app']): void {
-  const schema = { hide: true, response: { 200: Type.String() } }
-  app.get('/problems', { config: { access: 'open' }, schema }, async (_, reply) =>
-    reply.type('text/html; charset=utf-8').header('content-security-policy', policy).send(index),
+  const schema = { hide: true, response: { 200: Type.Any() } }
+  app.get('/problems', { config: { access: 'open' }, schema }, async (request, reply) =>
+    sendPublished(request, reply.header('content-security-policy', policy), index),
   )
   app.get(
     '/problems/:code',
@@ -44,10 +53,7 @@ export function problemRoutes(app: Server['app']): void {
     async (request, reply) => {
       const found = pages.get(request.params.code)
       if (!found) throw new Problem('not_found')
-      return reply
-        .type('text/html; charset=utf-8')
-        .header('content-security-policy', policy)
-        .send(found)
+      return sendPublished(request, reply.header('content-security-policy', policy), found)
     },
   )
 }

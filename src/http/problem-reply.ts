@@ -1,5 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../errors.ts'
+import { authorizationServerPaths } from '../oauth/authorization-server.ts'
+import { tokenErrorOf } from '../oauth/token-errors.ts'
 import { bodyFaults } from './body-rules.ts'
 import { type FormatDetails, schemaProblem } from './validation-errors.ts'
 
@@ -38,13 +40,17 @@ export const replyWithProblem =
 const isGone = ({ code }: FastifyError, { raw }: FastifyRequest): boolean =>
   code === 'ECONNRESET' && raw.destroyed && !raw.complete
 
-export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply =>
-  reply
+export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
+  const { id, routeOptions } = reply.request
+  // Whoever asks for a token understands RFC 6749, whatever in this service refuses it.
+  const isTokenRequest = routeOptions.url === authorizationServerPaths.token
+  return reply
     .code(problem.status)
-    .headers(problem.headers)
-    .type(problemType)
+    .headers({ ...problem.headers, ...(isTokenRequest && { pragma: 'no-cache' }) })
+    .type(isTokenRequest ? 'application/json; charset=utf-8' : problemType)
     .serializer((document: unknown) => JSON.stringify(document))
-    .send(problemDocument(problem, reply.request.id))
+    .send(isTokenRequest ? tokenErrorOf(problem) : problemDocument(problem, id))
+}
 
 /** What the framework refuses, in our own terms. */
 const frameworkRefusals: Readonly<Record<string, () => Problem>> = {

@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, {
   type FastifyInstance,
@@ -10,8 +11,10 @@ import { Problem, validationFailed } from '../errors.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
 import { bodyFaults } from './body-rules.ts'
+import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
+import { type Connections, serverTimes } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { parseJsonBody } from './json-body.ts'
 import { refuseOtherMethods } from './method-not-allowed.ts'
@@ -40,14 +43,18 @@ export interface ServerOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly verifier: AccessTokenVerifier
+  readonly callers: CallerAddresses
   /** Nothing where limits are turned off. */
   readonly rate: RateLimiter | null
   readonly admissions: Admissions
+  /** For what needs no token, by address; nothing where limits are turned off. */
+  readonly openRate: RateLimiter | null
   readonly formats: Readonly<Record<string, StringFormat>>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
   /** Null: plain HTTP. */
   readonly tls: TlsServers | null
+  readonly connections: Connections
 }
 
 /** A server whose routes are typed by their schemas. */
@@ -66,9 +73,7 @@ export function createServer(options: ServerOptions) {
       requestIdLogLabel: 'requestId',
     }),
     bodyLimit,
-    requestTimeout: 10_000,
-    http: { maxHeaderSize: headerLimit, headersTimeout: 10_000 },
-    ...(options.tls && { serverFactory: options.tls.create }),
+    serverFactory: serverFactory(options),
     // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
     routerOptions: { maxParamLength: urlLimit },
     genReqId: requestIdOf,
@@ -76,7 +81,8 @@ export function createServer(options: ServerOptions) {
       setCommonHeaders(request, reply)
       replyWithProblem(details)(error, request, reply)
     },
-    clientErrorHandler: answerClientError,
+    // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
+    clientErrorHandler: () => undefined,
     ajv: { customOptions: ajvOptions(options.formats) },
   }).withTypeProvider<TypeBoxTypeProvider>()
   const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
@@ -88,6 +94,18 @@ export function createServer(options: ServerOptions) {
   refuseUnnamed(app as unknown as FastifyInstance)
   return { app, finish: refuseOthers }
 }
+
+/** Makes the servers of the listener: of `localhost` it has one for each address. */
+const serverFactory =
+  ({ connections, tls }: Pick<ServerOptions, 'connections' | 'tls'>) =>
+  (handler: RequestListener) => {
+    const server =
+      tls?.create(handler) ??
+      createHttpServer({ ...serverTimes, maxHeaderSize: headerLimit }, handler)
+    server.on('clientError', answerClientError)
+    connections.watch(server)
+    return server
+  }
 
 const formatDetails = (formats: ServerOptions['formats']): FormatDetails =>
   Object.fromEntries(Object.entries(formats).map(([name, { detail }]) => [name, detail]))
@@ -135,6 +153,11 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     // Before its body is read, which would else be judged by a route that is not there.
     if (request.is404) throw new Problem('not_found')
   })
+  app.addHook('onRequest', async (request, reply) => {
+    if (!options.openRate || !isForAnybody(request)) return
+    const network = networkOf(options.callers.addressOf(request.raw))
+    reply.headers(options.openRate.spend(network))
+  })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   boundInFlight(app, options.admissions)
   app.addHook('preParsing', async (request) => {
@@ -156,6 +179,10 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     logAnswer(options.listener, request, reply)
   })
 }
+
+/** Whoever asks for what is not there needs no token, either. */
+const isForAnybody = ({ is404, routeOptions: { config } }: FastifyRequest): boolean =>
+  is404 || (config.access === 'open' && config.limitsItself !== true)
 
 /** A page elsewhere whose name resolves to this machine must not get to speak to it. */
 function refuseUnknownHost(hosts: ReadonlySet<string> | null, { host }: FastifyRequest): void {

@@ -1,19 +1,16 @@
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
-import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import { peerTimeoutMs, serverTimes } from './connections.ts'
 
 /** What a listener proves itself with, and whose certificates it trusts. */
 export type TlsIdentity = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
 
 /** Makes the servers of one listener: of `localhost` it has one for each address. */
 export interface TlsServers {
-  /** @param timeouts those of the framework, which sets them on servers of its own making alone */
-  create(handler: RequestListener, timeouts: ServerTimeouts): Server
+  create(handler: RequestListener): Server
   /** From now on new connections see this identity. Established ones live on. */
   replace(identity: TlsIdentity): void
-  /** Ends every connection, also those of which the HTTP server knows nothing yet. */
-  destroyConnections(): void
 }
 
 export interface TlsServersOptions {
@@ -23,13 +20,6 @@ export interface TlsServersOptions {
   /** Told of a connection that did not become one, by the code of its reason. */
   onFailure(code: string): void
 }
-
-interface ServerTimeouts {
-  readonly keepAliveTimeout?: number
-  readonly requestTimeout?: number
-}
-
-const handshakeTimeoutMs = 10_000
 
 /** RFC 9325 section 4.2: forward secret, authenticated. TLS 1.3 has no others. */
 const ciphers = [
@@ -46,28 +36,21 @@ const ciphers = [
 export function tlsServers(options: TlsServersOptions): TlsServers {
   let current = contextOf(options.identity)
   const servers = new Set<HttpsServer>()
-  const connections = new Set<Socket>()
   return {
-    create(handler, { keepAliveTimeout, requestTimeout }) {
+    create(handler) {
       const server = createServer(
         {
           ...current,
+          ...serverTimes,
           maxHeaderSize: options.headerLimit,
-          headersTimeout: handshakeTimeoutMs,
-          handshakeTimeout: handshakeTimeoutMs,
+          handshakeTimeout: peerTimeoutMs,
           requestCert: options.clientCertificates !== 'off',
           // Where it is optional, one that its authority did not issue counts as none.
           rejectUnauthorized: options.clientCertificates === 'required',
-          ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
-          ...(requestTimeout !== undefined && { requestTimeout }),
         },
         handler,
       )
       server.on('tlsClientError', (error, socket) => options.onFailure(reasonOf(error, socket)))
-      server.on('connection', (socket: Socket) => {
-        connections.add(socket)
-        socket.once('close', () => connections.delete(socket))
-      })
       servers.add(server)
       server.once('close', () => servers.delete(server))
       return server as unknown as Server
@@ -76,9 +59,6 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       current = contextOf(identity)
       // The server forgets what it is not told again, so that it gets the whole context.
       for (const server of servers) server.setSecureContext(current)
-    },
-    destroyConnections() {
-      for (const connection of connections) connection.destroy()
     },
   }
 }

@@ -9,13 +9,17 @@ const stepSize = 100
 /**
  * Writes the one event of each card that expired, and forgets old idempotency keys, in small steps.
  * Any number of processes may sweep at once.
+ * @param stop ends it between two steps: the next sweep goes on from there.
  */
-export async function sweep({ database, now }: Pick<Issuing, 'database' | 'now'>): Promise<void> {
+export async function sweep(
+  { database, now }: Pick<Issuing, 'database' | 'now'>,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const today = dateOf(now())
-  await untilDone(() => expireCards(database, today, stepSize))
-  await untilDone(() => pruneIdempotencyRecords(database, stepSize))
+  await untilDone(stop, () => expireCards(database, today, stepSize))
+  await untilDone(stop, () => pruneIdempotencyRecords(database, stepSize))
 }
 
-async function untilDone(step: () => Promise<number>): Promise<void> {
-  while ((await step()) > 0);
+async function untilDone(stop: AbortSignal, step: () => Promise<number>): Promise<void> {
+  while (!stop.aborted && (await step()) > 0);
 }

@@ -2,7 +2,9 @@ import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
 import type { AuthorizationServerOptions } from './authorization-server-options.ts'
+import { entityTagOf, hasEntity, publishedCacheControl } from './entity-tag.ts'
 import { scopesOf } from './scopes.ts'
+import { type TokenAttempt, uncounted } from './token-attempt.ts'
 import {
   assertionAlgorithms,
   clientAuthenticationMethods,
@@ -14,8 +16,14 @@ export interface AuthorizationServer {
   /**
    * Answers the three paths below, and 404 on every other.
    * @param body what was read of the request already; left out, it is read from the request.
+   * @param attempt counts the outcome of a request for a token; left out, nobody does.
    */
-  handle(request: IncomingMessage, response: ServerResponse, body?: Uint8Array): Promise<void>
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: Uint8Array,
+    attempt?: TokenAttempt,
+  ): Promise<void>
   /** The public part of every signing key, for a verifier in this process. */
   readonly publicKeys: readonly JWK[]
 }
@@ -43,13 +51,13 @@ export function createAuthorizationServer(
   ])
   return {
     publicKeys,
-    handle: async (request, response, body) => {
+    handle: async (request, response, body, attempt = uncounted) => {
       const path = request.url?.split('?', 1)[0] ?? ''
       const published = documents.get(path)
       if (published) answerDocument(request, response, published)
       else if (path !== authorizationServerPaths.token) refuse(response, 404)
       else if (request.method !== 'POST') refuse(response, 405, { allow: 'POST' })
-      else await issueToken(body ? withBody(request, body) : request, response)
+      else await issueToken(body ? withBody(request, body) : request, response, attempt)
     },
   }
 }
@@ -84,26 +92,32 @@ const metadataOf = ({
 interface Document {
   readonly mediaType: string
   readonly text: string
+  readonly entityTag: string
 }
 
-const document = (mediaType: string, content: unknown): Document => ({
-  mediaType,
-  text: JSON.stringify(content),
-})
+function document(mediaType: string, content: unknown): Document {
+  const text = JSON.stringify(content)
+  return { mediaType, text, entityTag: entityTagOf(text) }
+}
 
 function answerDocument(
   request: IncomingMessage,
   response: ServerResponse,
-  { mediaType, text }: Document,
+  { entityTag, mediaType, text }: Document,
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(response, 405, { allow: 'GET, HEAD' })
     return
   }
+  const headers = { 'cache-control': publishedCacheControl, etag: entityTag }
+  if (hasEntity(request.headers['if-none-match'], entityTag)) {
+    response.writeHead(304, headers).end()
+    return
+  }
   response.writeHead(200, {
     'content-type': mediaType,
     'content-length': Buffer.byteLength(text),
-    'cache-control': 'no-store',
+    ...headers,
   })
   response.end(request.method === 'HEAD' ? undefined : text)
 }

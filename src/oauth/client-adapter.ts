@@ -13,16 +13,24 @@ export const clientMetadataExtensions = ['audience', 'grantable_scope']
 /**
  * The storage that oidc-provider asks: clients are read, assertions are remembered. Access tokens
  * are self-contained and stored nowhere, and nothing else of the library is in use.
+ * @param onProved told of a client whose assertion was taken: remembering it is the last of its checks.
  */
 export const createClientAdapter =
-  (database: Connection, audiences: Readonly<Record<Listener, string>>) =>
+  (
+    database: Connection,
+    audiences: Readonly<Record<Listener, string>>,
+    onProved: (clientId: string) => void,
+  ) =>
   (model: string): Adapter => ({
     ...unusedAdapter(model),
     ...(model === 'Client' && { find: (clientId) => findMetadata(database, audiences, clientId) }),
     ...(model === 'ReplayDetection' && {
       // The insert alone decides: a look-up before it would let two of one jti through at once.
       find: async () => undefined,
-      upsert: (id, payload, expiresIn) => rememberOnce(database, id, payload, expiresIn),
+      upsert: async (id, payload, expiresIn) => {
+        await rememberOnce(database, id, payload, expiresIn)
+        onProved(String(payload.iss))
+      },
     }),
   })
 

@@ -6,11 +6,13 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider'
+import { Problem } from '../errors.ts'
 import type { AuthorizationServerOptions } from './authorization-server-options.ts'
 import { clientMetadataExtensions, createClientAdapter } from './client-adapter.ts'
 import { assertClientAssertion } from './client-assertion.ts'
 import { clientCertificateOf } from './client-certificate.ts'
 import { matchesWrittenHashes } from './client-secret.ts'
+import type { TokenAttempt } from './token-attempt.ts'
 import { answerServerError, shapeTokenAnswer } from './token-errors.ts'
 import { externalSigningKey } from './token-signing-key.ts'
 
@@ -34,12 +36,24 @@ export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256
 export function createTokenEndpoint(
   options: AuthorizationServerOptions,
   path: string,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const provider = new Provider(options.issuer, configurationOf(options, path))
-  replaceClientChecks(provider)
-  provider.use(shapeTokenAnswer)
+): (request: IncomingMessage, response: ServerResponse, attempt: TokenAttempt) => Promise<void> {
+  const attempts = new WeakMap<ServerResponse, TokenAttempt>()
+  const onProved = (clientId: string): void => {
+    const ctx = Provider.ctx
+    const attempt = ctx && attempts.get(ctx.res)
+    // Not twice: from here on nothing that goes wrong is a failure to prove oneself.
+    if (!attempt || !attempts.delete(ctx.res))
+      throw new Error('A client was proved twice, or never asked.')
+    ctx.set(attempt.succeeded(clientId))
+  }
+  const provider = new Provider(options.issuer, configurationOf(options, path, onProved))
+  replaceClientChecks(provider, onProved)
+  provider.use(async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
+    await next()
+    shapeTokenAnswer(ctx, attempts.get(ctx.res) ?? null)
+  })
   provider.on('server_error', (ctx, error) => {
-    options.onError(error)
+    if (!isRefusal(error)) options.onError(error)
     answerServerError(ctx, error)
   })
   provider.on('grant.error', (_ctx, error) => {
@@ -47,13 +61,23 @@ export function createTokenEndpoint(
     if (error.error === 'invalid_client_metadata') options.onError(error)
   })
   provider.onerror = options.onError
-  return provider.callback()
+  const answer = provider.callback()
+  return async (request, response, attempt) => {
+    attempts.set(response, attempt)
+    await answer(request, response)
+  }
 }
 
+/** A client that asks too often is no fault of this side. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'rate_limited'
+
 /** The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer. */
-function replaceClientChecks(provider: Provider): void {
+function replaceClientChecks(provider: Provider, onProved: (clientId: string) => void): void {
   provider.Client.prototype.compareClientSecret = function (secret) {
-    return matchesWrittenHashes(secret, this.clientSecret ?? '')
+    const isRight = matchesWrittenHashes(secret, this.clientSecret ?? '')
+    if (isRight) onProved(this.clientId)
+    return isRight
   }
   // The library's own set has an address made of the Host header, which a caller chooses.
   provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {
@@ -61,8 +85,12 @@ function replaceClientChecks(provider: Provider): void {
   }
 }
 
-const configurationOf = (options: AuthorizationServerOptions, path: string): Configuration => ({
-  adapter: createClientAdapter(options.database, options.audiences),
+const configurationOf = (
+  options: AuthorizationServerOptions,
+  path: string,
+  onProved: (clientId: string) => void,
+): Configuration => ({
+  adapter: createClientAdapter(options.database, options.audiences, onProved),
   jwks: { keys: options.signingKeys.map(externalSigningKey) },
   routes: { token: path },
   clientAuthMethods: [...clientAuthenticationMethods],

@@ -1,35 +1,62 @@
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { Problem } from '../errors.ts'
+import type { TokenAttempt } from './token-attempt.ts'
 
 /** The body of a refusal (RFC 6749 section 5.2). */
-interface TokenError {
+export interface TokenError {
   readonly error: string
   readonly error_description?: string
 }
 
-/** Gives the answers of the library the form that RFC 6749 section 5 asks for. */
-export async function shapeTokenAnswer(
-  ctx: KoaContextWithOIDC,
-  next: () => Promise<void>,
-): Promise<void> {
-  await next()
-  ctx.set('Pragma', 'no-cache')
-  removeCors(ctx)
-  const refusal = readError(ctx.body)
-  if (refusal) answerError(ctx, refusal)
+/**
+ * A failure that is told in problem documents elsewhere, as the token endpoint tells it. RFC 6749 has no code
+ * for a client that is to come back later: `temporarily_unavailable` is its own for that, from section 4.1.2.1.
+ */
+export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
+  const laterOrNever = status === 500 ? 'server_error' : 'temporarily_unavailable'
+  const error = status === 429 || status >= 500 ? laterOrNever : 'invalid_request'
+  return { error, error_description: detail ?? title }
 }
 
 /**
- * Answers what is no fault of the client: 503 when something the server depends on is away, else 500.
+ * Gives the answers of the library the form that RFC 6749 section 5 asks for.
+ * @param unproved the attempt, where the client has not proved who it is
+ */
+export function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null): void {
+  ctx.set('Pragma', 'no-cache')
+  removeCors(ctx)
+  const refusal = readError(ctx.body)
+  if (!refusal) return
+  answerError(ctx, refusal)
+  if (unproved && ctx.status < 500) chargeFailure(ctx, unproved)
+}
+
+/** All that fail are charged alike, whether or not there is such a client, and refused alike. */
+function chargeFailure(ctx: KoaContextWithOIDC, attempt: TokenAttempt): void {
+  try {
+    ctx.set(attempt.failed())
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    ctx.remove('WWW-Authenticate')
+    answerProblem(ctx, error)
+  }
+}
+
+/**
+ * Answers what the library takes for a fault of its own: 503 when something the server depends on is away,
+ * 429 for a client that asks too often, else 500.
  */
 export function answerServerError(ctx: KoaContextWithOIDC, error: unknown): void {
-  if (!(error instanceof Problem && error.code === 'unavailable')) return
-  ctx.status = error.status
-  ctx.body = {
-    error: 'temporarily_unavailable',
-    error_description: 'The service cannot answer right now.',
+  if (error instanceof Problem && ['unavailable', 'rate_limited'].includes(error.code)) {
+    answerProblem(ctx, error)
   }
-  ctx.set(error.headers)
+}
+
+function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
+  ctx.status = problem.status
+  // What is away concerns nobody outside.
+  ctx.body = tokenErrorOf(problem.status === 503 ? new Problem('unavailable') : problem)
+  ctx.set(problem.headers)
 }
 
 function answerError(ctx: KoaContextWithOIDC, { error, error_description }: TokenError): void {

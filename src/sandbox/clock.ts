@@ -36,7 +36,7 @@ export function movableClock(start: Date | null): MovableClock {
 }
 
 /** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
-export const sweepingClock = (clock: MovableClock, issuing: Issuing) => ({
+export const sweepingClock = (clock: MovableClock, issuing: Issuing, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
     instant: Date,
@@ -54,7 +54,7 @@ export const sweepingClock = (clock: MovableClock, issuing: Issuing) => ({
       moved ??= move()
       return moved
     })
-    if (!answer.replayed) await sweep(issuing)
+    if (!answer.replayed) await sweep(issuing, stop)
     return answer
   },
 })

@@ -37,9 +37,9 @@ export async function createAuthentication(
   })
   return {
     authorizationServer: {
-      async handle(request, response, body) {
+      async handle(...exchange) {
         authorizationServer = (await current()).authorizationServer
-        await authorizationServer.handle(request, response, body)
+        await authorizationServer.handle(...exchange)
       },
       get publicKeys() {
         return authorizationServer.publicKeys

@@ -16,11 +16,16 @@ const clockMarginMs = 5 * 60_000
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
  * were sealed on a device.
+ * @param stop ends it between two steps.
  */
-export async function forgetUsedOnce(connection: Connection, now: Date): Promise<void> {
+export async function forgetUsedOnce(
+  connection: Connection,
+  now: Date,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
   const expiredBefore = new Date(now.getTime() - clockMarginMs)
   for (const prune of [pruneAssertions, prunePinEnvelopes]) {
-    for (let step = 0; step < stepsMost; step += 1) {
+    for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {
       if ((await prune(connection, expiredBefore, stepSize)) < stepSize) break
     }
   }

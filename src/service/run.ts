@@ -1,5 +1,6 @@
 import type { Config, Listener } from '../config.ts'
 import { startDelivery } from '../delivery/start-delivery.ts'
+import type { Connections } from '../http/connections.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/leases.ts'
 import { startKeyKeeping } from './key-keeping.ts'
@@ -43,12 +44,16 @@ export async function runService(config: Config): Promise<RunningService> {
       welcome: welcome(config, file),
       async stop() {
         tlsRefresh.stop()
+        service.stopping.abort()
+        // All at once: what works through a backlog would take the time that requests have to finish.
         await Promise.all([
-          finish(service.publicServer, service.tls),
-          finish(service.privateServer, service.tls),
+          finish(service.publicServer, service.connections.public),
+          finish(service.privateServer, service.connections.private),
           delivery.stop(),
+          sweeping.stop(),
+          keyKeeping.stop(),
+          makingKeys.stop(),
         ])
-        await Promise.all([sweeping.stop(), keyKeeping.stop(), makingKeys.stop()])
         await databases.close()
       },
     }
@@ -71,12 +76,8 @@ async function listen({ privateServer, publicServer }: Service, config: Config):
 const addressOf = ({ host, port }: Listener) => ({ host, port })
 
 /** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
-async function finish(server: Service['publicServer'], tls: Service['tls']): Promise<void> {
-  const timer = setTimeout(() => {
-    server.server.closeAllConnections()
-    // Who is in the middle of a handshake is no connection of the HTTP server.
-    for (const { servers } of tls) servers.destroyConnections()
-  }, finishTimeoutMs)
+async function finish(server: Service['publicServer'], connections: Connections): Promise<void> {
+  const timer = setTimeout(() => connections.destroyAll(), finishTimeoutMs)
   await server.close()
   clearTimeout(timer)
 }

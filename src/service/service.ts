@@ -7,13 +7,17 @@ import type { Config } from '../config.ts'
 import type { Delivering } from '../delivery/delivering.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { Hsm } from '../hsm/hsm.ts'
+import { callerAddresses } from '../http/caller-address.ts'
 import { rateLimiter } from '../http/client-rate.ts'
+import type { Connections } from '../http/connections.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
+import { tokenAttempts } from '../http/token-attempts.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
 import { hashClientSecret } from '../oauth/client-secret.ts'
+import type { Listener } from '../oauth/scopes.ts'
 import { createPrivateServer } from '../private-api/private-server.ts'
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
@@ -28,6 +32,7 @@ import { createDemo } from './demo.ts'
 import { registerAdministrators } from './first-administrators.ts'
 import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
+import { createListenerConnections } from './listener-connections.ts'
 import { openHsm } from './open-hsm.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 import { authorizingObserver, watchAdmissions, watchPools } from './watching.ts'
@@ -39,8 +44,12 @@ export interface Service {
   readonly issuing: Issuing
   readonly delivering: Delivering
   readonly keys: KeyManagement
+  /** Of each listener, on whatever it speaks. */
+  readonly connections: Readonly<Record<Listener, Connections>>
   /** The listeners that speak TLS. */
   readonly tls: readonly OpenTls[]
+  /** Ends, between two steps, what a request began and would go on with for long. */
+  readonly stopping: AbortController
   /** What the sandbox tells of its demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
@@ -62,10 +71,11 @@ export async function createService(
   const clock = movableClock(config.sandboxClock)
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
+  const stopping = new AbortController()
   const demo = createDemo(config, sandbox)
-  const wired = { databases, issuing, keys, clock, authentication, demo }
+  const wired = { databases, issuing, keys, clock, authentication, demo, stopping }
   const servers = await createServers(config, wired, log)
-  return { issuing, keys, sandbox, ...servers }
+  return { issuing, keys, sandbox, stopping, ...servers }
 }
 
 /** What the servers are made of. */
@@ -76,13 +86,14 @@ interface Wired {
   readonly clock: MovableClock
   readonly authentication: Authentication
   readonly demo: DemoSite | null
+  readonly stopping: AbortController
 }
 
 async function createServers(
   config: Config,
-  { authentication, clock, databases, demo, issuing, keys }: Wired,
+  { authentication, clock, databases, demo, issuing, keys, stopping }: Wired,
   log: Logger,
-): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'tls'>> {
+): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
   const { baseUrl, limits, processorPath, sandbox } = config
   const metrics = createMetrics()
   watchPools(metrics.registry, databases)
@@ -96,9 +107,12 @@ async function createServers(
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
+  const callers = callerAddresses(config.network.trustedProxies)
+  const connections = createListenerConnections(config.network, callers, metrics.registry, log)
   const common = {
     log,
     metrics,
+    callers,
     rate: limits && rateLimiter(limits.calls),
     admissions,
     formats: stringFormats(() => dateOf(issuing.now())),
@@ -106,6 +120,7 @@ async function createServers(
   }
   const publicServer = await createPublicServer({
     ...common,
+    connections: connections.public,
     tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
     issuing,
@@ -116,7 +131,9 @@ async function createServers(
     ),
     faultOfTarget,
     authorizationServer,
-    tokenRate: limits && rateLimiter(limits.tokenCalls),
+    openRate: limits && rateLimiter(limits.openCalls),
+    tokenAttempts:
+      limits && tokenAttempts({ client: limits.tokenCalls, address: limits.tokenFailures }),
     simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
     demo,
   })
@@ -125,7 +142,10 @@ async function createServers(
   }
   const privateServer = await createPrivateServer({
     ...common,
+    connections: connections.private,
     tls: tls.private?.servers ?? null,
+    // Health and metrics are asked for by who runs it, on a network of its own.
+    openRate: null,
     verifier: verifiers.private,
     ready,
     authorizing,
@@ -135,10 +155,10 @@ async function createServers(
       hsm,
       certificateListeners: certificateListeners(config),
     },
-    sandboxClock: sandbox ? sweepingClock(clock, background) : null,
+    sandboxClock: sandbox ? sweepingClock(clock, background, stopping.signal) : null,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
-  return { publicServer, privateServer, delivering, tls: listening }
+  return { publicServer, privateServer, delivering, connections, tls: listening }
 }
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {

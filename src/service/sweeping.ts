@@ -6,16 +6,21 @@ import { forgetUsedOnce } from './forget-used-once.ts'
 
 const sweepIntervalMs = 30_000
 
-/** Sweeps now and then until it is stopped. A part that fails is tried again at the next turn. */
+/**
+ * Sweeps now and then until it is stopped, which ends a sweep between two of its steps. A part that fails
+ * is tried again at the next turn.
+ */
 export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<void> } {
-  const parts: readonly (() => Promise<unknown>)[] = [
-    () => sweep(issuing),
-    () => tellLostBlocks(issuing),
-    () => forgetUsedOnce(issuing.database, new Date()),
+  const stopping = new AbortController()
+  const parts: readonly ((stop: AbortSignal) => Promise<unknown>)[] = [
+    (stop) => sweep(issuing, stop),
+    (stop) => tellLostBlocks(issuing, stop),
+    (stop) => forgetUsedOnce(issuing.database, new Date(), stop),
   ]
   const sweepAll = async () => {
     for (const part of parts) {
-      await part().catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
+      if (stopping.signal.aborted) return
+      await part(stopping.signal).catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
     }
   }
   let running = Promise.resolve()
@@ -27,6 +32,7 @@ export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<
   return {
     stop() {
       clearInterval(timer)
+      stopping.abort()
       return running
     },
   }

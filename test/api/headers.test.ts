@@ -25,7 +25,6 @@ const everyKind = async () => [
     payload: '{',
     headers: { 'content-type': 'application/json' },
   }),
-  await service.call('GET', '//oauth/jwks', { token: null }),
   await service.call('GET', '//livez', { token: null, listener: 'private' }),
   await service.call('GET', '/products', { headers: { host: 'elsewhere.test' } }),
 ]

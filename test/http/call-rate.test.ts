@@ -13,8 +13,6 @@ before(async () => {
       // Refilled so slowly that no machine is slow enough to see it.
       RATE_PER_SECOND: '1',
       RATE_BURST: '5000',
-      TOKEN_RATE_PER_SECOND: '1',
-      TOKEN_RATE_BURST: '10',
     },
   })
 })
@@ -79,31 +77,6 @@ test('calls over the rate are 429 with the wait, for this client alone, before t
   assert.match(String(refused.headers.ratelimit), /^"calls";r=0;t=\d+$/)
   assert.equal((await narrow.call('GET', '/products', { as: 'otherClient' })).status, 200)
   await narrow.close()
-})
-
-const askToken = async (clientId: string, remoteAddress: string) => {
-  const { headers, statusCode: status } = await service.publicServer.inject({
-    method: 'POST',
-    url: '/oauth/token',
-    remoteAddress,
-    headers: { host: '127.0.0.1:8080', 'content-type': 'application/x-www-form-urlencoded' },
-    payload: `grant_type=client_credentials&client_id=${clientId}&client_secret=wrong`,
-  })
-  return { status, headers }
-}
-
-test('the token endpoint limits each client id, from wherever it is tried', async () => {
-  const ask = (time: number) => askToken('guessed', `192.0.2.${time}`)
-  const { headers, time } = await untilRefused(ask, 401)
-  assert.ok(time > 10)
-  assert.ok(Number(headers['retry-after']) >= 1)
-  assert.equal((await askToken('another', '192.0.2.251')).status, 401)
-})
-
-test('the token endpoint limits each address, whatever client id it tries', async () => {
-  const ask = (time: number) => askToken(`client-${time}`, '198.51.100.1')
-  const { time } = await untilRefused(ask, 401)
-  assert.ok(time > 10)
 })
 
 test('production refuses to start without limits', () => {

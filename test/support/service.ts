@@ -133,6 +133,8 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     LOG_LEVEL: 'silent',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
+    OPEN_RATE_PER_SECOND: '100000',
+    OPEN_RATE_BURST: '100000',
     ...options.env,
   })
   const databases = options.databases ?? undivided(database)

@@ -1,5 +1,10 @@
 import Type from 'typebox'
 import {
+  type PublishedDocument,
+  publishedDocument,
+  sendPublished,
+} from '../../http/published-document.ts'
+import {
   type CardDataKey,
   findCardDataKey,
   listCardDataKeys,
@@ -12,34 +17,26 @@ export function keyRoutes(api: Api): void {
   keyRoute(api)
 }
 
-const member = Type.Optional(Type.String())
-
-const CardDataKeySchema = Type.Object({
-  kty: Type.Enum(['RSA', 'EC']),
-  kid: Type.String({ examples: ['card-data-wrap-1'] }),
-  use: Type.Enum(['enc', 'sig']),
-  alg: Type.Enum(['RSA-OAEP-256', 'PS256', 'ES256', 'ECDH-ES']),
-  n: member,
-  e: member,
-  crv: member,
-  x: member,
-  y: member,
-})
-
-const CardDataKeysSchema = Type.Object(
-  { keys: Type.Array(CardDataKeySchema) },
-  { description: 'A JWK Set (RFC 7517). Of each purpose the key to use now comes first.' },
-)
-
 const config = { access: 'open' } as const
 
 function keySetRoute({ app, issuing }: Api): void {
+  let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
+  const documentOf = (keys: readonly CardDataKey[]): PublishedDocument => {
+    // A key id never comes to name another key.
+    const keyIds = keys.map(({ keyId }) => keyId).join()
+    if (made?.keyIds !== keyIds) {
+      // Of each purpose the key to use now comes first.
+      const text = JSON.stringify({ keys: keys.map(jwkOf) })
+      made = { keyIds, document: publishedDocument('application/json; charset=utf-8', text) }
+    }
+    return made.document
+  }
   app.get(
     '/.well-known/jwks.json',
-    { config, schema: { hide: true, response: { 200: CardDataKeysSchema } } },
-    async (_, reply) => {
-      const keys = await listCardDataKeys(issuing)
-      return reply.header('access-control-allow-origin', '*').send({ keys: keys.map(jwkOf) })
+    { config, schema: { hide: true, response: { 200: Type.Any() } } },
+    async (request, reply) => {
+      const document = documentOf(await listCardDataKeys(issuing))
+      return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
 }
@@ -48,13 +45,11 @@ function keyRoute({ app, base, issuing }: Api): void {
   const params = Type.Object({ kid: Type.String() })
   app.get(
     `${base}/keys/:kid(^[a-z0-9-]+).pem`,
-    { config, schema: { hide: true, params, response: { 200: Type.String() } } },
+    { config, schema: { hide: true, params, response: { 200: Type.Any() } } },
     async (request, reply) => {
       const { publicPem } = await findCardDataKey(issuing, request.params.kid)
-      return reply
-        .type('application/x-pem-file')
-        .header('access-control-allow-origin', '*')
-        .send(publicPem)
+      const document = publishedDocument('application/x-pem-file', publicPem)
+      return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
 }

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { RateLimiter } from '../../http/client-rate.ts'
+import type { CallerAddresses } from '../../http/caller-address.ts'
+import type { TokenAttempts } from '../../http/token-attempts.ts'
 import {
   type AuthorizationServer,
   authorizationServerPaths,
 } from '../../oauth/authorization-server.ts'
 import { claimedClientId } from '../../oauth/claimed-client-id.ts'
+import type { TokenAttempt } from '../../oauth/token-attempt.ts'
 import type { Api } from '../api.ts'
 
 /**
@@ -14,7 +16,8 @@ import type { Api } from '../api.ts'
 export function oauthRoutes(
   { app }: Pick<Api, 'app'>,
   server: AuthorizationServer,
-  rate: RateLimiter | null,
+  callers: CallerAddresses,
+  attempts: TokenAttempts | null,
 ): void {
   // A scope of its own, so that forms are read here and nowhere else.
   app.register(async (scope) => {
@@ -30,10 +33,19 @@ export function oauthRoutes(
     const schema = { hide: true }
     mounted.post<{ Body: Buffer | undefined }>(
       token,
-      { config: { ...config, notRepeatable: 'a token is asked for anew' }, schema },
+      {
+        config: { ...config, limitsItself: true, notRepeatable: 'a token is asked for anew' },
+        schema,
+      },
       async (request, reply) => {
-        if (rate) spendBoth(rate, request)
-        await answer(server, request, reply, request.body ?? Buffer.alloc(0))
+        const body = request.body ?? Buffer.alloc(0)
+        const handle = (attempt?: TokenAttempt) => answer(server, request, reply, body, attempt)
+        if (!attempts) return handle()
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const address = callers.addressOf(request.raw)
+        const clientId = claimedClientId(request.headers.authorization, body)
+        return attempts.verify({ address, clientId, gone: gone.signal }, handle)
       },
     )
     for (const path of [jwks, metadata]) {
@@ -44,22 +56,16 @@ export function oauthRoutes(
   })
 }
 
-/** Per address and per client id, as it is claimed: guessing at one client's secret is slow from anywhere. */
-function spendBoth(rate: RateLimiter, request: FastifyRequest<{ Body: Buffer | undefined }>): void {
-  rate.spend(`address ${request.ip}`)
-  const clientId = claimedClientId(request.headers.authorization, request.body ?? Buffer.alloc(0))
-  if (clientId !== undefined) rate.spend(`client ${clientId}`)
-}
-
 async function answer(
   server: AuthorizationServer,
   request: FastifyRequest,
   reply: FastifyReply,
   body?: Buffer,
+  attempt?: TokenAttempt,
 ): Promise<void> {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value)
   }
-  await server.handle(request.raw, reply.raw, body)
+  await server.handle(request.raw, reply.raw, body, attempt)
 }

@@ -1,0 +1,40 @@
+import { isCidr } from '../domain/cidr.ts'
+
+/** Who may connect, and who speaks for others. */
+export interface NetworkConfig {
+  /** Blocks of addresses whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  /** Connections of a listener at once. */
+  readonly connectionsMax: number
+  /** Of one address; those of a trusted proxy are not counted. */
+  readonly connectionsPerAddressMax: number
+}
+
+interface VariableReader {
+  readonly faults: string[]
+  text(name: string): string | null
+  integer(name: string, otherwise: number, least: number, most: number): number
+}
+
+/** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
+export const readNetwork = (read: VariableReader): NetworkConfig => ({
+  trustedProxies: readTrustedProxies(read),
+  connectionsMax: read.integer('CONNECTIONS_MAX', 2_000, 1, 100_000),
+  connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 256, 1, 100_000),
+})
+
+/** Whoever trusts every address lets every caller say where it comes from. */
+const holdsEverybody = (cidr: string): boolean => cidr.endsWith('/0')
+
+function readTrustedProxies(read: VariableReader): readonly string[] {
+  const cidrs =
+    read
+      .text('TRUSTED_PROXIES')
+      ?.split(',')
+      .map((cidr) => cidr.trim()) ?? []
+  if (cidrs.every((cidr) => isCidr(cidr) && !holdsEverybody(cidr))) return cidrs
+  read.faults.push(
+    'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
+  )
+  return []
+}

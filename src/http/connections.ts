@@ -1,0 +1,90 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { type CallerAddresses, networkOf, plainAddress } from './caller-address.ts'
+
+/** How long a peer may take for its request, for a handshake, and to take some of its answer. */
+export const peerTimeoutMs = 10_000
+
+/** The times of an HTTP server, in milliseconds, the same for plain and for TLS ones. */
+export const serverTimes = {
+  headersTimeout: peerTimeoutMs,
+  requestTimeout: peerTimeoutMs,
+  // How often Node looks at those two. Its own half a minute would be added to what is promised.
+  connectionsCheckingInterval: 500,
+  // Longer than the 60 seconds of common load balancers: they would send a request on a connection that
+  // is just being closed.
+  keepAliveTimeout: 72_000,
+} as const
+
+export interface ConnectionsOptions {
+  /** At once. */
+  readonly most: number
+  /** Of one address (in IPv6: of one /64) that is no trusted proxy's. */
+  readonly mostPerAddress: number
+  readonly callers: CallerAddresses
+  /** Told of a connection that was closed at once. */
+  onRefused(reason: 'all' | 'address'): void
+}
+
+/** The connections of one listener, which has a server for each of its addresses. */
+export interface Connections {
+  /** Bounds those of a server, from their first packet on, which is before a handshake. */
+  watch(server: Server): void
+  /** How many there are. */
+  count(): number
+  /** Ends every one, also those of which an HTTP server knows nothing yet. */
+  destroyAll(): void
+}
+
+export function createConnections(options: ConnectionsOptions): Connections {
+  const { callers, most, mostPerAddress, onRefused } = options
+  const open = new Set<Socket>()
+  const countOf = new Map<string, number>()
+
+  function accept(socket: Socket): void {
+    const address = plainAddress(socket.remoteAddress ?? '')
+    const network = address === null || callers.isProxy(address) ? null : networkOf(address)
+    const count = network === null ? 0 : (countOf.get(network) ?? 0)
+    if (open.size >= most || count >= mostPerAddress) {
+      onRefused(open.size >= most ? 'all' : 'address')
+      socket.destroy()
+      return
+    }
+    open.add(socket)
+    if (network !== null) countOf.set(network, count + 1)
+    socket.once('close', () => {
+      open.delete(socket)
+      if (network === null) return
+      const left = (countOf.get(network) ?? 1) - 1
+      if (left > 0) countOf.set(network, left)
+      else countOf.delete(network)
+    })
+  }
+
+  return {
+    watch(server) {
+      server.on('connection', accept)
+      endStill(server)
+    },
+    count: () => open.size,
+    destroyAll() {
+      for (const socket of open) socket.destroy()
+    },
+  }
+}
+
+/**
+ * Ends connections on which nothing moves: nobody takes the answer, or nobody asks. One whose request is
+ * still worked on is left alone, and so is a stream between two events.
+ */
+function endStill(server: Server): void {
+  const answersDue = new WeakMap<Socket, number>()
+  server.on('request', ({ socket }, response) => {
+    answersDue.set(socket, (answersDue.get(socket) ?? 0) + 1)
+    response.once('close', () => answersDue.set(socket, (answersDue.get(socket) ?? 1) - 1))
+  })
+  server.setTimeout(peerTimeoutMs, (socket) => {
+    const isWorkedOn = (answersDue.get(socket) ?? 0) > 0 && socket.writableLength === 0
+    if (!isWorkedOn) socket.destroy()
+  })
+}

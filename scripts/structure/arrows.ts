@@ -47,11 +47,12 @@ export const arrows: Record<string, readonly string[]> = {
   administration: ['idempotency', 'oauth', 'storage', 'domain', 'errors', 'hsm/hsm.ts'],
   'key-management': ['storage', 'domain', 'errors', 'hsm/hsm.ts', 'hsm/key-administration.ts'],
   idempotency: ['storage', 'errors', 'hsm/hsm.ts'],
-  delivery: ['storage', 'domain', 'errors'],
+  delivery: ['outbound', 'storage', 'domain', 'errors'],
 
   storage: ['domain', 'errors'],
   hsm: ['crypto', 'domain', 'errors'],
   domain: ['errors'],
+  outbound: [],
   crypto: [],
   errors: [],
 

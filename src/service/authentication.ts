@@ -14,6 +14,7 @@ import { parseClientJwks } from '../oauth/client-jwks.ts'
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient, upsertClient } from '../storage/clients.ts'
 import type { Database } from '../storage/database.ts'
+import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
@@ -80,12 +81,13 @@ function authenticationWith(
     bindsTokens: certificateListeners(config).has('public'),
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
+  const fetchJson = issuerFetcher(config)
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>
     createAccessTokenVerifier({
       listener,
       findClient: (clientId) => findClient(database, clientId),
       ...(outside
-        ? { ...outside, keys: { discoverFrom: outside.issuer } }
+        ? { ...outside, keys: { discoverFrom: outside.issuer, fetchJson } }
         : {
             issuer: config.baseUrl,
             audience: audiences[listener],

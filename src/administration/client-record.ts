@@ -18,6 +18,8 @@ export interface ClientRecord {
   readonly certificateBoundTokens: boolean
   readonly productIds: readonly number[]
   readonly createdAt: string
+  /** Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they do. */
+  readonly deliveriesSuspendedSince: string | null
 }
 
 export interface JwkSet {
@@ -26,6 +28,7 @@ export interface JwkSet {
 
 export const clientRecord = ({
   createdAt,
+  deliveriesSuspendedSince,
   hasSecret,
   jwks,
   previousSecretUntil,
@@ -36,4 +39,5 @@ export const clientRecord = ({
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
+  deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
 })

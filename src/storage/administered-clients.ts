@@ -1,5 +1,6 @@
 import type { ClientKind, NewClient } from './clients.ts'
 import { type Connection, firstRow, statement } from './database.ts'
+import { followSuspension } from './suspensions.ts'
 
 /** A client as its administrator sees it: no secret, nor anything made of one. */
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
@@ -9,6 +10,8 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   /** Until when the secret before the last rotation is taken; null where it is not. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
+  /** Since when its webhooks get nothing, because it may be told nothing; null where it may. */
+  readonly deliveriesSuspendedSince: Date | null
   /** Products that it may issue cards of. */
   readonly productIds: readonly number[]
 }
@@ -18,6 +21,8 @@ const columns = `client_id as "clientId", client_name as "clientName", kind, sco
   secret_hash is not null as "hasSecret",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
   created_at as "createdAt",
+  case when kind = 'client' and not receives_events then deliveries_suspended_at end
+    as "deliveriesSuspendedSince",
   array(select product_id from client_product granted where granted.client_id = client.client_id
     order by product_id) as "productIds"`
 
@@ -61,7 +66,7 @@ const updateStatement = statement(
    where client_id = $1`,
 )
 
-/** Makes a client so. One that has keys has no secret. */
+/** Makes a client so. One that has keys has no secret; one that may be told nothing gets no deliveries. */
 export const updateClient = async (
   connection: Connection,
   { active, certificateBoundTokens, clientId, clientName, jwks, scopes }: ClientSettings,
@@ -74,6 +79,7 @@ export const updateClient = async (
     active,
     certificateBoundTokens,
   ])
+  await followSuspension(connection, clientId)
 }
 
 const replaceSecretStatement = statement(

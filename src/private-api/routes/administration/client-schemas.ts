@@ -73,6 +73,7 @@ const clientMembers = {
   previousSecretUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   productIds: Type.Array(Type.Integer()),
   createdAt: Type.String({ format: 'date-time' }),
+  deliveriesSuspendedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 }
 
 const oneTimeSecret = Type.Optional(

@@ -1,20 +1,20 @@
 import type { Config } from '../../config.ts'
 import { startKeyKeeping } from '../../service/key-keeping.ts'
 import { createLog } from '../../service/log.ts'
-import { openDatabase } from '../../service/open-database.ts'
+import { openDatabaseAsIs } from '../../service/open-database.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
 import { type NamedClient, type Role, tokenRequest } from './credentials.ts'
 import type { Reached } from './reached.ts'
 
-/** The service in this process, on the same database, called by inject. */
+/** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(
   config: Config,
   role: Role,
   named: NamedClient,
 ): Promise<Reached> {
   const log = createLog('silent')
-  const database = await openDatabase(config, log)
+  const database = await openDatabaseAsIs(config, log)
   const service = await createService(config, database, log).catch(async (error: unknown) => {
     await database.close()
     throw error

@@ -90,7 +90,8 @@ export function judgeSchema(
   }
   if (newest === known) return [good('schema', `At migration ${newest}, as this program.`)]
   if (mayCreate) {
-    return [good('schema', `At migration ${newest}; the next start brings it to ${known}.`)]
+    const found = `At migration ${newest}; the next start, or pinfold migrate, brings it to ${known}.`
+    return [good('schema', found)]
   }
   return [
     fault(

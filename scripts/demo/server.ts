@@ -6,6 +6,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { createLog } from '../../src/service/log.ts'
+import { requireNewOrCurrent } from '../../src/service/open-database.ts'
 
 /** The server that the demo speaks to. */
 export interface DemoServer {
@@ -28,6 +30,8 @@ export async function reachServer(): Promise<DemoServer> {
   if (running && (await isReady(running.privateUrl))) {
     return { sandbox: running, isOwn: false, stop: async () => {} }
   }
+  // A demo is no reason to bring a database of another version to this one's schema.
+  await requireNewOrCurrent(config, createLog('silent'))
   return startServer(config)
 }
 

@@ -54,11 +54,12 @@ export const arrows: Record<string, readonly string[]> = {
     'hsm/key-administration.ts',
   ],
   idempotency: ['storage', 'errors', 'hsm/hsm.ts'],
-  delivery: ['storage', 'domain', 'errors'],
+  delivery: ['outbound', 'storage', 'domain', 'errors'],
 
   storage: ['domain', 'errors'],
   hsm: ['crypto', 'domain', 'errors'],
   domain: ['errors'],
+  outbound: [],
   crypto: [],
   errors: [],
 

@@ -42,6 +42,8 @@ export type Source = {
   /** Lines with the type `any`. */
   anyLines: readonly number[]
   environmentLines: readonly number[]
+  /** Lines that call another program: by `fetch`, or by what Node and its packages have for it. */
+  callingLines: readonly number[]
   starExportLines: readonly number[]
   /** Words outside literals that announce work not done. */
   reminders: readonly { line: number; word: string }[]
@@ -91,6 +93,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
     literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
     anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),
     environmentLines: linesOf(readsEnvironment),
+    callingLines: linesOf(callsOut),
     starExportLines: linesOf((node) => isExportDeclaration(node) && !node.exportClause),
     reminders: reminders(tree, nodes.filter(isLiteralLikeNode)),
   }
@@ -163,6 +166,24 @@ const readsEnvironment = (node: Node): boolean => {
     return isProcess(node.expression) && node.name.text === 'env'
   if (!isElementAccessExpression(node) || !isProcess(node.expression)) return false
   return isText(node.argumentExpression) && node.argumentExpression.text === 'env'
+}
+
+const isGlobal = (node: Node): boolean => isIdentifier(node) && node.text === 'globalThis'
+
+const callsOut = (node: Node): boolean => {
+  if (isCallExpression(node))
+    return isIdentifier(node.expression) && node.expression.text === 'fetch'
+  if (isPropertyAccessExpression(node))
+    return isGlobal(node.expression) && node.name.text === 'fetch'
+  if (!isImportDeclaration(node) || onlyTypes(node)) return false
+  const from = specified(node.moduleSpecifier, false)?.specifier.replace('node:', '') ?? ''
+  if (from === 'undici') return true
+  const bindings = node.importClause?.namedBindings
+  if (!['http', 'https', 'http2'].includes(from) || !bindings || !isNamedImports(bindings))
+    return false
+  return bindings.elements.some(({ name, propertyName }) =>
+    ['request', 'get', 'connect'].includes((propertyName ?? name).text),
+  )
 }
 
 const isProcess = (node: Node): boolean => isIdentifier(node) && node.text === 'process'

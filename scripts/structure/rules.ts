@@ -68,6 +68,14 @@ const environmentInConfig: Rule = ({ path, environmentLines }) =>
     ? []
     : environmentLines.map((line) => `${path}:${line} reads process.env: only src/config.ts may`)
 
+/** The command line asks a server that a person names, and the doctor this very machine. */
+const mayCall = ['src/outbound/', 'src/cli/', 'src/service/doctor/read-json.ts']
+
+const oneWayOut: Rule = ({ path, callingLines }) =>
+  !path.startsWith('src/') || mayCall.some((start) => path.startsWith(start))
+    ? []
+    : callingLines.map((line) => `${path}:${line} calls out: only src/outbound may`)
+
 const noAny: Rule = ({ path, anyLines }) =>
   anyLines.map((line) => `${path}:${line} says any: say what it is, or unknown`)
 
@@ -83,6 +91,7 @@ export const rules: readonly Rule[] = [
   noBarrel,
   sqlInStorage,
   environmentInConfig,
+  oneWayOut,
   noAny,
   noReminder,
 ]

@@ -27,6 +27,8 @@ export interface ClientRecord {
   readonly confirmedBy: readonly string[]
   /** Other administrators who count as able to act for it. */
   readonly controlledBy: readonly string[]
+  /** Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they do. */
+  readonly deliveriesSuspendedSince: string | null
 }
 
 export interface JwkSet {
@@ -35,6 +37,7 @@ export interface JwkSet {
 
 export const clientRecord = ({
   createdAt,
+  deliveriesSuspendedSince,
   formerCredentialsUntil: _,
   hands,
   hasSecret,
@@ -49,4 +52,5 @@ export const clientRecord = ({
   createdAt: createdAt.toISOString(),
   ...originOf(hands),
   controlledBy: controllersOf(client.clientId, hands).filter((id) => id !== client.clientId),
+  deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
 })

@@ -96,7 +96,10 @@ async function finish({ database }: Delivering, state: Drain): Promise<void> {
 async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> {
   const webhook = await renew(delivering, state)
   if (webhook === null || state.fault) return false
-  if (performance.now() > state.sharedFromMs) return passOn(delivering, state)
+  // Of a client that may be told nothing the endpoint is claimed no more, and waits as it is.
+  if (!webhook.receivesEvents || performance.now() > state.sharedFromMs) {
+    return passOn(delivering, state)
+  }
   if (await prepare(delivering, state, webhook)) return true
   if (isFull(state)) return somethingEnds(state)
   const room = requestsAllowed(state) * 4 - state.busy.size
@@ -152,11 +155,11 @@ async function prepare(
 async function targetOf(
   { revealSecret }: Delivering,
   { reference }: Drain,
-  { formerSecrets, secret, status, url, urlSince }: DrainedWebhook,
+  { formerSecrets, secret, status, suspendedSeconds, url, urlSince }: DrainedWebhook,
 ): Promise<Target> {
   const sealed = [secret, ...formerSecrets.map((each) => Buffer.from(each, 'hex'))]
   const secrets = await Promise.all(sealed.map((each) => revealSecret(reference.webhookId, each)))
-  return { ...reference, url, urlSince, status, secrets }
+  return { ...reference, url, urlSince, suspendedSeconds, status, secrets }
 }
 
 const isFailing = ({ failuresInRow }: Drain): boolean => failuresInRow >= failuresOfFailing

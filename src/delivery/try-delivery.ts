@@ -9,7 +9,7 @@ import type { PostOutcome } from './post.ts'
 /** What is the same for all deliveries of an endpoint at a time. */
 export interface Target
   extends WebhookReference,
-    Pick<DrainedWebhook, 'url' | 'urlSince' | 'status'> {
+    Pick<DrainedWebhook, 'url' | 'urlSince' | 'suspendedSeconds' | 'status'> {
   /** The present one first. */
   readonly secrets: readonly string[]
 }
@@ -66,13 +66,15 @@ const lagSeconds = ({ createdAt, occurredAt }: DueDelivery): number =>
 
 /** A ping is tried once: it asks whether the endpoint answers now. */
 function nextStep(
-  { urlSince }: Target,
+  { suspendedSeconds, urlSince }: Target,
   { failures, firstTriedAt, lane }: DueDelivery,
   outcome: PostOutcome,
   now: Date,
 ): Pick<TriedDelivery, 'status' | 'dueInSeconds'> {
   if (outcome.outcome === 'delivered') return { status: 'Delivered', dueInSeconds: 0 }
-  const isLast = lane === pingLane || outcome === notKept || isGivenUp(firstTriedAt, urlSince, now)
+  const counted = new Date(now.getTime() - suspendedSeconds * 1_000)
+  const isOver = isGivenUp(firstTriedAt, urlSince, counted)
+  const isLast = lane === pingLane || outcome === notKept || isOver
   if (isLast) return { status: 'Failed', dueInSeconds: 0 }
   return { status: 'Pending', dueInSeconds: backOffSeconds(failures + 1, Math.random()) }
 }

@@ -6,6 +6,7 @@ import { bearerToken, invalidToken } from './bearer.ts'
 import { boundThumbprint, requireCertificate } from './client-certificate.ts'
 import { isClientId } from './client-id.ts'
 import { discoveredKeys, type IssuerKeys, localKeys } from './issuer-keys.ts'
+import type { FetchJson } from './issuer-metadata.ts'
 import { type Listener, listenerOf } from './scopes.ts'
 
 /** Who calls, as the access token and the register say it together. */
@@ -26,14 +27,12 @@ export interface AccessTokenVerifierOptions {
   /** Clients of a kind that belongs to the other listener are refused. */
   readonly listener: Listener
   /** The embedded issuer's keys, or where to discover those of an outside issuer. */
-  readonly keys: readonly JWK[] | { readonly discoverFrom: string }
+  readonly keys: readonly JWK[] | { readonly discoverFrom: string; readonly fetchJson: FetchJson }
   /** The claim that names the client; `client_id` (RFC 9068 section 2.2) unless given. */
   readonly clientClaim?: string
   findClient(clientId: string): Promise<Client | null>
   /** The clock of the machine, never a movable one: tokens are dated by it. */
   now?(): Date
-  /** How an outside issuer is asked; the global `fetch` unless given. */
-  readonly fetch?: typeof globalThis.fetch
 }
 
 export interface AccessTokenVerifier {
@@ -81,10 +80,8 @@ export function createAccessTokenVerifier(
   }
 }
 
-const issuerKeysOf = ({ fetch, keys }: AccessTokenVerifierOptions): IssuerKeys =>
-  'discoverFrom' in keys
-    ? discoveredKeys(fetch ?? globalThis.fetch, keys.discoverFrom)
-    : localKeys(keys)
+const issuerKeysOf = ({ keys }: AccessTokenVerifierOptions): IssuerKeys =>
+  'discoverFrom' in keys ? discoveredKeys(keys.fetchJson, keys.discoverFrom) : localKeys(keys)
 
 /** Asks once for each token within its time, however many requests bring it at once. */
 function remembering(now: () => Date, verify: Verify): Verify {

@@ -8,8 +8,7 @@ import {
   type RemoteJWKSet,
 } from 'jose'
 import { Problem } from '../errors.ts'
-import { fetchJson } from './fetch-json.ts'
-import { discoverJwksUri } from './issuer-metadata.ts'
+import { discoverJwksUri, type FetchJson } from './issuer-metadata.ts'
 
 /** How long an issuer that did not answer is left alone: strangers' tokens make us ask it. */
 const pauseAfterFailureMs = 5_000
@@ -36,13 +35,13 @@ export const localKeys = (keys: readonly JWK[]): IssuerKeys => ({
 })
 
 /** The keys of an outside issuer, discovered at the first token and fetched again as they change. */
-export function discoveredKeys(fetch: typeof globalThis.fetch, issuer: string): IssuerKeys {
+export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys {
   const ask = pausingAfterFailure()
   let discovered: Promise<RemoteJWKSet> | undefined
   const discover = async (): Promise<RemoteJWKSet> =>
     remoteKeys(
-      (url) => ask(() => fetchJson(fetch, url)),
-      await ask(() => discoverJwksUri(fetch, issuer)),
+      (url) => ask(() => fetchJson(new URL(url))),
+      await ask(() => discoverJwksUri(fetchJson, issuer)),
     )
   const forgetUnlessFresh = async (keys: Promise<RemoteJWKSet>): Promise<void> => {
     const fresh = await keys.then(

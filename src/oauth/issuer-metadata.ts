@@ -1,25 +1,25 @@
 import { Problem } from '../errors.ts'
-import { fetchJson } from './fetch-json.ts'
+
+/** Reads a JSON document. Where it may lead is not decided in this room. @throws Error */
+export type FetchJson = (address: URL) => Promise<unknown>
 
 /**
  * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section 4.
  * @throws Problem `unavailable` where neither address tells it.
  */
-export async function discoverJwksUri(
-  fetch: typeof globalThis.fetch,
-  issuer: string,
-): Promise<URL> {
+export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Promise<URL> {
   const failures: unknown[] = []
   for (const address of metadataAddresses(issuer)) {
     try {
-      return readJwksUri(await fetchJson(fetch, address), issuer)
+      return readJwksUri(await fetchJson(address), issuer)
     } catch (error) {
       failures.push(error)
     }
   }
+  const reasons = failures.map((each) => (each instanceof Error ? each.message : 'no answer'))
   throw new Problem('unavailable', {
     detail: 'The token issuer does not answer.',
-    cause: new AggregateError(failures, `No usable metadata of ${issuer}`),
+    cause: new AggregateError(failures, `No usable metadata of ${issuer}: ${reasons.join('; ')}`),
   })
 }
 

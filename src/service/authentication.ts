@@ -12,6 +12,7 @@ import {
 import type { Listener } from '../oauth/scopes.ts'
 import { findClient } from '../storage/clients.ts'
 import type { Databases } from '../storage/database.ts'
+import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
@@ -79,12 +80,13 @@ function authenticationWith(
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const callersOf = { public: databases.clients, private: databases.networks }
+  const fetchJson = issuerFetcher(config)
   const verifier = (listener: Listener, outside: OutsideIssuer | null) =>
     createAccessTokenVerifier({
       listener,
       findClient: (clientId) => findClient(callersOf[listener], clientId),
       ...(outside
-        ? { ...outside, keys: { discoverFrom: outside.issuer } }
+        ? { ...outside, keys: { discoverFrom: outside.issuer, fetchJson } }
         : {
             issuer: config.baseUrl,
             audience: audiences[listener],

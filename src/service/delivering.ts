@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import { addressPolicy } from '../delivery/address-policy.ts'
 import type { Delivering, DeliveryObserver } from '../delivery/delivering.ts'
 import { createPost } from '../delivery/post.ts'
-import { nameServers } from '../delivery/resolve-host.ts'
-import { type TargetCheck, type TargetRules, targetCheck } from '../delivery/target-url.ts'
 import type { Issuing } from '../issuing/issuing.ts'
+import { nameServers } from '../outbound/resolve-host.ts'
+import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
+import { targetRules } from './outbound.ts'
 
 /** What delivering needs, and the check of the addresses that clients give. */
 export interface DeliveryParts {
@@ -33,21 +33,6 @@ export function createDelivering(
     observe: observer(registry, log),
   }
   return { delivering, faultOfTarget: targetCheck(rules) }
-}
-
-const loopback = ['127.0.0.0/8', '::1']
-
-function targetRules(config: Config): TargetRules {
-  const { baseUrl, privateListener, privateUrl, publicListener, sandbox } = config
-  const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopback : [])
-  const { ports } = config.delivery
-  const ownPorts = [publicListener.port, privateListener.port]
-  return {
-    httpsOnly: !sandbox,
-    ports,
-    ownUrls: [baseUrl, privateUrl],
-    judge: addressPolicy({ allowCidrs, ownPorts, ports }),
-  }
 }
 
 function observer(registry: Registry, log: Logger): DeliveryObserver {

@@ -1,10 +1,13 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { StartRefusal } from '../errors.ts'
 import { holdDataDirectory, makeDataDirectory } from '../storage/data-directory.ts'
 import { type Databases, type PoolName, undivided } from '../storage/database.ts'
+import { findNewestMigration } from '../storage/examination.ts'
 import { findInstallation } from '../storage/installation.ts'
-import { migrate } from '../storage/migrate.ts'
+import { migrate, requireSchema } from '../storage/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { refuseOtherKind } from './installation-kind.ts'
@@ -12,12 +15,68 @@ import { refuseOtherKind } from './installation-kind.ts'
 const migrations = new URL('../../migrations/', import.meta.url)
 
 /**
- * Opens the database that the configuration names, at this program's schema, with connections for each
- * who uses it.
+ * Opens the database that the configuration names, with connections for each who uses it, for the program
+ * that serves it: brings it to this program's schema, and makes an embedded one where there is none.
  * @throws Error when another process holds the data directory, or a newer program wrote the database.
  */
 export async function openDatabases(config: Config, log: Logger): Promise<Databases> {
+  const { applied, databases } = await openMigrated(config, log)
+  if (applied.length > 0) log.info({ applied }, 'migrated')
+  return databases
+}
+
+/** The same. @returns the file names of what was applied, too. */
+export async function openMigrated(
+  config: Config,
+  log: Logger,
+): Promise<{ databases: Databases; applied: readonly string[] }> {
   await makeDataDirectory(config.dataDir)
+  return withDatabases(config, log, async (databases) => ({
+    databases,
+    applied: await migrate(databases.background, migrations),
+  }))
+}
+
+/**
+ * Opens the database as it is, for a command beside the program that serves it.
+ * @throws `StartRefusal` also where there is none, or its schema is another than this program's.
+ */
+export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
+  if (!(await hasDatabase(config))) throw new StartRefusal(noDatabase(config))
+  return withDatabases(config, log, async (databases) => {
+    await requireSchema(databases.background, migrations)
+    return databases
+  })
+}
+
+/**
+ * Whether a service that is started for a moment could serve the database without changing its schema: it
+ * is new, or at this program's. @throws `StartRefusal` otherwise.
+ */
+export async function requireNewOrCurrent(config: Config, log: Logger): Promise<void> {
+  if (!(await hasDatabase(config))) return
+  const databases = await withDatabases(config, log, async (found) => {
+    const { background } = found
+    if ((await findNewestMigration(background)) !== null)
+      await requireSchema(background, migrations)
+    return found
+  })
+  await databases.close()
+}
+
+/** Whether there is a database to open: one on a server is there, or else its opening says so. */
+const hasDatabase = async (config: Config): Promise<boolean> =>
+  config.databaseUrl !== null || (await stat(embeddedFolder(config)).catch(() => null)) !== null
+
+const noDatabase = ({ dataDir }: Config): string =>
+  `There is no database in ${dataDir} yet: pinfold start makes it, and so does pinfold migrate.`
+
+/** Opens, and closes again where the work fails. */
+async function withDatabases<Result>(
+  config: Config,
+  log: Logger,
+  work: (databases: Databases) => Promise<Result>,
+): Promise<Result> {
   const databases = await (config.databaseUrl === null
     ? openEmbedded(config)
     : openServer(config, config.databaseUrl, log))
@@ -26,14 +85,14 @@ export async function openDatabases(config: Config, log: Logger): Promise<Databa
     // Before the schema is touched: another installation's database is left as it is.
     const installation = await findInstallation(database)
     if (installation) refuseOtherKind(config, installation.kind)
-    const applied = await migrate(database, migrations)
-    if (applied.length > 0) log.info({ applied }, 'migrated')
-    return databases
+    return await work(databases)
   } catch (error) {
     await databases.close()
     throw error
   }
 }
+
+const embeddedFolder = ({ dataDir }: Config): string => join(dataDir, 'pgdata')
 
 /** A pool of fewer connections than this is not worth dividing. */
 const dividedFrom = 5
@@ -81,10 +140,11 @@ function openServer(
 }
 
 /** PostgreSQL in this process: its files have one writer, so the folder is held first. */
-async function openEmbedded({ dataDir, privateUrl }: Config): Promise<Databases> {
+async function openEmbedded(config: Config): Promise<Databases> {
+  const { dataDir, privateUrl } = config
   const startedAt = new Date().toISOString()
   const release = await holdDataDirectory(dataDir, { pid: process.pid, startedAt, privateUrl })
-  const folder = join(dataDir, 'pgdata')
+  const folder = embeddedFolder(config)
   await makePgliteFolder(folder)
   const database = await openPglite(folder)
   return {

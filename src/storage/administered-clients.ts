@@ -1,6 +1,7 @@
 import type { Hand } from '../domain/provenance.ts'
 import type { ClientKind, NewClient } from './clients.ts'
 import { type Connection, firstRow, statement } from './database.ts'
+import { followSuspension } from './suspensions.ts'
 
 /** A client as its administrator sees it: no secret, nor anything made of one. */
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
@@ -15,6 +16,8 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   /** Until when a token may be good that was given for other credentials; null where none is. */
   readonly formerCredentialsUntil: Date | null
   readonly hands: readonly Hand[]
+  /** Since when its webhooks get nothing, because it may be told nothing; null where it may. */
+  readonly deliveriesSuspendedSince: Date | null
   /** Products that it may issue cards of. */
   readonly productIds: readonly number[]
 }
@@ -32,6 +35,8 @@ const columns = `client_id as "clientId", client_name as "clientName", kind, sco
   coalesce((select json_agg(json_build_object('act', act, 'by', by_client_id,
       'controlledBy', controlled_by) order by acted_at, by_client_id)
     from client_provenance hand where hand.client_id = client.client_id), '[]') as "hands",
+  case when kind = 'client' and not receives_events then deliveries_suspended_at end
+    as "deliveriesSuspendedSince",
   array(select product_id from client_product granted where granted.client_id = client.client_id
     order by product_id) as "productIds"`
 
@@ -75,7 +80,7 @@ const updateStatement = statement(
    where client_id = $1`,
 )
 
-/** Makes a client so. One that has keys has no secret. */
+/** Makes a client so. One that has keys has no secret; one that may be told nothing gets no deliveries. */
 export const updateClient = async (
   connection: Connection,
   { active, certificateBoundTokens, clientId, clientName, jwks, scopes }: ClientSettings,
@@ -88,6 +93,7 @@ export const updateClient = async (
     active,
     certificateBoundTokens,
   ])
+  await followSuspension(connection, clientId)
 }
 
 const replaceSecretStatement = statement(

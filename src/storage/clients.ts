@@ -1,4 +1,5 @@
 import { type Connection, firstRow, type SqlValue, statement } from './database.ts'
+import { followSuspension } from './suspensions.ts'
 
 /** `client`: a client system on the public listener. The others belong to the private one. */
 export type ClientKind = 'client' | 'network' | 'admin'
@@ -75,6 +76,7 @@ const upsertStatement = statement(
 /** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
 export const upsertClient = async (connection: Connection, client: NewClient): Promise<void> => {
   await connection.query(upsertStatement, columnsOf(client))
+  await followSuspension(connection, client.clientId)
 }
 
 const setActiveStatement = statement(
@@ -87,7 +89,11 @@ export const setClientActive = async (
   connection: Connection,
   clientId: string,
   active: boolean,
-): Promise<boolean> => (await connection.query(setActiveStatement, [clientId, active])).length === 1
+): Promise<boolean> => {
+  const isThere = (await connection.query(setActiveStatement, [clientId, active])).length === 1
+  await followSuspension(connection, clientId)
+  return isThere
+}
 
 const columnsOf = (client: NewClient): readonly SqlValue[] => [
   client.clientId,

@@ -18,7 +18,10 @@ export const failuresOfFailing = 5
 const listDueStatement = statement(
   'list_due_delivery_queues',
   `select client_id as "clientId", webhook_id as "webhookId" from delivery_queue
-   where failing = $1 and due_at <= now() and leased_until <= now() order by due_at limit $2`,
+   where failing = $1 and due_at <= now() and leased_until <= now() and exists (
+     select 1 from client where client.client_id = delivery_queue.client_id and receives_events
+   )
+   order by due_at limit $2`,
 )
 
 const claimStatement = statement(
@@ -29,7 +32,10 @@ const claimStatement = statement(
      failures_in_row as "failuresInRow"`,
 )
 
-/** Takes some of the endpoints that have something due and that nobody drains. */
+/**
+ * Takes some of the endpoints that have something due and that nobody drains. Those of clients that may be
+ * told nothing stay as they are.
+ */
 export async function claimQueues(
   connection: Connection,
   holder: string,
@@ -53,8 +59,12 @@ export interface DrainedWebhook {
   /** Changes whenever there may be something new to do. */
   readonly wakes: string
   readonly url: string
-  /** When it got this address, or was enabled again. */
+  /** When it got this address, or was enabled again, on the clock that stands still while it is suspended. */
   readonly urlSince: Date
+  /** How far that clock is behind. */
+  readonly suspendedSeconds: number
+  /** Whether its client may be told anything now. */
+  readonly receivesEvents: boolean
   readonly status: WebhookStatus
   readonly isDeleted: boolean
   readonly isReplaying: boolean
@@ -72,13 +82,15 @@ const renewStatement = statement(
      returning wakes
    )
    select wakes::text as "wakes", url, url_since as "urlSince", status,
-     deleted_at is not null as "isDeleted", replay_after is not null as "isReplaying", secret,
+     coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
+     coalesce(receives_events, false) as "receivesEvents", deleted_at is not null as "isDeleted", replay_after is not null as "isReplaying", secret,
      array(
        select encode(former.secret, 'hex') from webhook_former_secret former
        where former.client_id = $1 and former.webhook_id = $2 and signs_until > now()
        order by signs_until desc
      ) as "formerSecrets"
-   from renewed cross join webhook where client_id = $1 and webhook_id = $2`,
+   from renewed cross join webhook left join client on client.client_id = $1
+   where webhook.client_id = $1 and webhook_id = $2`,
 )
 
 /** Keeps an endpoint for so many seconds more. @returns null when another process has it. */

@@ -59,14 +59,19 @@ const recordStatement = statement(
        case when decides or (result.status = 'Delivered' and "isSameRound") then result.status
          else was end as becomes
      from result join found on found.position = result.position
+   ), clock as (
+     select coalesce((
+       select deliveries_suspended_seconds from client where client_id = $1
+     ), 0) as behind
    ), tried as (
      update delivery set status = becomes,
        failures = delivery.failures
          + case when decides and becomes <> 'Delivered' then 1 else 0 end,
        first_tried_at = case when decides
-         then coalesce(first_tried_at, (try ->> 'at')::timestamptz) else first_tried_at end,
+         then coalesce(first_tried_at, (try ->> 'at')::timestamptz - make_interval(secs => behind))
+         else first_tried_at end,
        tries = case when jsonb_array_length(tries) < $4 then tries else tries - 0 end || try
-     from step
+     from step cross join clock
      where client_id = $1 and webhook_id = $2 and delivery.position = step.position
        and delivery.position = any(array(select position from step))
    )

@@ -22,8 +22,11 @@ const factsStatement = statement(
      current_setting('full_page_writes') as "fullPageWrites",
      current_setting('synchronous_commit') as "synchronousCommit",
      pg_is_in_recovery() as "isStandby",
-     coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate",
-     to_regclass('migration') is not null as "hasMigrations"`,
+     coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate"`,
+)
+const isThereStatement = statement(
+  'has_migration_table',
+  `select to_regclass('migration') is not null as "isThere"`,
 )
 const newestStatement = statement(
   'find_newest_migration',
@@ -32,12 +35,16 @@ const newestStatement = statement(
 
 /** Looks at a database, and changes nothing. */
 export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
-  type Row = DatabaseFacts & { readonly hasMigrations: boolean }
+  type Row = Omit<DatabaseFacts, 'newestMigration'>
   const row = firstRow(await connection.query<Row>(factsStatement))
   if (!row) throw new Error('The database says nothing of itself.')
-  const { hasMigrations, ...facts } = row
-  const newest = hasMigrations
-    ? firstRow<{ newest: number | null }>(await connection.query(newestStatement))
-    : null
-  return { ...facts, newestMigration: newest?.newest ?? null }
+  return { ...row, newestMigration: await findNewestMigration(connection) }
+}
+
+/** The newest migration that was applied; null before the first. */
+export async function findNewestMigration(connection: Connection): Promise<number | null> {
+  const [table] = await connection.query<{ isThere: boolean }>(isThereStatement)
+  if (!table?.isThere) return null
+  const rows = await connection.query<{ newest: number | null }>(newestStatement)
+  return firstRow(rows)?.newest ?? null
 }

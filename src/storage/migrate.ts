@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { StartRefusal } from '../errors.ts'
-import { type Database, type Statement, statement } from './database.ts'
+import { type Connection, type Database, type Statement, statement } from './database.ts'
+import { findNewestMigration } from './examination.ts'
 
 const createTable = `create table if not exists migration (
   migration_number integer primary key,
@@ -51,6 +52,22 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
   })
 }
 
+/**
+ * Leaves the database as it is. @throws `StartRefusal` unless its schema is this program's, with what to do.
+ */
+export async function requireSchema(connection: Connection, folder: URL): Promise<void> {
+  const migrations = await readMigrations(folder)
+  const known = migrations.at(-1)?.number ?? 0
+  const newest = (await findNewestMigration(connection)) ?? 0
+  refuseNewerDatabase(newest, migrations)
+  if (newest === known) return
+  const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
+  throw new StartRefusal(`The database ${found}, this program is at ${known}. ${waysOn}`)
+}
+
+const waysOn =
+  'Commands change no schema: use the version that runs, or bring it up with this one by pinfold migrate or pinfold start; an older version cannot start after that.'
+
 /** `create table if not exists` itself can lose a race with another process: then the table is there. */
 async function createMigrationTable(database: Database): Promise<void> {
   try {
@@ -69,7 +86,7 @@ function refuseNewerDatabase(newest: number, migrations: readonly Migration[]): 
   const known = migrations.at(-1)?.number ?? 0
   if (newest > known) {
     throw new StartRefusal(
-      `The database is at migration ${newest}, this program knows ${known}: start a newer program.`,
+      `The database is at migration ${newest}, this program knows ${known}: start a newer program, or use commands of the version that runs.`,
     )
   }
 }

@@ -1,4 +1,5 @@
 import { type Connection, firstRow, type Statement, statement } from './database.ts'
+import { deliveryClock } from './suspensions.ts'
 
 export type WebhookStatus = 'Enabled' | 'Disabled'
 
@@ -26,8 +27,9 @@ const insertStatement = statement(
   `with queue as (
      insert into delivery_queue (client_id, webhook_id) values ($1, $2)
    )
-   insert into webhook (client_id, webhook_id, url, events, description, status, secret, disabled_at)
-   values ($1, $2, $3, $4, $5, $6, $7, case when $6 = 'Disabled' then now() end)
+   insert into webhook
+     (client_id, webhook_id, url, events, description, status, secret, disabled_at, url_since)
+   values ($1, $2, $3, $4, $5, $6, $7, case when $6 = 'Disabled' then now() end, ${deliveryClock})
    returning ${columns}`,
 )
 
@@ -110,7 +112,7 @@ const updateStatement = change(
   'update_webhook',
   `url = $3, events = $4, description = $5, status = $6,
    url_since = case when url = $3 and (status = 'Enabled' or $6 = 'Disabled')
-     then url_since else now() end,
+     then url_since else ${deliveryClock} end,
    replay_after = case when $6 = 'Enabled' then replay_after end,
    disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, now()) end`,
 )

@@ -6,7 +6,12 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { commands } from '../../src/cli/commands/all.ts'
 import { readServerSentEvents } from '../../src/cli/commands/server-sent-events.ts'
-import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import {
+  makeMigratedFolder,
+  makePreparedFolder,
+  type Program,
+  startProgram,
+} from '../support/process.ts'
 import { type Ended, pinfold, startPinfold } from './run-pinfold.ts'
 
 let program: Program
@@ -226,7 +231,7 @@ test('a stream is read message by message, however it is cut into pieces', async
 })
 
 test('without a server a command opens the service itself; to follow events is not possible then', async () => {
-  const own = { DATA_DIR: await makePreparedFolder() }
+  const own = { DATA_DIR: await makeMigratedFolder() }
   const listed = await pinfold(own, 'products', 'list', '--json')
   assert.equal(JSON.parse(listed.stdout).length, 4, listed.stderr)
   assert.equal((await pinfold(own, 'events', 'follow')).code, 3)

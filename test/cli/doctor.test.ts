@@ -10,7 +10,12 @@ import type { Finding } from '../../src/service/doctor/finding.ts'
 import { rememberInstallation } from '../../src/storage/installation.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, makePreparedFolder, startProgram } from '../support/process.ts'
+import {
+  makeFolder,
+  makeMigratedFolder,
+  makePreparedFolder,
+  startProgram,
+} from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { pinfold } from './run-pinfold.ts'
@@ -131,7 +136,7 @@ test('an embedded database that does not open is named, and so is one under anot
   await mkdir(join(broken.DATA_DIR ?? '', 'pgdata'))
   await writeFile(join(broken.DATA_DIR ?? '', 'pgdata', 'PG_VERSION'), '9\n')
   await assertNamed(broken, 'database', /does not open/)
-  const used = { ...ports, DATA_DIR: await makePreparedFolder() }
+  const used = { ...ports, DATA_DIR: await makeMigratedFolder() }
   assert.equal((await pinfold(used, 'products', 'list')).code, 0)
   assert.deepEqual(faultsIn(await examine(used)), [])
   const other = randomBytes(32).toString('hex')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { addressPolicy } from '../../src/delivery/address-policy.ts'
 import { createPost } from '../../src/delivery/post.ts'
+import { addressPolicy } from '../../src/outbound/address-policy.ts'
 
 test('an endpoint that answers with an upgrade nobody asked for is a failed try, and no more', async (t) => {
   const sockets = new Set<Socket>()

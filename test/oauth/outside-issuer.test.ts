@@ -4,6 +4,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { Server } from 'node:http'
 import { afterEach, test } from 'node:test'
 import { createAccessTokenVerifier } from '../../src/oauth/access-token-verifier.ts'
+import { addressPolicy } from '../../src/outbound/address-policy.ts'
+import { jsonFetcher } from '../../src/outbound/fetch-json.ts'
+import { guardedRequests } from '../../src/outbound/guarded-request.ts'
 import type { Client } from '../../src/storage/clients.ts'
 import { audiences, forge, listen } from './support.ts'
 
@@ -63,12 +66,16 @@ const metadataOf = (issuer: string, of = issuer): Answer => ({
   body: { issuer: of, jwks_uri: new URL('/keys', issuer).href },
 })
 
+const judge = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
+const request = guardedRequests({ judge, resolve: async () => ['127.0.0.1'], httpsOnly: false })
+const fetchJson = jsonFetcher(request)
+
 const makeVerifier = (issuer: string, clientClaim?: string) =>
   createAccessTokenVerifier({
     issuer,
     audience: audiences.public,
     listener: 'public',
-    keys: { discoverFrom: issuer },
+    keys: { discoverFrom: issuer, fetchJson },
     findClient: async (clientId) => (clientId === client.clientId ? client : null),
     ...(clientClaim !== undefined && { clientClaim }),
   })

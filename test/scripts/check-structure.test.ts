@@ -203,6 +203,12 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     ['src/main.ts:1 reads process.env: only src/config.ts may'],
   ],
   [
+    'a call past the one way out',
+    'src/oauth/x.ts',
+    `import { Agent, request as ask } from 'node:https'\nfetch('a')\nask(Agent, globalThis.fetch)`,
+    [1, 2, 3].map((line) => `src/oauth/x.ts:${line} calls out: only src/outbound may`),
+  ],
+  [
     'any',
     'src/domain/x.ts',
     'export const x = (y: any[]) => y',

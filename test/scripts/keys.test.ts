@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { xor } from '../../src/crypto/xor.ts'
 import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
-import { bareEnvironment, makePreparedFolder, startProgram } from '../support/process.ts'
+import { bareEnvironment, makeMigratedFolder, startProgram } from '../support/process.ts'
 
 const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url))
 
@@ -29,7 +29,7 @@ const keys = async (dataDir: string, words: readonly string[], input = ''): Prom
 }
 
 test('the keys command says how it is used, and with which code it ends', async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const help = await keys(dataDir, ['--help'])
   assert.equal(help.code, 0)
   assert.match(help.stdout, /rotate NAME/)
@@ -39,7 +39,7 @@ test('the keys command says how it is used, and with which code it ends', async 
 })
 
 test('without a server it opens the service itself; with one it asks that one', async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const rotated = await keys(dataDir, ['rotate', 'pan', '--wait', '--json'])
   assert.equal(rotated.code, 0, rotated.stderr)
   assert.equal(JSON.parse(rotated.stdout).state, 'active')
@@ -63,7 +63,7 @@ test('without a server it opens the service itself; with one it asks that one', 
 })
 
 test('components come through a pipe or a prompt, and neither the answers nor the log repeat one', async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const program = await startProgram({ dataDir })
   const [first, second] = [randomBytes(32), randomBytes(32)]
   const check = (key: Uint8Array) => keyCheckValueOf('A', key)

@@ -18,6 +18,8 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
 import { openTestPglite } from './pglite.ts'
 
 export type ProgramOptions = {
@@ -70,6 +72,7 @@ export const bareEnvironment = {
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const migrations = new URL('../../migrations/', import.meta.url)
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
 
@@ -87,13 +90,22 @@ export const makeFolder = async (): Promise<string> => {
   return folder
 }
 
-/** A data directory with an empty embedded database in it, which spares the program making one. */
-export const makePreparedFolder = async (): Promise<string> => {
+/**
+ * A data directory with an embedded database in it, which spares the program making one.
+ * @param prepare what is done to it; without, it is empty.
+ */
+export const makePreparedFolder = async (
+  prepare: (database: Database) => Promise<unknown> = async () => undefined,
+): Promise<string> => {
   const folder = await makeFolder()
-  const database = await openTestPglite({ folder: join(folder, 'pgdata') })
+  const database = await openTestPglite({ folder: join(folder, 'pgdata'), prepare })
   await database.close()
   return folder
 }
+
+/** The same at this program's schema, as commands need it. */
+export const makeMigratedFolder = (): Promise<string> =>
+  makePreparedFolder((database) => migrate(database, migrations))
 
 /** Starts the program and waits until it is ready. */
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {

@@ -3,6 +3,7 @@ import { cardCommands } from './cards.ts'
 import { clientCommands } from './clients.ts'
 import { doctorCommand } from './doctor.ts'
 import { eventsCommand } from './events.ts'
+import { migrateCommand } from './migrate.ts'
 import { productCommands } from './products.ts'
 import { simulateCommand } from './simulate.ts'
 import { startCommand } from './start.ts'
@@ -12,6 +13,7 @@ import { zoneCommands } from './zones.ts'
 export const commands: readonly Command[] = [
   startCommand,
   doctorCommand,
+  migrateCommand,
   ...productCommands,
   ...clientCommands,
   ...zoneCommands,

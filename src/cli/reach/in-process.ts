@@ -1,20 +1,20 @@
 import type { Config } from '../../config.ts'
 import { startKeyKeeping } from '../../service/key-keeping.ts'
 import { createLog } from '../../service/log.ts'
-import { openDatabases } from '../../service/open-database.ts'
+import { openDatabasesAsIs } from '../../service/open-database.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { asking, type Send, tokensOf } from './ask.ts'
 import { type NamedClient, type Role, tokenRequest } from './credentials.ts'
 import type { Reached } from './reached.ts'
 
-/** The service in this process, on the same database, called by inject. */
+/** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(
   config: Config,
   role: Role,
   named: NamedClient,
 ): Promise<Reached> {
   const log = createLog('silent')
-  const databases = await openDatabases(config, log)
+  const databases = await openDatabasesAsIs(config, log)
   const service = await createService(config, databases, log).catch(async (error: unknown) => {
     await databases.close()
     throw error

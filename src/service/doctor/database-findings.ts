@@ -5,8 +5,9 @@ import { masterKeyCheckValue } from '../../hsm/master-keys.ts'
 import type { Database } from '../../storage/database.ts'
 import type { DatabaseFacts } from '../../storage/examination.ts'
 import { findInstallation } from '../../storage/installation.ts'
+import { listSuspendedDeliveries } from '../../storage/suspensions.ts'
 import { kindOf } from '../installation-kind.ts'
-import { type Finding, fault, good } from './finding.ts'
+import { type Finding, fault, good, warning } from './finding.ts'
 
 const versionLeast = 150_000
 
@@ -89,7 +90,8 @@ export function judgeSchema(
   }
   if (newest === known) return [good('schema', `At migration ${newest}, as this program.`)]
   if (mayCreate) {
-    return [good('schema', `At migration ${newest}; the next start brings it to ${known}.`)]
+    const found = `At migration ${newest}; the next start, or pinfold migrate, brings it to ${known}.`
+    return [good('schema', found)]
   }
   return [
     fault(
@@ -97,6 +99,31 @@ export function judgeSchema(
       `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
       'The service cannot start.',
       'grant create on schema public to the user of DATABASE_URL, or let the owner start it once.',
+    ),
+  ]
+}
+
+const suspendedMost = 20
+
+/** Deliveries that wait for clients that may be told nothing. */
+export async function judgeDeliveries(
+  database: Database,
+  { newestMigration }: DatabaseFacts,
+  known: number,
+): Promise<Finding[]> {
+  if (newestMigration !== known) return []
+  const suspended = await listSuspendedDeliveries(database, suspendedMost)
+  if (suspended.length === 0) return [good('deliveries', 'None waits for a disabled client.')]
+  const each = suspended.map(({ clientId, suspendedAt, waiting }) => {
+    const since = suspendedAt === null ? '' : ` since ${suspendedAt.toISOString()}`
+    return `${clientId} (${waiting} wait${since})`
+  })
+  return [
+    warning(
+      'deliveries',
+      `Deliveries are suspended, as their clients are disabled or have lost events.read and webhooks.write: ${each.join(', ')}.`,
+      'What waits is kept until it is delivered, also beyond EVENT_RETENTION_DAYS.',
+      'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go on in their order.',
     ),
   ]
 }

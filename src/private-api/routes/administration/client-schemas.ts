@@ -99,6 +99,7 @@ const clientMembers = {
   controlledBy: Type.Array(Type.String(), {
     description: 'Other administrators who count as able to act for it.',
   }),
+  deliveriesSuspendedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 }
 
 const oneTimeSecret = Type.Optional(

@@ -2,12 +2,18 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { AddressPolicy } from './address-policy.ts'
 import type { ResolveHost } from './resolve-host.ts'
 
+const reasons = {
+  address_refused:
+    'it is not https, not at a port that may be called, of this service, or not public (OUTBOUND_ALLOW_CIDRS lists exceptions)',
+  name_not_found: 'the name has no address',
+}
+
 /** Why no connection was made. */
 export class TargetRefused extends Error {
   readonly outcome: 'address_refused' | 'name_not_found'
 
   constructor(outcome: 'address_refused' | 'name_not_found') {
-    super(outcome)
+    super(reasons[outcome])
     this.name = 'TargetRefused'
     this.outcome = outcome
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { addressPolicy } from '../../src/delivery/address-policy.ts'
 import { createPost } from '../../src/delivery/post.ts'
-import { targetCheck } from '../../src/delivery/target-url.ts'
+import { addressPolicy } from '../../src/outbound/address-policy.ts'
+import { targetCheck } from '../../src/outbound/target-url.ts'
+import { openReceiver } from '../delivery/receiver.ts'
 import { openTestService } from '../support/service.ts'
-import { openReceiver } from './receiver.ts'
 
 const ownPorts = [8080, 8081]
 const strict = addressPolicy({ allowCidrs: [], ownPorts, ports: null })

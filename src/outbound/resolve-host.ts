@@ -1,4 +1,4 @@
-import { Resolver } from 'node:dns/promises'
+import { lookup, Resolver } from 'node:dns/promises'
 import { isLocalhost } from './target-url.ts'
 
 /** Finds the addresses of a name, in numeric form. @throws Error when it has none. */
@@ -20,3 +20,10 @@ export function nameServers(): ResolveHost {
     return addresses
   }
 }
+
+/**
+ * Asks as every program on this machine does: its file of hosts and its search list count. For names that
+ * the operator gave, which are few.
+ */
+export const machineNames: ResolveHost = async (name) =>
+  (await lookup(name, { all: true })).map(({ address }) => address)

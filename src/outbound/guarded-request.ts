@@ -1,0 +1,75 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import type { AddressPolicy } from './address-policy.ts'
+import { guardedLookup, TargetRefused } from './guarded-lookup.ts'
+import type { ResolveHost } from './resolve-host.ts'
+import { hostOf, portOf } from './target-url.ts'
+
+/** What a call out of this service is held against. */
+export interface OutboundRules {
+  readonly judge: AddressPolicy
+  readonly resolve: ResolveHost
+  /** Whether only https is called: everywhere but in the sandbox. */
+  readonly httpsOnly: boolean
+  /** Certificates of authorities to trust beside those of Node. */
+  readonly ca?: string
+}
+
+export interface OutboundCall {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body?: string
+  /** Ends the call, and the reading of its answer. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Calls an address that was checked, and follows no redirect.
+ * @throws `TargetRefused` where the rules are against it; whatever Node has against the connection.
+ */
+export type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
+
+/** Shorter than servers keep a connection that is idle, so that none is used as it closes. */
+const idleMs = 3_000
+
+/**
+ * The one way out of this service. Connections are kept for a moment: a kept one leads where it was
+ * checked to lead.
+ */
+export function guardedRequests(rules: OutboundRules): GuardedRequest {
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true, timeout: idleMs }),
+    'https:': new HttpsAgent({
+      keepAlive: true,
+      timeout: idleMs,
+      ...(rules.ca !== undefined && { ca: rules.ca }),
+    }),
+  }
+  return async (url, { body, headers, method, signal }) => {
+    if (isForbidden(rules, url)) throw new TargetRefused('address_refused')
+    const isSafe = url.protocol === 'https:'
+    const request = isSafe ? httpsRequest : httpRequest
+    return new Promise((resolve, reject) => {
+      const sent = request(url, {
+        method,
+        agent: agents[isSafe ? 'https:' : 'http:'],
+        signal,
+        lookup: guardedLookup(rules.resolve, rules.judge, portOf(url)),
+        headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'Pinfold' },
+      })
+      sent.once('response', resolve)
+      sent.once('error', reject)
+      // A 101 that was not asked for ends the request with neither of the two. After an answer it is moot.
+      sent.once('close', () => reject(new Error('The connection was closed without an answer.')))
+      sent.end(body)
+    })
+  }
+}
+
+/** No name stands for a numeric host, so that no look-up would judge it. */
+function isForbidden({ httpsOnly, judge }: OutboundRules, url: URL): boolean {
+  if (url.protocol !== 'https:' && (httpsOnly || url.protocol !== 'http:')) return true
+  const host = hostOf(url)
+  return isIP(host) !== 0 && judge(host, portOf(url)) === 'refused'
+}

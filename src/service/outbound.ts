@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts'
+import { addressPolicy } from '../outbound/address-policy.ts'
+import { type FetchJson, jsonFetcher } from '../outbound/fetch-json.ts'
+import { guardedRequests } from '../outbound/guarded-request.ts'
+import { machineNames } from '../outbound/resolve-host.ts'
+import type { TargetRules } from '../outbound/target-url.ts'
+
+const loopback = ['127.0.0.0/8', '::1']
+
+/** What this service may call: the same for the endpoints of clients and for issuers of tokens. */
+export function targetRules(config: Config): TargetRules {
+  const { baseUrl, privateListener, privateUrl, publicListener, sandbox } = config
+  const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopback : [])
+  const { ports } = config.delivery
+  const ownPorts = [publicListener.port, privateListener.port]
+  return {
+    httpsOnly: !sandbox,
+    ports,
+    ownUrls: [baseUrl, privateUrl],
+    judge: addressPolicy({ allowCidrs, ownPorts, ports }),
+  }
+}
+
+/**
+ * Reads the documents of outside issuers. Their names are resolved as this machine does, and judged like
+ * any other: who answers for a name, and where the metadata point, the operator has not said.
+ */
+export const issuerFetcher = (config: Config): FetchJson =>
+  jsonFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))

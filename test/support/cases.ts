@@ -16,3 +16,6 @@ export const cases = (always: number, nightly = always): Cases => {
   if (asked === 'nightly') return { numRuns: nightly }
   throw new Error(`PROPERTY_CASES is few, always or nightly, not ${asked}.`)
 }
+
+/** Whether what takes minutes is asked for. */
+export const isNightly = process.env.PROPERTY_CASES === 'nightly'

@@ -7,7 +7,8 @@ import { Stryker } from '@stryker-mutator/core'
 import type { Room } from './rooms.ts'
 import { listener, type TestedMutant } from './tested-mutant.ts'
 
-const sandboxes = '.stryker-tmp'
+/** Of this run alone: another one may be under way. */
+const sandboxes = `.stryker-tmp/${process.pid}`
 
 /** What no test of a room reads, and a configuration that Stryker would want to read with its own compiler. */
 const leftOut = ['tsconfig.json', 'web', 'docs', 'examples', 'bench', '.data', 'artifacts', '*.tgz']

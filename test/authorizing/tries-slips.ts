@@ -14,7 +14,6 @@ import {
   restore,
   settle,
   spend,
-  type Taken,
 } from './tries-algorithm.ts'
 
 type Slip = {

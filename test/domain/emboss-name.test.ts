@@ -25,6 +25,7 @@ test('accents are removed, and letters that have no accent are written out', () 
     'D’Arc': "D'ARC",
     'Anne–Marie': 'ANNE-MARIE',
     ＡＮＡ: 'ANA',
+    Aŉa: "A'NA",
   }
   for (const [name, capitals] of Object.entries(names)) {
     assert.equal(embossName(name, 'X'), `${capitals} X`)

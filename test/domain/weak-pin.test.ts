@@ -140,6 +140,9 @@ test('the date of birth is found with its year in two digits or four, in each or
   for (const pin of ['170588', '051788', '880517', '17051988', '05171988', '19880517']) {
     assert.ok(ruleName(pin, context)?.endsWith('birth'), pin)
   }
+  for (const pin of ['17058864', '64051788', '6880517']) {
+    assert.equal(ruleName(pin, context), 'date of birth')
+  }
   const born = { dateOfBirth: '1991-10-27' }
   for (const pin of ['27101991', '10271991', '19911027', '271091', '102791', '911027']) {
     assert.ok(ruleName(pin, born)?.endsWith('birth'), pin)

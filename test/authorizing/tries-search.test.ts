@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { isNightly } from '../support/cases.ts'
 import { countedAttempts } from './tries-algorithm.ts'
 import { rules } from './tries-rules.ts'
-import { answerIsReachable, type Bounds, search } from './tries-search.ts'
+import { answerIsReachable, search } from './tries-search.ts'
 import { slips } from './tries-slips.ts'
+import type { Bounds } from './tries-worlds.ts'
 
 /** Too many states for every push. */
 const wide: readonly Bounds[] = [

@@ -3,26 +3,9 @@
  * holds each step to the seven rules. Requests, crashes, blocks, unblocks, ageing and sweeps come in
  * every order; each comparison has every outcome.
  */
-import type { Algorithm, Local, RequestStep } from './tries-algorithm.ts'
-import {
-  brokenRules,
-  type Comparison,
-  enter,
-  type Kind,
-  type Ledger,
-  openLedger,
-  type Step,
-  type Transition,
-  type View,
-} from './tries-rules.ts'
-
-export type Bounds = {
-  readonly limit: number
-  /** What each request tries. */
-  readonly requests: readonly Kind[]
-  /** How many blocks and unblocks there may be, of the kinds that are tried. */
-  readonly changes: number
-}
+import type { Algorithm } from './tries-algorithm.ts'
+import { brokenRules } from './tries-rules.ts'
+import { type Bounds, beginning, edgesOf, keyOf, type World } from './tries-worlds.ts'
 
 export type Finding = {
   readonly states: number
@@ -34,29 +17,6 @@ export type Finding = {
 /** No rule, but what makes them worth anything: every request is answered, whoever else crashes. */
 export const answerIsReachable = 'an answer is reachable for every request'
 
-type Request = {
-  readonly local: Local
-  /** Its next step. */
-  readonly at: number
-  readonly end: 'answered' | 'crashed' | null
-  readonly isAged: boolean
-}
-
-type World<Stored> = {
-  readonly stored: Stored
-  readonly ledgers: Readonly<Record<Kind, Ledger>>
-  readonly requests: readonly Request[]
-  readonly changesLeft: number
-}
-
-/** One edge: the world after it, and what is judged of it. */
-type Edge<Stored> = {
-  readonly name: string
-  readonly isCrash: boolean
-  readonly world: World<Stored>
-  readonly judged: readonly Transition[]
-}
-
 type Node<Stored> = {
   readonly world: World<Stored>
   readonly from: Node<Stored> | null
@@ -64,18 +24,14 @@ type Node<Stored> = {
   readonly next: Node<Stored>[]
 }
 
-const kinds = ['pin', 'cvv'] as const
-const comparisons: readonly Comparison[] = ['match', 'mismatch', 'unresolved']
-
 /** @throws if there are more states than `statesMax`: the bounds are too wide. */
 export const search = <Stored extends object>(
   algorithm: Algorithm<Stored>,
   bounds: Bounds,
   statesMax = 500_000,
 ): Finding => {
-  const first: Node<Stored> = { world: beginning(algorithm, bounds), from: null, by: '', next: [] }
-  const seen = new Map([[keyOf(first.world), first]])
-  const nodes = [first]
+  const { add, nodes } = knownNodes<Stored>(statesMax)
+  add(beginning(algorithm, bounds), null, '')
   let steps = 0
   // Grows while it is walked through.
   for (const node of nodes) {
@@ -85,14 +41,7 @@ export const search = <Stored extends object>(
       if (rules.length > 0) {
         return { states: nodes.length, steps, broken: { rules, way: [...wayTo(node), name] } }
       }
-      const key = keyOf(world)
-      let after = seen.get(key)
-      if (!after) {
-        after = { world, from: node, by: name, next: [] }
-        seen.set(key, after)
-        nodes.push(after)
-        if (nodes.length > statesMax) throw new Error(`More than ${statesMax} states.`)
-      }
+      const after = add(world, node, name)
       if (!isCrash) node.next.push(after)
     }
   }
@@ -101,50 +50,27 @@ export const search = <Stored extends object>(
   return { states: nodes.length, steps, broken }
 }
 
-const beginning = <Stored extends object>(
-  algorithm: Algorithm<Stored>,
-  bounds: Bounds,
-): World<Stored> => ({
-  stored: algorithm.begin(bounds.limit),
-  ledgers: { pin: openLedger(bounds.limit), cvv: openLedger(bounds.limit) },
-  requests: bounds.requests.map((kind) => ({
-    local: { kind, number: null, epoch: 0, comparison: null, read: null },
-    at: 0,
-    end: null,
-    isAged: false,
-  })),
-  changesLeft: bounds.changes,
-})
+/** Each world once, by the way on which it was first met. */
+const knownNodes = <Stored extends object>(statesMax: number) => {
+  const nodes: Node<Stored>[] = []
+  const byKey = new Map<string, Node<Stored>>()
+  const add = (world: World<Stored>, from: Node<Stored> | null, by: string): Node<Stored> => {
+    const key = keyOf(world)
+    const known = byKey.get(key)
+    if (known) return known
+    const node: Node<Stored> = { world, from, by, next: [] }
+    byKey.set(key, node)
+    nodes.push(node)
+    if (nodes.length > statesMax) throw new Error(`More than ${statesMax} states.`)
+    return node
+  }
+  return { add, nodes }
+}
 
 const wayTo = <Stored>(node: Node<Stored>): string[] => {
   const way: string[] = []
   for (let at: Node<Stored> | null = node; at?.from; at = at.from) way.unshift(at.by)
   return way
-}
-
-/** Requests of one kind are told apart by nothing: worlds that differ by who is who are one state. */
-const keyOf = <Stored extends object>(world: World<Stored>): string => {
-  const { changesLeft, ledgers, requests, stored } = world
-  const who = requests.map((request, index) => {
-    const open = ledgers[request.local.kind].open[index]
-    return `${textOf(request)}${open ? textOf(open) : ''}`
-  })
-  const known = kinds.map((kind) => {
-    const { blockedByClient, blockTold, epoch, outstanding, spent } = ledgers[kind]
-    return `${epoch} ${spent} ${blockedByClient} ${blockTold} ${outstanding}`
-  })
-  return [textOf(stored), ...known, ...who.sort(), changesLeft].join('|')
-}
-
-const texts = new WeakMap<object, string>()
-
-/** Written once for each object: worlds share most of what they are made of. */
-const textOf = (part: object): string => {
-  const known = texts.get(part)
-  if (known !== undefined) return known
-  const text = JSON.stringify(part)
-  texts.set(part, text)
-  return text
 }
 
 /** A state from which those that have not crashed by then are never all answered, whatever happens. */
@@ -156,161 +82,4 @@ const findStuck = <Stored>(nodes: readonly Node<Stored>[]): Node<Stored> | null 
   // A set is walked through with what is added meanwhile.
   for (const node of reached) for (const earlier of before.get(node) ?? []) reached.add(earlier)
   return nodes.find((node) => !reached.has(node)) ?? null
-}
-
-function* edgesOf<Stored extends object>(
-  algorithm: Algorithm<Stored>,
-  world: World<Stored>,
-): Generator<Edge<Stored>> {
-  for (const [index, request] of world.requests.entries()) {
-    const step = algorithm.steps[request.at]
-    if (request.end === null && step) yield* advance(algorithm, world, index, step)
-    if (request.end === null && request.at > 0) {
-      yield edge(
-        algorithm,
-        world,
-        request.local.kind,
-        { act: 'crash', by: `${index}` },
-        {
-          requests: world.requests.with(index, ended(request, 'crashed')),
-        },
-      )
-    }
-    const { kind, number } = request.local
-    const { epoch, open } = world.ledgers[kind]
-    if (number !== null && !request.isAged && open[index]?.epoch === epoch) {
-      yield edge(
-        algorithm,
-        world,
-        kind,
-        { act: 'lapse', by: `${index}` },
-        {
-          stored: algorithm.age(world.stored, kind, number),
-          requests: world.requests.with(index, { ...request, isAged: true }),
-        },
-      )
-    }
-  }
-  for (const kind of new Set(world.requests.map(({ local }) => local.kind))) {
-    const { stored, told } = algorithm.sweep(world.stored, kind)
-    yield edge(algorithm, world, kind, { act: 'sweep', told }, { stored })
-    if (world.changesLeft === 0) continue
-    for (const act of ['block', 'unblock'] as const) {
-      yield edge(
-        algorithm,
-        world,
-        kind,
-        { act, told: [act === 'block' ? 'blocked' : 'unblocked'] },
-        {
-          stored: algorithm.change(world.stored, kind, act),
-          changesLeft: world.changesLeft - 1,
-        },
-      )
-    }
-  }
-}
-
-/** What it knew is gone, but for the number by which its attempt grows old. */
-const ended = (request: Request, end: 'answered' | 'crashed'): Request => ({
-  local: {
-    ...request.local,
-    number: end === 'crashed' ? request.local.number : null,
-    epoch: 0,
-    comparison: null,
-    read: null,
-  },
-  at: 0,
-  end,
-  isAged: end === 'crashed' && request.isAged,
-})
-
-/** A request takes its next step, if it need not wait. */
-function* advance<Stored extends object>(
-  algorithm: Algorithm<Stored>,
-  world: World<Stored>,
-  index: number,
-  step: RequestStep<Stored>,
-): Generator<Edge<Stored>> {
-  const request = world.requests[index]
-  if (!request) return
-  const { kind } = request.local
-  const by = `${index}`
-  const next = (local: Local, end: Request['end']) =>
-    world.requests.with(
-      index,
-      end ? ended(request, end) : { ...request, local, at: request.at + 1 },
-    )
-  if (step.act === 'compare') {
-    for (const comparison of comparisons) {
-      const requests = next({ ...request.local, comparison }, null)
-      yield edge(algorithm, world, kind, { act: 'compare', by }, { requests }, comparison)
-    }
-    return
-  }
-  const taken = step.take(world.stored, request.local)
-  if (!taken) return
-  const { answer, local, stored } = taken
-  const requests = next(local, answer ? 'answered' : null)
-  const isSpend = step.act === 'spend'
-  const { comparison } = local
-  if (isSpend) {
-    yield edge(
-      algorithm,
-      world,
-      kind,
-      { act: 'spend', by, number: local.number },
-      { stored, requests },
-    )
-  } else if (answer && comparison) {
-    yield edge(
-      algorithm,
-      world,
-      kind,
-      { act: 'settle', by, comparison, ...answer },
-      { stored, requests },
-    )
-  } else {
-    // Nothing that the rules speak of.
-    yield {
-      isCrash: false,
-      name: `${step.act} ${by}`,
-      world: { ...world, stored, requests },
-      judged: [],
-    }
-  }
-}
-
-/** The world after a step of one kind, with what is seen of both kinds then. */
-const edge = <Stored extends object>(
-  algorithm: Algorithm<Stored>,
-  world: World<Stored>,
-  kind: Kind,
-  step: Step,
-  changed: Partial<World<Stored>>,
-  detail = '',
-): Edge<Stored> => {
-  const before = world.ledgers[kind]
-  const stored = changed.stored ?? world.stored
-  const seenOf = (of: Stored, each: Kind): View => algorithm.view(of, each)
-  const other = kinds.find((each) => each !== kind) ?? kind
-  const view = seenOf(stored, kind)
-  const seen =
-    'told' in step && step.remaining === undefined ? { ...step, remaining: view.remaining } : step
-  const after = enter(before, seen)
-  return {
-    isCrash: step.act === 'crash',
-    name: `${step.act} ${'by' in step ? step.by : kind} ${detail}`.trim(),
-    world: { ...world, ...changed, ledgers: { ...world.ledgers, [kind]: after } },
-    judged: [
-      {
-        before,
-        step: seen,
-        after,
-        view,
-        otherKind: changed.stored
-          ? { before: seenOf(world.stored, other), after: seenOf(stored, other) }
-          : null,
-      },
-    ],
-  }
 }

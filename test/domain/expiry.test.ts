@@ -45,6 +45,7 @@ test('what is not a month is not an expiry', () => {
   for (const text of texts) assert.equal(parseExpiry(text), null)
   assert.throws(() => makeExpiry(2030, 13), { name: 'RangeError', message: 'not a month' })
   assert.equal(makeExpiry(0, 11).yearMonth(), '0000-11')
+  assert.equal(makeExpiry(9999, 12).yearMonth(), '9999-12')
   for (const year of [-1, 10_000, 2030.5, Number.NaN]) {
     assert.throws(() => makeExpiry(year, 11), RangeError)
   }

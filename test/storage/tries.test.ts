@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict'
+import { before, beforeEach, test } from 'node:test'
+import type { TryKind } from '../../src/domain/tries.ts'
+import {
+  holdCounter,
+  isAttemptPending,
+  listAttempts,
+  resolveAttempt,
+  restoreOne,
+  restoreUpTo,
+  type SpentTry,
+  spendTry,
+} from '../../src/storage/attempts.ts'
+import { findAuthorizedCard } from '../../src/storage/authorizations.ts'
+import { listUntoldBlocks, tellBlock } from '../../src/storage/blocks.ts'
+import { recordEvent } from '../../src/storage/events.ts'
+import { findTries } from '../../src/storage/tries.ts'
+import { openTestService, sql, type TestService } from '../support/service.ts'
+
+let service: TestService
+/** The card that a test is about, and one beside it, which no statement about the first may move. */
+let card: string
+let other: string
+const origin = { entryMode: 'chip', reference: 'R-1' }
+const clientId = 'demo-client'
+
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+})
+beforeEach(async () => {
+  const cards = await Promise.all([service.createCard(), service.createCard()])
+  card = cards[0].publicToken
+  other = cards[1].publicToken
+})
+
+const spend = async (publicToken = card, kind: TryKind = 'pin'): Promise<SpentTry> => {
+  const spent = await spendTry(service.database, publicToken, kind, origin)
+  assert.ok(spent)
+  return spent
+}
+
+/** All that is stored of the tries of both cards, each row as text. */
+const stored = async (): Promise<Map<string, string>> => {
+  const rows = await sql<{ key: string; value: string }>(
+    service.database,
+    `select public_token || ' ' || kind as key, to_jsonb(try_counter)::text as value
+       from try_counter where public_token = any($1)
+     union all
+     select public_token || ' ' || kind || ' ' || try_number, to_jsonb(attempt)::text
+       from attempt where public_token = any($1)
+     union all
+     select public_token, to_jsonb(card)::text from card where public_token = any($1)`,
+    [[card, other]],
+  )
+  return new Map(rows.map(({ key, value }) => [key, value]))
+}
+
+/** The rows that some work changes, made or removed, by their keys; the card is `*`. */
+const movedBy = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const earlier = await stored()
+  await work()
+  const later = await stored()
+  const keys = new Set([...earlier.keys(), ...later.keys()])
+  return [...keys]
+    .filter((key) => earlier.get(key) !== later.get(key))
+    .map((key) => key.replace(card, '*'))
+    .sort()
+}
+
+/** Tries of every kind and card, so that each statement has rows beside its own. */
+const spendEverywhere = async (): Promise<SpentTry[]> => {
+  const spent: SpentTry[] = []
+  for (const publicToken of [card, other]) {
+    for (const kind of ['pin', 'cvv', 'pin', 'cvv'] as const) {
+      spent.push(await spend(publicToken, kind))
+    }
+  }
+  return spent
+}
+
+const newEpoch = (publicToken = card): Promise<unknown> =>
+  sql(
+    service.database,
+    'update try_counter set restored = spent, epoch = epoch + 1 where public_token = $1',
+    [publicToken],
+  )
+
+const makeOlder = (seconds: number): Promise<unknown> =>
+  sql(
+    service.database,
+    `update attempt set attempted_at = attempted_at - $2 * interval '1 second'
+     where public_token = $1`,
+    [card, seconds],
+  )
+
+test('a try is spent on its own counter alone, numbered, and not when none is left', async () => {
+  await spendEverywhere()
+  assert.deepEqual(await movedBy(() => spend()), ['* pin', '* pin 3'])
+  const earlier = await stored()
+  assert.equal(await spendTry(service.database, card, 'pin', origin), null)
+  assert.deepEqual(await stored(), earlier)
+  assert.equal((await spend(card, 'cvv')).tryNumber, 3)
+})
+
+test('a counter that is held is the one that was asked for', async () => {
+  await spendEverywhere()
+  await spend()
+  const held = (publicToken: string, kind: TryKind) =>
+    service.database.transaction((connection) => holdCounter(connection, { publicToken, kind }))
+  assert.deepEqual(await held(card, 'pin'), { epoch: 1, remaining: 0, blockTold: false })
+  assert.deepEqual(await held(card, 'cvv'), { epoch: 1, remaining: 1, blockTold: false })
+  await newEpoch()
+  assert.equal((await held(card, 'cvv')).epoch, 2)
+  assert.equal((await held(other, 'pin')).epoch, 1)
+})
+
+test('one try is given back once, and no other with it', async () => {
+  const [first] = await spendEverywhere()
+  assert.ok(first)
+  const giveBack = () => restoreOne(service.database, first)
+  assert.deepEqual(await movedBy(giveBack), ['* pin', '* pin 1'])
+  assert.deepEqual(await movedBy(giveBack), [])
+})
+
+test('tries are given back up to one, each once, those of the epoch, from the last match on', async () => {
+  const [first, , second] = await spendEverywhere()
+  const third = await spend()
+  assert.ok(first && second)
+  assert.deepEqual(await movedBy(() => restoreUpTo(service.database, second)), [
+    ...['* pin', '* pin 1', '* pin 2'],
+  ])
+  assert.deepEqual(await movedBy(() => restoreUpTo(service.database, second)), [])
+  assert.equal(await restoreUpTo(service.database, third), 3)
+  await newEpoch()
+  const later = await spend()
+  await newEpoch()
+  await assert.rejects(() => restoreUpTo(service.database, later), /moved/)
+  const latest = await spend()
+  assert.deepEqual(await movedBy(() => restoreUpTo(service.database, latest)), ['* pin', '* pin 5'])
+})
+
+test('a match looks no further back than the match before it, of its own kind, card and epoch', async () => {
+  const [first, , second] = await spendEverywhere()
+  const third = await spend()
+  assert.ok(first && second)
+  const restored = () => movedBy(() => restoreUpTo(service.database, third))
+  // What matched elsewhere, or later, or not at all, is no match before it.
+  await resolveAttempt(service.database, first, 'mismatch', 2)
+  for (const beside of [
+    { ...second, kind: 'cvv' as const },
+    { ...second, publicToken: other },
+  ]) {
+    await resolveAttempt(service.database, beside, 'match', 3)
+  }
+  await resolveAttempt(service.database, third, 'match', 3)
+  assert.deepEqual(await restored(), ['* pin', '* pin 1', '* pin 2', '* pin 3'])
+})
+
+test('what the match before gave back is not looked at again', async () => {
+  const [first, , second] = await spendEverywhere()
+  assert.ok(first && second)
+  await resolveAttempt(service.database, first, 'match', 3)
+  // As it cannot be: were it looked at, it would be given back now.
+  assert.deepEqual(await movedBy(() => restoreUpTo(service.database, second)), ['* pin', '* pin 2'])
+})
+
+test('a result is put on record at its own attempt', async () => {
+  const [first] = await spendEverywhere()
+  assert.ok(first)
+  const resolve = () => resolveAttempt(service.database, first, 'mismatch', 1)
+  assert.deepEqual(await movedBy(resolve), ['* pin 1'])
+})
+
+test('an attempt is pending in its epoch until it has a result, was given back or is 30 seconds old', async () => {
+  const isPending = (kind: TryKind = 'pin', epoch = 1) =>
+    isAttemptPending(service.database, card, kind, epoch)
+  await spend(other)
+  await spend(card, 'cvv')
+  assert.equal(await isPending(), false)
+  const spent = await spend()
+  assert.equal(await isPending(), true)
+  assert.equal(await isPending('pin', 2), false)
+  await resolveAttempt(service.database, spent, 'mismatch', 2)
+  assert.equal(await isPending(), false)
+  const silent = await spend()
+  await restoreOne(service.database, silent)
+  assert.equal(await isPending(), false)
+  await spend()
+  await makeOlder(25)
+  assert.equal(await isPending(), true)
+  await makeOlder(6)
+  assert.equal(await isPending(), false)
+})
+
+const isUntold = async (kind: TryKind = 'pin'): Promise<boolean> =>
+  (await listUntoldBlocks(service.database, null, 100)).some(
+    (each) => each.publicToken === card && each.kind === kind,
+  )
+
+test('a block is untold when no try is left, none is pending, and nobody told of it', async () => {
+  const tries = [await spend(), await spend()]
+  for (const each of tries) await resolveAttempt(service.database, each, 'mismatch', 1)
+  assert.equal(await isUntold(), false, 'one is left')
+  const last = await spend()
+  assert.equal(await isUntold(), false, 'it may match')
+  await makeOlder(25)
+  assert.equal(await isUntold(), false, 'it may still match')
+  await makeOlder(6)
+  assert.equal(await isUntold(), true, 'it was lost')
+  await makeOlder(-31)
+  await resolveAttempt(service.database, last, 'mismatch', 0)
+  assert.equal(await isUntold(), true)
+  // Open tries of another card, kind or epoch keep nobody from telling.
+  await spend(card, 'cvv')
+  await spend(other)
+  await sql(
+    service.database,
+    `update attempt set epoch = 7, result = 'unresolved'
+    where public_token = $1 and kind = 'pin' and try_number = 1`,
+    [card],
+  )
+  assert.equal(await isUntold(), true)
+  assert.equal(await isUntold('cvv'), false)
+})
+
+test('a try that was given back is not waited for', async () => {
+  for (let time = 0; time < 3; time += 1)
+    await resolveAttempt(service.database, await spend(), 'mismatch', 0)
+  await sql(
+    service.database,
+    `update attempt set restored = true, result = 'unresolved'
+    where public_token = $1 and try_number = 1`,
+    [card],
+  )
+  assert.equal(await isUntold(), true)
+})
+
+test('to tell of a block is to number an event of this card, and to mark this counter', async () => {
+  const event = {
+    publicToken: card,
+    type: 'pin.blocked',
+    requestId: null,
+    details: { blockedBy: 'tries' },
+    note: null,
+  } as const
+  assert.deepEqual(await movedBy(() => tellBlock(service.database, event, 'pin')), ['*', '* pin'])
+  assert.deepEqual(await movedBy(() => recordEvent(service.database, event)), ['*'])
+  const sequences = await sql<{ sequence: number }>(
+    service.database,
+    'select sequence from event where public_token = $1 order by sequence',
+    [card],
+  )
+  assert.deepEqual(
+    sequences.map(({ sequence }) => sequence),
+    [1, 2, 3],
+  )
+  assert.equal((await holdBoth()).blockTold, true)
+})
+
+const holdBoth = () =>
+  service.database.transaction((connection) =>
+    holdCounter(connection, { publicToken: card, kind: 'pin' }),
+  )
+
+test('untold blocks come in pages, in the order of cards and kinds, each once', async () => {
+  for (const kind of ['pin', 'cvv'] as const) {
+    for (const publicToken of [card, other]) {
+      for (let time = 0; time < 3; time += 1) {
+        await resolveAttempt(service.database, await spend(publicToken, kind), 'mismatch', 0)
+      }
+    }
+  }
+  const all = await listUntoldBlocks(service.database, null, 100)
+  const keys = all.map(({ kind, publicToken }) => `${publicToken} ${kind}`)
+  assert.deepEqual(keys, [...keys].sort())
+  assert.equal(new Set(keys).size, keys.length)
+  const paged = []
+  for (let page = await listUntoldBlocks(service.database, null, 1); page[0]; ) {
+    paged.push(...page)
+    page = await listUntoldBlocks(service.database, page[0], 1)
+  }
+  assert.deepEqual(paged, all)
+})
+
+test('tries and attempts are read of the card, kind and client that were asked for', async () => {
+  await spendEverywhere()
+  await spend()
+  assert.equal((await findTries(service.database, card, 'pin', clientId))?.spent, 3)
+  assert.equal((await findTries(service.database, card, 'cvv', clientId))?.spent, 2)
+  assert.equal(await findTries(service.database, card, 'pin', 'other-client'), null)
+  const list = (after: Parameters<typeof listAttempts>[3], limit: number, client = clientId) =>
+    listAttempts(service.database, card, client, after, limit)
+  const all = await list(null, 100)
+  assert.deepEqual(
+    all.map(({ kind, tryNumber }) => `${kind} ${tryNumber}`),
+    ['pin 3', 'cvv 2', 'pin 2', 'cvv 1', 'pin 1'],
+  )
+  assert.deepEqual(await list(null, 100, 'other-client'), [])
+  const paged = []
+  for (let page = await list(null, 1); page[0]; ) {
+    paged.push(...page)
+    const [{ kind, position: at, tryNumber }] = page
+    page = await list({ at, kind, tryNumber }, 1)
+  }
+  assert.deepEqual(paged, all)
+})
+
+test('a card is authorized by its own tries of each kind', async () => {
+  await spendEverywhere()
+  await spend()
+  const found = await findAuthorizedCard(service.database, card)
+  assert.deepEqual([found?.publicToken, found?.pinRemaining, found?.cvvRemaining], [card, 0, 1])
+  assert.equal(await findAuthorizedCard(service.database, '1000000000'), null)
+})

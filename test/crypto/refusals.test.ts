@@ -6,6 +6,7 @@ import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { unwrapAesKey, wrapAesKey } from '../../src/crypto/aes-key-wrap.ts'
 import { generateCavv } from '../../src/crypto/cavv.ts'
 import { concatKdf } from '../../src/crypto/concat-kdf.ts'
+import { generateCvv } from '../../src/crypto/cvv.ts'
 import { isDigits, isHexDigits } from '../../src/crypto/digits.ts'
 import { agreeEphemerally } from '../../src/crypto/ephemeral-agreement.ts'
 import {
@@ -16,8 +17,16 @@ import {
   validationDataOfPan,
 } from '../../src/crypto/ibm3624.ts'
 import { openJwe } from '../../src/crypto/jwe.ts'
-import { deriveKeyBlockKeys } from '../../src/crypto/key-block-derivation.ts'
-import { parseKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
+import {
+  deriveKbak,
+  deriveKbek,
+  deriveKeyBlockKeys,
+} from '../../src/crypto/key-block-derivation.ts'
+import { parseKeyBlockHeader, readKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
+import { combineComponents } from '../../src/crypto/key-components.ts'
+import { decodePinBlockFormat1 } from '../../src/crypto/pin-block-format-1.ts'
+import { decodePinBlockFormat2 } from '../../src/crypto/pin-block-format-2.ts'
+import { decodePinFieldFormat4, pinFieldFormat4 } from '../../src/crypto/pin-block-format-4.ts'
 import { CryptoRefusal } from '../../src/crypto/refusal.ts'
 import { refused } from './refused.ts'
 
@@ -128,12 +137,45 @@ test('keys of a key block are derived from protection keys of the lengths that t
   assert.notDeepEqual(kbek, kbak)
 })
 
+test('what has a length of its own is refused at every other, before anything is made of it', () => {
+  for (const length of [0, 8, 15, 17, 32]) {
+    for (const derive of [deriveKbek, deriveKbak]) {
+      refused('key_derivation_refused', () => derive(bytes(length), 'variant'))
+    }
+  }
+  for (const length of [16, 24]) assert.equal(deriveKbek(bytes(length), 'variant').length, length)
+  const cvv = { pan: '4123456789012345', expiry: '8701', serviceCode: '101' }
+  for (const length of [0, 8, 15, 17, 24]) {
+    refused('cvv_refused', () => generateCvv(bytes(length), cvv))
+  }
+  for (const length of [0, 7, 9]) {
+    refused('pin_block_refused', () => pinFieldFormat4('1234', bytes(length)))
+    refused('pin_block_refused', () => decodePinFieldFormat4(bytes(length)))
+    refused('pin_block_refused', () => decodePinBlockFormat1(Buffer.alloc(length, 0x14)))
+    refused('pin_block_refused', () => decodePinBlockFormat2(Buffer.alloc(length, 0x24)))
+  }
+  const party = bytes(0)
+  const longest = { algorithm: 'A256GCM', apu: party, apv: party, keyBits: 512 }
+  assert.equal(concatKdf(bytes(32), longest).length, 64)
+})
+
+test('components of one key have one length, each of them', () => {
+  for (const lengths of [
+    [16, 16, 8],
+    [16, 8, 16],
+    [8, 16, 16],
+  ]) {
+    refused('key_components_refused', () => combineComponents(lengths.map(bytes)))
+  }
+})
+
 test('a header of a key block stands alone, and begins where its text begins', () => {
   const header = 'D0016P0TE00N0000'
   assert.equal(parseKeyBlockHeader(header).keyUsage, 'P0')
   for (const text of [`${header}x`, `x${header}`, header.slice(0, 15), `${header}0000`, '']) {
     refused('key_block_refused', () => parseKeyBlockHeader(text))
   }
+  refused('key_block_refused', () => readKeyBlockHeader(`x${header}`))
   // One optional block: whole, cut short, longer than the text, of no length, with a bad id.
   const withBlock = (block: string) => `D0024P0TE00N0100${block}`
   assert.equal(parseKeyBlockHeader(withBlock('KS08abcd')).optionalBlocks.length, 1)

@@ -11,4 +11,4 @@ const isIpv4 = (address: string): boolean =>
   !address.endsWith('.')
 
 const isIpv6 = (address: string): boolean =>
-  /^[0-9a-f:.]+$/i.test(address) && address.includes(':') && URL.canParse(`http://[${address}]/`)
+  /^[0-9a-f:.]+$/i.test(address) && URL.canParse(`http://[${address}]/`)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decipherPinBlock, encipherPinBlock } from '../../src/crypto/pin-block.ts'
 import { requirePermittedTranslation, translatePinBlock } from '../../src/crypto/pin-translation.ts'
+import { cases } from '../support/cases.ts'
 import { bytes, digits, pins } from './arbitraries.ts'
 import { refused } from './refused.ts'
 
@@ -20,7 +21,7 @@ for (const from of [0, 1, 3, 4] as const) {
           const translated = translatePinBlock(encipherPinBlock(pin, source), source, target)
           assert.equal(decipherPinBlock(translated, target), pin)
         }),
-        { numRuns: 1_000 },
+        cases(1_000),
       )
     })
   }

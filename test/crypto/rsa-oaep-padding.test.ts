@@ -15,6 +15,7 @@ import fc from 'fast-check'
 import { compactDecrypt, type JWK } from 'jose'
 import { removeOaepPadding } from '../../src/crypto/rsa-oaep-padding.ts'
 import { xor } from '../../src/crypto/xor.ts'
+import { cases } from '../support/cases.ts'
 import { bytes } from './arbitraries.ts'
 import { refused } from './refused.ts'
 
@@ -75,7 +76,7 @@ test('every message that OpenSSL pads comes back, under its label alone', () => 
     assert.deepEqual(removeOaepPadding(encoded, label), Buffer.from(clear))
     refused('rsa_oaep_refused', () => removeOaepPadding(encoded, Buffer.from('another')))
   })
-  fc.assert(property, { numRuns: 200 })
+  fc.assert(property, cases(200))
 })
 
 test('a padded message with any one byte changed under its masks is taken as OpenSSL takes it', () => {
@@ -86,7 +87,7 @@ test('a padded message with any one byte changed under its masks is taken as Ope
     const encoded = encode(block)
     assert.equal(openedHere(encoded), openedByOpenSsl(encoded))
   })
-  fc.assert(property, { numRuns: 1_000 })
+  fc.assert(property, cases(1_000))
 })
 
 test('every way in which a padding can be wrong leaves by one exit', () => {

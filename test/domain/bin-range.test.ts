@@ -24,6 +24,8 @@ test('published test numbers lie in the range of their network', () => {
   assert.equal(binRangeOf('6011000990139424')?.name, 'discover')
   assert.equal(binRangeOf('9999999999999999'), null)
   assert.equal(binRangeOf('424242424242424'), null)
+  // Fewer digits than a range begins with.
+  assert.equal(binRangeOf('2'), null)
 })
 
 test('a scheme is known in any case and with all its ranges', () => {

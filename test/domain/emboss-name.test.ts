@@ -25,6 +25,7 @@ test('accents are removed, and letters that have no accent are written out', () 
     'D’Arc': "D'ARC",
     'Anne–Marie': 'ANNE-MARIE',
     ＡＮＡ: 'ANA',
+    Aŉa: "A'NA",
   }
   for (const [name, capitals] of Object.entries(names)) {
     assert.equal(embossName(name, 'X'), `${capitals} X`)
@@ -66,4 +67,32 @@ test('a name that a client wants is taken as it is or refused, never repaired', 
     assert.equal(typeof nameOnCardFault(text), 'string', text)
   }
   assert.match(nameOnCardFault('4242 4242 4242 4242') ?? '', /card number/)
+})
+
+// Letters of their own that no accent makes; what people of these languages write where they cannot.
+const written = {
+  ẞ: 'SS',
+  ...{ Ø: 'O', Æ: 'AE', Œ: 'OE', Ł: 'L', Đ: 'D', Ð: 'D', Þ: 'TH', Ħ: 'H', Ŋ: 'N', Ŧ: 'T' },
+  ...{ Ə: 'E', ĸ: 'Q', Ɓ: 'B', Ɖ: 'D', Ɗ: 'D', Ɛ: 'E', Ɣ: 'G', Ɨ: 'I', Ƙ: 'K', Ɔ: 'O' },
+  ...{ Ʉ: 'U', Ƴ: 'Y', ʼ: "'" },
+}
+
+test('each letter that no accent makes has its spelling, large and small', () => {
+  for (const [letter, spelling] of Object.entries(written)) {
+    for (const each of [letter, letter.toLowerCase()]) {
+      assert.equal(embossName(`A${each}B`, 'X'), `A${spelling}B X`, letter)
+    }
+  }
+})
+
+test('a space or dash of any script is a space or a dash, and a name of signs has no initial', () => {
+  assert.equal(embossName('Ana\u3000Mar\u00a0Luz', 'Li\u2028m'), 'ANA MAR LUZ LI M')
+  assert.equal(embossName('Ana‒Mar', 'X'), 'ANA-MAR X')
+  assert.equal(embossName("-'-", 'A'.repeat(30)), 'A'.repeat(26))
+})
+
+test('who wants a name that cannot stand on a card is told what can', () => {
+  const characters = "must have 1 to 26 characters out of A-Z, 0-9, space and . ' - / &"
+  assert.equal(nameOnCardFault('Ana'), characters)
+  assert.equal(nameOnCardFault('- /'), 'must hold a letter or a digit')
 })

@@ -43,7 +43,12 @@ test('every month comes back from each of its spellings', () => {
 test('what is not a month is not an expiry', () => {
   const texts = ['', '2030', '2030-13', '2030-00', '2030-1', '30-11', '2030-11-30', ' 2030-11']
   for (const text of texts) assert.equal(parseExpiry(text), null)
-  assert.throws(() => makeExpiry(2030, 13), RangeError)
+  assert.throws(() => makeExpiry(2030, 13), { name: 'RangeError', message: 'not a month' })
+  assert.equal(makeExpiry(0, 11).yearMonth(), '0000-11')
+  assert.equal(makeExpiry(9999, 12).yearMonth(), '9999-12')
+  for (const year of [-1, 10_000, 2030.5, Number.NaN]) {
+    assert.throws(() => makeExpiry(year, 11), RangeError)
+  }
   assert.throws(() => makeExpiry(2030, 1.5), RangeError)
   assert.throws(() => expiryOfDate('tomorrow'), RangeError)
 })

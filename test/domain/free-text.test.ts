@@ -59,3 +59,18 @@ test('a character beyond 16 bits counts as one', () => {
   assert.equal(codePointLength('🎉a'), 2)
   assert.equal(codePointLength(''), 0)
 })
+
+test('who is refused is told what would be right', () => {
+  const told = {
+    'a\uD800b': 'must not hold an unpaired surrogate',
+    'a\tb': 'must not hold control characters',
+  }
+  for (const [text, detail] of Object.entries(told)) {
+    assert.equal(textFault(text), detail)
+    assert.equal(freeTextFault(text), detail)
+    assert.equal(nameFault(text), detail)
+  }
+  const characters = "must consist of letters, digits, spaces and . , ' - / & ( )"
+  assert.equal(nameFault('A<b>'), characters)
+  assert.equal(nameFault('12.'), 'must hold a letter')
+})

@@ -94,3 +94,14 @@ test('what is not a PAN becomes none, and the refusal does not repeat it', () =>
   }
   assert.equal(parsePan('4242424242424242')?.reveal(), '4242424242424242')
 })
+
+test('a PAN is built of digits alone, and of as many as it has', () => {
+  const wrongCount = { name: 'RangeError', message: 'wrong number of account digits' }
+  assert.equal(buildPan('400000', '123456789').reveal().length, 16)
+  for (const account of ['12345678', '1234567890', '']) {
+    assert.throws(() => buildPan('400000', account), wrongCount)
+  }
+  for (const text of ['', '4000x', 'x4000', '4000 ']) {
+    assert.throws(() => luhnCheckDigit(text), { name: 'RangeError', message: 'not digits' })
+  }
+})

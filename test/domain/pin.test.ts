@@ -7,6 +7,7 @@ test('a PIN prints as four stars, whatever its length, so that even the length s
   for (const pin of [new Pin('4821'), new Pin('482193750617')]) {
     assert.equal(`${pin}`, '****')
     assert.equal(JSON.stringify({ pin }), '{"pin":"****"}')
+    assert.equal(inspect({ deep: [pin] }), '{ deep: [ **** ] }')
     assert.doesNotMatch(inspect({ deep: { pin } }, { showHidden: true }), /4821/)
     assert.deepEqual(Object.keys(pin), [])
   }

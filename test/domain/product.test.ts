@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Product, parseCardType, productFaults } from '../../src/domain/product.ts'
+import {
+  type Product,
+  type ProductDraft,
+  parseCardType,
+  productFaults,
+} from '../../src/domain/product.ts'
 
 const valid: Product = {
   productId: 1001,
@@ -78,4 +83,52 @@ test('a type of card is taken in any case, and no other word is', () => {
   assert.equal(parseCardType('virtual'), 'Virtual')
   assert.equal(parseCardType('Virtual '), null)
   assert.equal(parseCardType(''), null)
+})
+
+test('each fault is told in words that say what would be right', () => {
+  const told = (changes: ProductDraft) =>
+    productFaults({ ...valid, ...changes }).map(({ detail, pointer }) => `${pointer} ${detail}`)
+  const unwritable = 'must have no control characters'
+  const tries = 'must be a whole number from 1 to 15'
+  const faults: readonly (readonly [ProductDraft, string])[] = [
+    [{ productId: 2 ** 31 }, '/productId must be a whole number from 1 to 2147483647'],
+    [{ productName: 'x'.repeat(51) }, '/productName must have 1 to 50 characters'],
+    [
+      { productName: 'a\tb' },
+      `/productName ${unwritable}, no unpaired surrogates and no card number in it`,
+    ],
+    [{ schemeName: '' }, '/schemeName must have 1 to 30 characters'],
+    [{ schemeName: 'Ho\tuse' }, `/schemeName ${unwritable} and no unpaired surrogates`],
+    [{ currencyCode: 'EURO' }, '/currencyCode must be three capital letters (ISO 4217)'],
+    [
+      { cardTypes: ['Virtual', 'Paper'] },
+      '/cardTypes must name Physical, Virtual or both, each once',
+    ],
+    [{ validityMonths: 241 }, '/validityMonths must be a whole number from 1 to 240'],
+    [{ pinLength: 13 }, '/pinLength must be a whole number from 4 to 12'],
+    [
+      { pinLength: 5, pinRevealable: false },
+      '/pinLength must be 4 if the PIN is not revealable, because a PVV sees four digits only',
+    ],
+    [{ pinTryLimit: 16 }, `/pinTryLimit ${tries}`],
+    [{ cvvTryLimit: 0 }, `/cvvTryLimit ${tries}`],
+    [{ bin: '4000', schemeName: 'House' }, '/bin must be 6 or 8 digits'],
+    [{ bin: '510000' }, '/bin must lie in a range of the scheme whose PANs have 16 digits'],
+    [{ cvk: '' }, '/cvk must name a key'],
+    [{ pvk: '' }, '/pvk must name a key'],
+  ]
+  for (const [changes, fault] of faults) assert.deepEqual(told(changes), [fault])
+})
+
+test('what is not of its type, or not there, is left to the schema: no rule is asked of it', () => {
+  for (const strange of [null, 7n, {}, [], undefined]) {
+    const draft = Object.fromEntries(Object.keys(valid).map((member) => [member, strange]))
+    const asked = productFaults(draft).map(({ pointer }) => pointer)
+    assert.deepEqual(asked, Array.isArray(strange) ? ['/cardTypes'] : [])
+  }
+  assert.deepEqual(productFaults({ ...valid, cardTypes: ['Virtual', 7] }), [])
+  assert.deepEqual(productFaults({ ...valid, cardTypes: 'Virtual' }), [])
+  // A rule over two members needs both.
+  assert.deepEqual(productFaults({ pinLength: 6 }), [])
+  assert.deepEqual(productFaults({ bin: '510000' }), [])
 })

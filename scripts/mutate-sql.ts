@@ -1,0 +1,123 @@
+/**
+ * `npm run mutate:sql [-- attempts.ts spend_try …]`: mutates SQL statements, those of the named files of
+ * src/storage, or of these names, and looks whether the tests that run a statement see its mutants.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { sharePostgres } from '../test/support/postgres.ts'
+import { sqlEquivalentOf } from './mutation/sql-equivalents.ts'
+import { mutationsOf } from './mutation/sql-mutators.ts'
+import { made, type SqlMutant } from './mutation/sql-seam.ts'
+
+const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts', 'events.ts']
+const defaultFiles = [...triesFiles, 'idempotency.ts']
+/** `SQL_TESTS` narrows them down. */
+const testFiles = globSync(
+  process.env.SQL_TESTS?.split(' ') ?? ['test/authorizing/*.test.ts', 'test/issuing/*.test.ts'],
+)
+/** A test that runs into one of them cannot be told from one that waits for a lock for ever. */
+const timeoutMs = 180_000
+const scoreMin = 90
+
+type Chosen = { readonly name: string; readonly text: string }
+type Run = { readonly passed: boolean; readonly tookMs: number }
+
+const seamUrl = new URL('mutation/sql-seam.ts', import.meta.url)
+
+/** Runs one test file behind the seam, to its end or to the first test that fails. */
+const runTests = async (file: string, env: Readonly<Record<string, string>>): Promise<Run> => {
+  const startedMs = Date.now()
+  const seam = ['--import', seamUrl.href, '--test-reporter=tap', '--test-force-exit', file]
+  const child = spawn(process.execPath, seam, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, PROPERTY_CASES: 'few', ...env },
+    timeout: timeoutMs,
+  })
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (/^\s*not ok/m.test(text)) child.kill()
+  })
+  const [code] = await once(child, 'exit')
+  return { passed: code === 0, tookMs: Date.now() - startedMs }
+}
+
+/** The test files that run each statement, the quickest first. */
+const recordUses = async (): Promise<Map<string, string[]>> => {
+  const folder = mkdtempSync(join(tmpdir(), 'pinfold-sql-'))
+  const timed: { file: string; tookMs: number; names: string[] }[] = []
+  for (const file of testFiles) {
+    const note = join(folder, `${timed.length}`)
+    const { passed, tookMs } = await runTests(file, { SQL_NOTE_FILE: note })
+    console.log(
+      `${file}: ${(tookMs / 1_000).toFixed(1)} s${passed ? '' : ', fails by itself: left out'}`,
+    )
+    if (passed) timed.push({ file, tookMs, names: readFileSync(note, 'utf8').split('\n') })
+  }
+  timed.sort((one, other) => one.tookMs - other.tookMs)
+  const uses = new Map<string, string[]>()
+  for (const { file, names } of timed) {
+    for (const name of names) uses.set(name, [...(uses.get(name) ?? []), file])
+  }
+  return uses
+}
+
+/** The statements that were asked for, by file or by name. */
+const choose = async (asked: readonly string[]): Promise<Chosen[]> => {
+  const files = asked.filter((each) => each.endsWith('.ts'))
+  const names = asked.filter((each) => !each.endsWith('.ts'))
+  const wanted = files.length > 0 || names.length > 0 ? files : defaultFiles
+  const folder = fileURLToPath(new URL('../src/storage/', import.meta.url))
+  for (const file of globSync('*.ts', { cwd: folder })) {
+    // Alone it is a program.
+    if (file !== 'make-pglite.ts') await import(pathToFileURL(resolve(folder, file)).href)
+  }
+  const sources = wanted.map((file) => readFileSync(resolve(folder, file), 'utf8'))
+  return made.filter(
+    ({ name }) => names.includes(name) || sources.some((source) => source.includes(`'${name}'`)),
+  )
+}
+
+/** The first test file that fails with a mutant, or null. */
+const findKiller = async (mutant: SqlMutant, files: readonly string[]): Promise<string | null> => {
+  for (const file of files) {
+    const { passed } = await runTests(file, { SQL_MUTANT: JSON.stringify(mutant) })
+    if (!passed) return file
+  }
+  return null
+}
+
+type Counts = { found: number; survived: number; equivalent: number }
+
+/** Tries every mutant of one statement. */
+const mutateStatement = async (
+  { name, text }: Chosen,
+  files: readonly string[],
+  counts: Counts,
+): Promise<void> => {
+  for (const { mutated, what } of mutationsOf(text)) {
+    if (sqlEquivalentOf(name, what)) {
+      counts.equivalent += 1
+      continue
+    }
+    const killer = await findKiller({ name, text, mutated }, files)
+    counts[killer ? 'found' : 'survived'] += 1
+    console.log(killer ? `found ${name}: ${what} (${killer})` : `SURVIVED ${name}: ${what}`)
+  }
+}
+
+const main = async (): Promise<void> => {
+  const chosen = await choose(process.argv.slice(2))
+  const postgres = await sharePostgres()
+  const uses = await recordUses()
+  const counts: Counts = { found: 0, survived: 0, equivalent: 0 }
+  for (const each of chosen) await mutateStatement(each, uses.get(each.name) ?? [], counts)
+  await postgres.stop()
+  const score = (100 * counts.found) / Math.max(1, counts.found + counts.survived)
+  console.log(`sql: ${score.toFixed(1)} %, ${JSON.stringify(counts)}`)
+  if (score < scoreMin) process.exitCode = 1
+}
+
+await main()

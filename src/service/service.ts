@@ -10,7 +10,7 @@ import type { Hsm } from '../hsm/hsm.ts'
 import { callerAddresses } from '../http/caller-address.ts'
 import { rateLimiter } from '../http/client-rate.ts'
 import type { Connections } from '../http/connections.ts'
-import { createMetrics } from '../http/metrics.ts'
+import { createMetrics, type Metrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import { tokenAttempts } from '../http/token-attempts.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
@@ -98,7 +98,7 @@ async function createServers(
   demo: DemoSite | null,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
-  const { baseUrl, limits, processorPath, sandbox } = config
+  const { baseUrl, limits, network, processorPath, sandbox } = config
   const metrics = createMetrics()
   if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
   const observe = authorizingObserver(metrics.registry, log)
@@ -106,16 +106,9 @@ async function createServers(
   const authorizing: Authorizing = { database, hsm, now, observe }
   const { delivering, faultOfTarget } = createDelivering(config, issuing, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
-  const callers = callerAddresses(config.network.trustedProxies)
-  const connections = createListenerConnections(config.network, callers, metrics.registry, log)
-  const common = {
-    log,
-    metrics,
-    callers,
-    rate: limits && rateLimiter(limits.calls),
-    formats: stringFormats(() => dateOf(issuing.now())),
-    hosts: config.sandbox ? sandboxHosts(config) : null,
-  }
+  const common = commonOptions(config, issuing, metrics, log)
+  const { callers } = common
+  const connections = createListenerConnections(network, callers, metrics.registry, log)
   const publicServer = await createPublicServer({
     ...common,
     connections: connections.public,
@@ -154,6 +147,16 @@ async function createServers(
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, connections, tls: listening }
 }
+
+/** What both listeners are made with. */
+const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: Logger) => ({
+  log,
+  metrics,
+  callers: callerAddresses(config.network.trustedProxies),
+  rate: config.limits && rateLimiter(config.limits.calls),
+  formats: stringFormats(() => dateOf(issuing.now())),
+  hosts: config.sandbox ? sandboxHosts(config) : null,
+})
 
 /** When the clock moves, cards that expire by it tell so at once. */
 const sweepingClock = (clock: MovableClock, issuing: Issuing, stop: AbortSignal): SandboxClock => ({

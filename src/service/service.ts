@@ -10,7 +10,7 @@ import type { Hsm } from '../hsm/hsm.ts'
 import { callerAddresses } from '../http/caller-address.ts'
 import { rateLimiter } from '../http/client-rate.ts'
 import type { Connections } from '../http/connections.ts'
-import { createMetrics } from '../http/metrics.ts'
+import { createMetrics, type Metrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import { tokenAttempts } from '../http/token-attempts.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
@@ -94,11 +94,9 @@ async function createServers(
   { authentication, clock, databases, demo, issuing, keys, stopping }: Wired,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
-  const { baseUrl, limits, processorPath, sandbox } = config
+  const { baseUrl, limits, network, processorPath, sandbox } = config
   const metrics = createMetrics()
   watchPools(metrics.registry, databases)
-  const admissions = createAdmissions(limits)
-  watchAdmissions(metrics.registry, admissions)
   const observe = authorizingObserver(metrics.registry, log)
   const { hsm, now } = issuing
   const { authorizationServer, verifiers } = authentication
@@ -107,17 +105,11 @@ async function createServers(
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
-  const callers = callerAddresses(config.network.trustedProxies)
-  const connections = createListenerConnections(config.network, callers, metrics.registry, log)
-  const common = {
-    log,
-    metrics,
-    callers,
-    rate: limits && rateLimiter(limits.calls),
-    admissions,
-    formats: stringFormats(() => dateOf(issuing.now())),
-    hosts: config.sandbox ? sandboxHosts(config) : null,
-  }
+  const admissions = createAdmissions(limits)
+  watchAdmissions(metrics.registry, admissions)
+  const common = { ...commonOptions(config, issuing, metrics, log), admissions }
+  const { callers } = common
+  const connections = createListenerConnections(network, callers, metrics.registry, log)
   const publicServer = await createPublicServer({
     ...common,
     connections: connections.public,
@@ -160,6 +152,16 @@ async function createServers(
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, connections, tls: listening }
 }
+
+/** What both listeners are made with. */
+const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: Logger) => ({
+  log,
+  metrics,
+  callers: callerAddresses(config.network.trustedProxies),
+  rate: config.limits && rateLimiter(config.limits.calls),
+  formats: stringFormats(() => dateOf(issuing.now())),
+  hosts: config.sandbox ? sandboxHosts(config) : null,
+})
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config

@@ -25,6 +25,9 @@ export interface RunningService {
 /** Opens everything and listens on both listeners. */
 export async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
+  for (const { acceptance, found } of config.accepted) {
+    log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
+  }
   const database = await openDatabase(config, log)
   try {
     const service = await createService(config, database, log)

@@ -1,11 +1,12 @@
 /**
  * `npm run generate` writes what is told twice from where it is told first: openapi.json from the
- * routes, docs/errors.md from the table of failures. With `--check` it writes nothing, and fails where
+ * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals. With `--check` it writes nothing, and fails where
  * a file differs.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { refusals } from '../src/config/production.ts'
 import { readConfig } from '../src/config.ts'
 import { type ProblemKind, problemKinds } from '../src/errors.ts'
 import { createLog } from '../src/service/log.ts'
@@ -21,6 +22,7 @@ const migrations = new URL('../migrations/', import.meta.url)
 export const generateDocuments = async (): Promise<Readonly<Record<string, string>>> => ({
   'openapi.json': `${JSON.stringify(await generateOpenapi(), null, 2)}\n`,
   'docs/errors.md': generateErrors(),
+  'docs/production.md': generateRefusals(),
 })
 
 /** The document of the real server, with nothing configured. */
@@ -67,6 +69,39 @@ function generateErrors(): string {
 
 const section = (code: string, { explanation, status, title }: ProblemKind): string =>
   `\n## ${code}\n\n${status}: ${title}\n\n${wrap(explanation.replaceAll('<', '\\<'), 100)}\n`
+
+const refusalsIntroduction = `# What production refuses
+
+With \`SANDBOX=false\` the service does not start with any of these: it says all of them at once, and no listener
+opens. Where the last column names a variable, \`yes\` in it says that it is meant. Each that is needed is a line
+at level \`warn\` at the start, and a warning of \`pinfold doctor\`. Where there is none, nobody can mean it.
+
+The modes of files are those of Unix; on Windows give the files to the service's account alone. Certificates are
+looked at when they are read, see [tls.md](tls.md). Why it is so: [0017](decisions/0019-production.md).
+
+This file is generated from \`src/config/production.ts\` by \`npm run generate\`.
+`
+
+function generateRefusals(): string {
+  const rows = refusals.map(({ acceptance, refused, remedy, variable, why = '' }) =>
+    [
+      '',
+      `\`${variable}\``,
+      `${refused}`,
+      [why, remedy].filter(Boolean).join(' '),
+      accepted(acceptance),
+      '',
+    ]
+      .join(' | ')
+      .trim(),
+  )
+  const heading =
+    '| variable | is refused where it | why, and what to do | unless |\n|---|---|---|---|'
+  return [refusalsIntroduction, heading, ...rows, ''].join('\n')
+}
+
+const accepted = (acceptance: string | null): string =>
+  acceptance === null ? '' : `\`${acceptance}\``
 
 /** Breaks a text between words. */
 function wrap(text: string, width: number): string {

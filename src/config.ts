@@ -2,10 +2,13 @@ import { resolve } from 'node:path'
 import { type CallerConfig, readCaller } from './config/caller.ts'
 import { ConfigError } from './config/config-error.ts'
 import { type DeliveryConfig, readDelivery } from './config/delivery.ts'
-import { hsmLacks, type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
+import { isLoopback } from './config/exposure.ts'
+import { type Pkcs11Config, readPkcs11 } from './config/hsm.ts'
 import { type Limits, readLimits } from './config/limits.ts'
 import { type NetworkConfig, readNetwork } from './config/network.ts'
 import type { OutsideIssuer } from './config/outside-issuer.ts'
+import { type AcceptedRisk, acceptedRisks } from './config/production.ts'
+import { acceptances } from './config/refusal.ts'
 import { readTls, type TlsConfig } from './config/tls.ts'
 import { isInstant, lastClockYear } from './domain/calendar.ts'
 
@@ -47,6 +50,8 @@ export interface Config {
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
   readonly sandboxClock: Date | null
+  /** What production runs with because somebody says that it is meant. */
+  readonly accepted: readonly AcceptedRisk[]
 }
 
 export interface Listener {
@@ -89,7 +94,7 @@ export function parseConfig(environment: Environment): {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
   }
-  const config: Config = {
+  const config = {
     sandbox: read.sandbox(),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
     databaseUrl: read.text('DATABASE_URL'),
@@ -114,15 +119,13 @@ export function parseConfig(environment: Environment): {
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
   read.refuseContradiction(config)
-  read.refuseUnsafe(config)
-  return { config, faults: read.faults }
+  for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
+  const accepted = config.sandbox ? [] : acceptedRisks(config, read)
+  return { config: { ...config, accepted }, faults: read.faults }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>
   `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
-
-const isLoopback = (host: string): boolean =>
-  /^127(?:\.[0-9]{1,3}){3}$/.test(host) || host === '::1' || host === 'localhost'
 
 /** Reads one variable at a time and keeps what is wrong with it. */
 class Reader {
@@ -215,28 +218,18 @@ class Reader {
   }
 
   /** An address that says plain HTTP of a listener that speaks TLS leads nowhere. */
-  refuseContradiction({ baseUrl, privateListener, privateUrl, publicListener }: Config): void {
+  refuseContradiction({
+    baseUrl,
+    privateListener,
+    privateUrl,
+    publicListener,
+  }: Omit<Config, 'accepted'>): void {
     if (publicListener.tls && !baseUrl.startsWith('https:')) {
       this.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
     }
     if (privateListener.tls && !privateUrl.startsWith('https:')) {
       this.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
     }
-  }
-
-  /** What production must not do without. */
-  refuseUnsafe(config: Config): void {
-    if (config.sandbox) return
-    const lacks: readonly (readonly [boolean, string])[] = [
-      [config.databaseUrl === null, 'DATABASE_URL must name a PostgreSQL server.'],
-      ...hsmLacks(this, config),
-      [config.adminJwkFile === null, "ADMIN_JWK_FILE must name the first administrator's key."],
-      [!config.baseUrl.startsWith('https:'), 'BASE_URL must be https.'],
-      [config.limits === null, 'RATE_LIMIT must not be off.'],
-      [config.sandboxSeed !== null, 'SANDBOX_SEED is for the sandbox.'],
-      [config.sandboxClock !== null, 'SANDBOX_CLOCK is for the sandbox.'],
-    ]
-    this.faults.push(...lacks.filter(([isLacking]) => isLacking).map(([, fault]) => fault))
   }
 
   #fault<Value>(fault: string, otherwise: Value): Value {

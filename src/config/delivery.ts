@@ -28,7 +28,9 @@ export const readDelivery = (read: VariableReader): DeliveryConfig => ({
 function readCidrs(read: VariableReader, name: string): readonly string[] | null {
   const cidrs = read.text(name)?.split(',') ?? null
   if (cidrs === null || cidrs.every(isCidr)) return cidrs
-  read.faults.push(`${name} must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8.`)
+  read.faults.push(
+    `${name} must be blocks of addresses with commas, such as 10.20.0.0/16,fd12:3456::/32.`,
+  )
   return null
 }
 

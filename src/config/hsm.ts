@@ -27,18 +27,3 @@ export function readPkcs11(read: VariableReader): Pkcs11Config | null {
     pinFile: required('PKCS11_PIN_FILE', "the file of the token's PIN, mode 0600"),
   }
 }
-
-/** What production must not do without on its HSM: whether it lacks it, and how that is said. */
-export const hsmLacks = (
-  read: VariableReader,
-  hsm: { readonly pkcs11: Pkcs11Config | null; readonly masterKeyFile: string | null },
-): readonly (readonly [boolean, string])[] =>
-  hsm.pkcs11 !== null
-    ? []
-    : [
-        [hsm.masterKeyFile === null, 'MASTER_KEY_FILE must name the file of the master key.'],
-        [
-          read.text('ACCEPT_SOFTWARE_HSM') !== 'yes',
-          'ACCEPT_SOFTWARE_HSM must be yes: the software HSM is no secure cryptographic device.',
-        ],
-      ]

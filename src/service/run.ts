@@ -26,6 +26,9 @@ export interface RunningService {
 /** Opens everything and listens on both listeners. */
 export async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
+  for (const { acceptance, found } of config.accepted) {
+    log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
+  }
   const databases = await openDatabases(config, log)
   const { background: database } = databases
   try {

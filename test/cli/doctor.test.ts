@@ -205,7 +205,10 @@ test('faults of a database server are named', { skip: postgres.leftOut }, async 
   const { database, url } = await openServerDatabase(postgres, 2)
   const on = (changes: Env) => ({ ...env, DATABASE_URL: url, ...changes })
   await t.test('nothing is wrong', async () => {
-    assert.deepEqual(faultsIn(await examine(env)), [])
+    const findings = await examine(env)
+    assert.deepEqual(faultsIn(findings), [])
+    const [warning] = findings.filter(({ check }) => check === 'accepted')
+    assert.match(warning?.found ?? '', /^ACCEPT_SOFTWARE_HSM is yes: HSM is software/)
   })
   await t.test('it is away, and no password is told', async () => {
     const DATABASE_URL = 'postgres://pinfold:hunter2x@127.0.0.1:9/pinfold'
@@ -278,11 +281,31 @@ test('ten faults at once are all named, by one command that exits with 1 and cha
   assert.deepEqual([code, told.healthy], [1, false])
   const named = new Set(faultsIn(told.findings).map(({ check }) => check))
   const planted = [
-    ...['configuration', 'base-url', 'egress', 'data-directory', 'secret-files'],
-    ...['administrator', 'database', 'hsm', 'listeners', 'issuer'],
+    ...[
+      'configuration',
+      'data-directory',
+      'administrator',
+      'database',
+      'hsm',
+      'listeners',
+      'issuer',
+    ],
   ]
   assert.deepEqual(
     planted.filter((check) => !named.has(check)),
+    [],
+    stdout,
+  )
+  const variables = told.findings.map(({ found }: Finding) => found.split(' ')[0])
+  const refused = [
+    'MASTER_KEY_FILE',
+    'BASE_URL',
+    'OUTBOUND_ALLOW_CIDRS',
+    'RATE_LIMIT',
+    'AUTH_ISSUER',
+  ]
+  assert.deepEqual(
+    refused.filter((variable) => !variables.includes(variable)),
     [],
     stdout,
   )

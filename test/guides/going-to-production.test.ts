@@ -24,7 +24,8 @@ const guide = fileURLToPath(new URL('../../docs/guides/going-to-production.md', 
 const postgres = await openPostgres({ debian: true })
 
 const issuer = 'https://cards.example'
-const placeholder = 'postgres://pinfold:secret@db.example/pinfold'
+const placeholder =
+  'postgres://pinfold:secret@db.example/pinfold?sslmode=verify-full&sslrootcert=/etc/pinfold/db-ca.crt'
 
 /** Runs a block of the guide. @returns the environment that it leaves. */
 const runBlock = async (

@@ -125,11 +125,13 @@ test('in production there is no simulator and no movable clock', async () => {
   const folder = await makeFolder()
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeFile(join(folder, 'admin.jwk'), JSON.stringify(publicKey.export({ format: 'jwk' })))
-  await writeFile(join(folder, 'master.key'), randomBytes(32).toString('hex'))
+  await writeFile(join(folder, 'master.key'), randomBytes(32).toString('hex'), {
+    mode: 0o600,
+  })
   const production = await openTestService({
     env: {
       SANDBOX: 'false',
-      DATABASE_URL: 'postgres://cards.test/cards',
+      DATABASE_URL: 'postgres://cards.test/cards?sslmode=verify-full',
       MASTER_KEY_FILE: join(folder, 'master.key'),
       ADMIN_JWK_FILE: join(folder, 'admin.jwk'),
       BASE_URL: 'https://cards.test',

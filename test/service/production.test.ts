@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
@@ -28,7 +28,16 @@ async function refusal(program: StartedProgram): Promise<string> {
 }
 
 test('production says in one message all that it lacks, and opens no listener', async () => {
-  const env = { SANDBOX: 'false', RATE_LIMIT: 'off', PORT: 'x', LOG_LEVEL: 'loud' }
+  const env = {
+    SANDBOX: 'false',
+    RATE_LIMIT: 'off',
+    PORT: 'x',
+    LOG_LEVEL: 'loud',
+    PRIVATE_HOST: '0.0.0.0',
+    OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0',
+    AUTH_ISSUER: 'http://issuer.test',
+    AUTH_AUDIENCE: 'a',
+  }
   const said = await refusal(await spawnProgram({ dataDir: await makeFolder(), env }))
   for (const name of [
     'DATABASE_URL',
@@ -36,9 +45,12 @@ test('production says in one message all that it lacks, and opens no listener', 
     'ADMIN_JWK_FILE',
     'BASE_URL',
     'RATE_LIMIT',
-    'ACCEPT_SOFTWARE_HSM',
+    'HSM',
     'PORT',
     'LOG_LEVEL',
+    'PRIVATE_HOST',
+    'OUTBOUND_ALLOW_CIDRS',
+    'AUTH_ISSUER',
   ]) {
     assert.match(said, new RegExp(`- ${name}\\b`), said)
   }
@@ -63,7 +75,9 @@ async function productionOn(url: string) {
   const folder = await makeFolder()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeFile(join(folder, 'admin.jwk'), JSON.stringify(publicKey.export({ format: 'jwk' })))
-  await writeFile(join(folder, 'master.key'), randomBytes(32).toString('hex'))
+  await writeFile(join(folder, 'master.key'), randomBytes(32).toString('hex'), {
+    mode: 0o600,
+  })
   const env = {
     SANDBOX: 'false',
     DATABASE_URL: url,
@@ -117,6 +131,33 @@ suite('on a PostgreSQL server', { skip }, () => {
       env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE: env.MASTER_KEY_FILE },
     })
     assert.match(await refusal(sandbox), /database is a production's/)
+  })
+
+  test('what is accepted lets production start, and is told in its log each time', async (t) => {
+    const { close, url } = await postgres.createDatabase()
+    t.after(close)
+    const { env, folder } = await productionOn(url)
+    await chmod(join(folder, 'master.key'), 0o644)
+    const careless = { PRIVATE_HOST: '0.0.0.0', OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0' }
+    const refused = await spawnProgram({
+      dataDir: await makeFolder(),
+      env: { ...env, ...careless },
+    })
+    const said = await refusal(refused)
+    const meant: Record<string, string> = {}
+    for (const name of ['PLAIN_PRIVATE_LISTENER', 'OPEN_FILES', 'WIDE_OUTBOUND']) {
+      assert.ok(said.includes(`Or set ACCEPT_${name}=yes`), said)
+      meant[`ACCEPT_${name}`] = 'yes'
+    }
+    const program = await startProgram({
+      dataDir: await makeFolder(),
+      env: { ...env, ...careless, ...meant },
+    })
+    for (const name of ['ACCEPT_SOFTWARE_HSM', ...Object.keys(meant)]) {
+      const line = new RegExp(`"level":40.*"accepted":"${name}"`)
+      assert.match(program.stdout(), line)
+    }
+    await program.kill('SIGTERM')
   })
 
   test('another secret’s file in the place of the administrator’s key is named, and nothing of it told', async (t) => {

@@ -1,5 +1,6 @@
 import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { faultOfSecretFile } from '../../config/exposure.ts'
 import { readMasterKeys } from '../../hsm/master-key-file.ts'
 import { parseFirstAdministrators } from '../../oauth/first-administrators.ts'
 import {
@@ -63,30 +64,25 @@ async function roomFindings(dataDir: string): Promise<Finding[]> {
   return [warning('data-directory', found, why, 'Make room, or move DATA_DIR.')]
 }
 
-/** Files that hold secrets: readable by their owner alone. */
+/** Files that hold secrets: readable by their owner alone. Of production the table says it. */
 export const checkSecretFiles: Check = async ({ config }) => {
   const files = [
     config.masterKeyFile ?? join(config.dataDir, 'master.key'),
     join(config.dataDir, 'sandbox.json'),
-    ...(config.pkcs11 ? [config.pkcs11.pinFile].filter((file) => file !== '') : []),
+    ...(config.pkcs11 ? [config.pkcs11.pinFile] : []),
   ]
-  const findings = (await Promise.all(files.map(openToOthers))).flat()
-  return findings.length > 0
-    ? findings
-    : [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
-}
-
-async function openToOthers(file: string): Promise<Finding[]> {
-  const found = await stat(file).catch(() => null)
-  if (!found || (found.mode & 0o077) === 0) return []
-  return [
+  const open = config.sandbox ? files.flatMap((file) => faultOfSecretFile(file) ?? []) : []
+  if (open.length === 0) {
+    return [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
+  }
+  return open.map((found) =>
     fault(
       'secret-files',
-      `${file} has mode ${octal(found.mode)}: others on this machine may read it.`,
+      `${found}: others on this machine may read it.`,
       'Whoever reads it holds what every key, card and PIN rests on.',
-      `chmod 600 ${file}; and rotate what was in it if anybody else has an account here.`,
+      'chmod 600 it; and rotate what was in it if anybody else has an account here.',
     ),
-  ]
+  )
 }
 
 /** The file of the master key: there, and of its form. Its content is never told. */

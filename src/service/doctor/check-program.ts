@@ -1,3 +1,4 @@
+import { isLoopback, wideBlocks } from '../../config/exposure.ts'
 import { parseConfig } from '../../config.ts'
 import { type Check, fault, good, warning } from './finding.ts'
 
@@ -26,10 +27,16 @@ export const checkConfiguration: Check = async ({ environment }) => {
       'configuration',
       found,
       'The service refuses to start with it.',
-      'Set the variable; README.md, “Configuration”, tells what each one takes.',
+      'Do as it says; README.md, “Configuration”, tells what each variable takes, docs/production.md what production refuses.',
     ),
   )
 }
+
+/** What production runs with because somebody says that it is meant: told, and no fault. */
+export const checkAccepted: Check = async ({ config: { accepted } }) =>
+  accepted.map(({ acceptance, found, remedy, why }) =>
+    warning('accepted', `${acceptance} is yes: ${found}`, why, remedy),
+  )
 
 /** What may be said in the environment and is unwise. */
 export const checkExposure: Check = async ({ config, environment }) => {
@@ -56,7 +63,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
       ),
     )
   }
-  if (environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+  if (sandbox && environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
     findings.push(
       fault(
         'exposure',
@@ -66,7 +73,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
       ),
     )
   }
-  if (new URL(baseUrl).protocol === 'http:' && !isLoopback(new URL(baseUrl).hostname)) {
+  if (sandbox && new URL(baseUrl).protocol === 'http:' && !isLoopback(new URL(baseUrl).hostname)) {
     findings.push(
       fault(
         'base-url',
@@ -79,19 +86,9 @@ export const checkExposure: Check = async ({ config, environment }) => {
   return findings.length > 0 ? findings : [good('exposure', 'Nothing is open that need not be.')]
 }
 
-export const isLoopback = (host: string): boolean =>
-  /^127(?:\.[0-9]{1,3}){3}$/.test(host) || ['::1', '[::1]', 'localhost'].includes(host)
-
-/** A block so wide holds addresses that nobody meant. */
-const narrowestIpv4 = 8
-const narrowestIpv6 = 16
-
-/** Which addresses webhooks may reach although they are not public. */
+/** Which addresses webhooks may reach although they are not public. Of production the table says it. */
 export const checkEgress: Check = async ({ config }) => {
-  const wide = (config.delivery.allowCidrs ?? []).filter((cidr) => {
-    const bits = Number(cidr.split('/')[1])
-    return bits < (cidr.includes(':') ? narrowestIpv6 : narrowestIpv4)
-  })
+  const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []
   if (wide.length === 0)
     return [good('egress', 'Webhooks reach public addresses, and those listed.')]
   return [

@@ -9,7 +9,13 @@ import {
 import { checkHsm } from './check-hsm.ts'
 import { checkIssuers } from './check-issuers.ts'
 import { checkListeners } from './check-listeners.ts'
-import { checkConfiguration, checkEgress, checkExposure, checkNode } from './check-program.ts'
+import {
+  checkAccepted,
+  checkConfiguration,
+  checkEgress,
+  checkExposure,
+  checkNode,
+} from './check-program.ts'
 import { checkTls } from './check-tls.ts'
 import { type Check, type Finding, fault, messageOf } from './finding.ts'
 
@@ -17,6 +23,7 @@ import { type Check, type Finding, fault, messageOf } from './finding.ts'
 const checks: readonly Check[] = [
   checkNode,
   checkConfiguration,
+  checkAccepted,
   checkExposure,
   checkEgress,
   checkDataDirectory,

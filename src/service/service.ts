@@ -97,7 +97,6 @@ async function createServers(
   const { hsm, now } = issuing
   const { authorizationServer, verifiers } = authentication
   const authorizing: Authorizing = { database: databases.networks, hsm, now, observe }
-  // What runs by itself, and what operators ask.
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
@@ -125,14 +124,11 @@ async function createServers(
     simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
     demo,
   })
-  const ready = async () => {
-    await Promise.all([pingDatabase(databases.networks), hsm.ping()])
-  }
   const privateServer = await createPrivateServer({
     ...common,
     tls: tls.private?.servers ?? null,
     verifier: verifiers.private,
-    ready,
+    ready: readiness(databases, hsm),
     authorizing,
     keys,
     administration: {
@@ -145,6 +141,12 @@ async function createServers(
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, tls: listening }
 }
+
+const readiness =
+  ({ networks }: Databases, hsm: Hsm) =>
+  async (): Promise<void> => {
+    await Promise.all([pingDatabase(networks), hsm.ping()])
+  }
 
 /** When the clock moves, cards that expire by it tell so at once. */
 const sweepingClock = (clock: MovableClock, issuing: Issuing): SandboxClock => ({

@@ -23,6 +23,8 @@ export interface BenchService {
 /** Where a benchmark runs: one database, and processes that are stopped with it. */
 export interface Bench {
   readonly databaseUrl: string
+  /** Of its services: the master key lies there. */
+  readonly dataDir: string
   /** Starts a process of the service and waits until it is ready. */
   startService(env?: Readonly<Record<string, string>>): Promise<BenchService>
   /** Starts a program of this folder with Node. */
@@ -48,6 +50,7 @@ export async function runBench(work: (bench: Bench) => Promise<void>): Promise<v
   try {
     await work({
       databaseUrl: database.url,
+      dataDir,
       startProgram: run,
       async startService(env = {}) {
         const [port, privatePort] = [await freePort(), await freePort()]
@@ -118,23 +121,27 @@ export async function headersFor(
   return { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 }
 
-/** The body that orders a card of the demo product. */
-export const newCard = JSON.stringify({
+const order = {
   cardType: 'Virtual',
   cardProduct: 1001,
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-01-02' },
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
-})
+}
+
+/** The body that orders a card of the demo product. */
+export const newCard = JSON.stringify(order)
 
 /** Public tokens of new cards. */
 export async function createCards(
   base: string,
   headers: Readonly<Record<string, string>>,
   count: number,
+  members: object = {},
 ): Promise<string[]> {
+  const body = JSON.stringify({ ...order, ...members })
   const publicTokens: string[] = []
   while (publicTokens.length < count) {
-    const answer = await fetch(`${base}/cards`, { method: 'POST', headers, body: newCard })
+    const answer = await fetch(`${base}/cards`, { method: 'POST', headers, body })
     const { publicToken } = (await answer.json()) as { publicToken: string }
     publicTokens.push(publicToken)
   }

@@ -176,7 +176,8 @@ export const problemKinds = {
     status: 429,
     title: 'Too many requests.',
     explanation:
-      'A limit of your client or of this card is used up. Wait for as many seconds as the ' +
+      'A limit of your client or of this card is used up, or too many of your calls are being worked on. ' +
+      'Wait for as many seconds as the ' +
       'Retry-After header says, then try again. The RateLimit headers tell how much is left.',
     retryAfterSeconds: 1,
   },
@@ -192,7 +193,7 @@ export const problemKinds = {
     title: 'The service cannot answer right now.',
     explanation:
       'Something that the service depends on, such as its database or its security module, is away ' +
-      'or still starting. Wait for as many seconds as the Retry-After header says, then repeat the ' +
+      'or still starting, or the service is so busy that the request was not begun. Wait for as many seconds as the Retry-After header says, then repeat the ' +
       'request with the same Idempotency-Key.',
     retryAfterSeconds: 5,
   },

@@ -30,11 +30,6 @@ export interface Admission {
   load(): { readonly running: number; readonly waiting: number }
 }
 
-interface Waiting {
-  readonly weight: number
-  begin(leave: () => void): void
-}
-
 /** What one caller has begun, by weight, and what it waits with, in order. */
 interface Queue {
   running: number
@@ -47,7 +42,6 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   // In the order in which they are next: who has begun something goes to the end.
   const queues = new Map<string, Queue>()
   let running = 0
-
   const isAtOwnBound = (queue: Queue, weight: number) => queue.running + weight > atOncePerCaller
 
   function beginNext(): void {
@@ -66,19 +60,19 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   function run(caller: string, queue: Queue, weight: number): () => void {
     running += weight
     queue.running += weight
-    let isDone = false
+    let held = weight
     return () => {
-      if (isDone) return
-      isDone = true
-      running -= weight
-      queue.running -= weight
-      forgetIdle(caller, queue)
-      beginNext()
+      running -= held
+      queue.running -= held
+      held = 0
+      goOn(caller, queue)
     }
   }
 
-  function forgetIdle(caller: string, queue: Queue): void {
+  /** Also after one that waited has gone: a heavy one may have kept others waiting. */
+  function goOn(caller: string, queue: Queue): void {
     if (queue.running === 0 && queue.waiting.size === 0) queues.delete(caller)
+    beginNext()
   }
 
   return {
@@ -87,40 +81,64 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
       const weight = Math.min(asked, atOncePerCaller)
       const queue = queues.get(caller) ?? { running: 0, waiting: new Set() }
       queues.set(caller, queue)
-      const { promise, reject, resolve } = Promise.withResolvers<() => void>()
-      const giveUp = (reason: unknown) => {
-        settle()
+      const refuse = () => refusal(bounds, isAtOwnBound(queue, weight))
+      const waiting = startWaiting(weight, { gone, refuse, waitMs }, () => {
         queue.waiting.delete(waiting)
-        forgetIdle(caller, queue)
-        reject(reason)
-        // It may have kept others waiting, as a heavy one does.
-        beginNext()
-      }
-      const refuse = () => giveUp(refusal(bounds, isAtOwnBound(queue, weight)))
-      const leave = () => giveUp(gone?.reason)
-      const timer = setTimeout(refuse, waitMs)
-      const settle = () => {
-        clearTimeout(timer)
-        gone?.removeEventListener('abort', leave)
-      }
-      const waiting: Waiting = {
-        weight,
-        begin(done) {
-          settle()
-          resolve(done)
-        },
-      }
+        goOn(caller, queue)
+      })
       queue.waiting.add(waiting)
-      gone?.addEventListener('abort', leave)
       beginNext()
-      if (queue.waiting.has(waiting) && queue.waiting.size > waitingPerCaller) refuse()
-      return promise
+      if (queue.waiting.size > waitingPerCaller) waiting.giveUp(refuse())
+      return waiting.begun
     },
-    load() {
-      let waiting = 0
-      for (const queue of queues.values()) waiting += queue.waiting.size
-      return { running, waiting }
+    load: () => ({
+      running,
+      waiting: [...queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0),
+    }),
+  }
+}
+
+/** A call that is not begun yet. */
+interface Waiting {
+  readonly weight: number
+  readonly begun: Promise<() => void>
+  begin(leave: () => void): void
+  giveUp(reason: unknown): void
+}
+
+interface Patience {
+  readonly gone: AbortSignal | undefined
+  readonly waitMs: number
+  refuse(): Problem
+}
+
+/** Waits until it begins, its time is over, or its caller has gone, whichever is first. */
+function startWaiting(
+  weight: number,
+  { gone, refuse, waitMs }: Patience,
+  onGivenUp: () => void,
+): Waiting {
+  const { promise: begun, reject, resolve } = Promise.withResolvers<() => void>()
+  const settle = () => {
+    clearTimeout(timer)
+    gone?.removeEventListener('abort', leave)
+  }
+  const giveUp = (reason: unknown) => {
+    settle()
+    reject(reason)
+    onGivenUp()
+  }
+  const leave = () => giveUp(gone?.reason)
+  const timer = setTimeout(() => giveUp(refuse()), waitMs)
+  gone?.addEventListener('abort', leave)
+  return {
+    weight,
+    begun,
+    begin(done) {
+      settle()
+      resolve(done)
     },
+    giveUp,
   }
 }
 

@@ -101,7 +101,6 @@ async function createServers(
   const { hsm, now } = issuing
   const { authorizationServer, verifiers } = authentication
   const authorizing: Authorizing = { database: databases.networks, hsm, now, observe }
-  // What runs by itself, and what operators ask.
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
@@ -129,9 +128,6 @@ async function createServers(
     simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
     demo,
   })
-  const ready = async () => {
-    await Promise.all([pingDatabase(databases.networks), hsm.ping()])
-  }
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
@@ -139,7 +135,7 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: verifiers.private,
-    ready,
+    ready: readiness(databases, hsm),
     authorizing,
     keys,
     administration: {
@@ -162,6 +158,12 @@ const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: 
   formats: stringFormats(() => dateOf(issuing.now())),
   hosts: config.sandbox ? sandboxHosts(config) : null,
 })
+
+const readiness =
+  ({ networks }: Databases, hsm: Hsm) =>
+  async (): Promise<void> => {
+    await Promise.all([pingDatabase(networks), hsm.ping()])
+  }
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config

@@ -37,9 +37,9 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     assert.equal(again.json.approved, true)
   })
 
-  test('a thousand questions at once on two connections are all answered, and none is refused', async () => {
+  test('of a thousand questions at once on two connections none is refused for their number', async () => {
     const { database } = await openServerDatabase(postgres, 2)
-    const service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
+    const service = await openTestService({ database })
     const cards = await Promise.all(Array.from({ length: 10 }, () => issueCard(service)))
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => {
@@ -47,9 +47,20 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
         return card ? ask(service, pinTry(service, card)) : null
       }),
     )
-    const statuses = new Set(answers.map((answer) => answer?.status))
-    assert.deepEqual([...statuses], [200])
-    const codes = new Set(answers.map((answer) => answer?.json.responseCode))
+    const begun = answers.filter((answer) => answer?.status === 200)
+    const codes = new Set(begun.map((answer) => answer?.json.responseCode))
     for (const code of codes) assert.ok(code === '00' || code === '75', code)
+    // Where the machine is too slow for a thousand within 4 seconds, the rest is told so, and spent nothing.
+    const late = answers.filter((answer) => answer?.status !== 200)
+    for (const answer of late) {
+      assert.deepEqual([answer?.status, answer?.json.code], [503, 'unavailable'])
+      assert.equal(answer?.headers['retry-after'], '1')
+    }
+    const compared = begun.filter((answer) => answer?.json.responseCode === '00')
+    const [spent] = await sql<{ tries: number }>(
+      database,
+      'select count(*)::integer as tries from attempt',
+    )
+    assert.equal(spent?.tries, compared.length)
   })
 })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/service/log.ts'
+import { openDatabases } from '../../src/service/open-database.ts'
 import { ask, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase, openTestService } from '../support/service.ts'
@@ -35,11 +38,25 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   })
 
   test('the connections to the database server are counted by what they do', async () => {
-    const { database } = await openServerDatabase(postgres)
+    const { url } = await openServerDatabase(postgres)
+    const config = readConfig({ DATABASE_URL: url, SANDBOX: 'true' })
+    const databases = await openDatabases(config, createLog('silent'))
+    const service = await openTestService({ databases })
+    const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    assert.match(text, /^pinfold_database_connections\{pool="background",state="idle"\} [1-9]/m)
+    for (const pool of ['clients', 'networks', 'background']) {
+      const waiting = `pinfold_database_connections{pool="${pool}",state="waiting"} 0\n`
+      assert.ok(text.includes(waiting), pool)
+    }
+    await service.close()
+    await databases.close()
+  })
+
+  test('connections that are too few to divide are counted as one pool', async () => {
+    const { database } = await openServerDatabase(postgres, 4)
     const service = await openTestService({ database })
     const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
-    assert.match(text, /^pinfold_database_connections\{state="idle"\} [1-9]/m)
-    assert.match(text, /^pinfold_database_connections\{state="waiting"\} 0$/m)
+    assert.match(text, /^pinfold_database_connections\{pool="shared",state="idle"\} [1-9]/m)
   })
 })
 

@@ -1,5 +1,6 @@
 import { pruneAssertions } from '../storage/client-assertions.ts'
 import type { Connection } from '../storage/database.ts'
+import { pruneLimits } from '../storage/limits.ts'
 import { prunePinEnvelopes } from '../storage/pin-envelopes.ts'
 
 /** Rows forgotten at a time, so that nobody is held up. */
@@ -13,9 +14,16 @@ const stepsMost = 1_000
  */
 const clockMarginMs = 5 * 60_000
 
+const prunes: readonly ((connection: Connection, at: Date, limit: number) => Promise<number>)[] = [
+  pruneAssertions,
+  prunePinEnvelopes,
+  (connection, at, limit) => pruneLimits(connection, 'card', at, limit),
+  (connection, at, limit) => pruneLimits(connection, 'client', at, limit),
+]
+
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
- * were sealed on a device.
+ * were sealed on a device. And uses of limits that count no more.
  * @param stop ends it between two steps.
  */
 export async function forgetUsedOnce(
@@ -24,7 +32,7 @@ export async function forgetUsedOnce(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const expiredBefore = new Date(now.getTime() - clockMarginMs)
-  for (const prune of [pruneAssertions, prunePinEnvelopes]) {
+  for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {
       if ((await prune(connection, expiredBefore, stepSize)) < stepSize) break
     }

@@ -1,6 +1,6 @@
 import type { CardStatusCode } from '../domain/card-status.ts'
 import type { TryKind } from '../domain/tries.ts'
-import { type Connection, statement } from './database.ts'
+import { type Connection, onKey, statement } from './database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from './events.ts'
 
 const setStatusStatement = changeWithEvent('set_card_status', { card: 'status_code = $6' })
@@ -67,16 +67,16 @@ export const spendAllTries = async (
 
 const expireStatement = statement(
   'expire_cards',
-  `with due as (
+  `with due as materialized (
      select public_token, status_code from card
-     where status_code in ('02', '00', '62') and expiry_date < $1::date
+     where status_code in ('02', '00', '62') and expiry_date < (select $1::date)
      order by expiry_date limit $2
    ), expired as (
-     update card set status_code = '54', last_sequence = card.last_sequence + 1
+     update card set status_code = '54', last_sequence = last_sequence + 1
      from due
-     where card.public_token = due.public_token
-       and card.status_code in ('02', '00', '62') and card.expiry_date < $1::date
-     returning card.public_token, card.last_sequence, card.client_id, due.status_code
+     where ${onKey('card', 'due', ['public_token', 'status_code'])}
+       and $1::date - card.expiry_date > 0
+     returning card.public_token, last_sequence, client_id, due.status_code
    )
    insert into event (public_token, sequence, client_id, type, details)
    select public_token, last_sequence, client_id, 'card.status_changed',

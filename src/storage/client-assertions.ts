@@ -1,4 +1,4 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, onKey, statement } from './database.ts'
 
 /** A `private_key_jwt` assertion that was accepted (RFC 7523 section 3, item 7). */
 export interface ClientAssertion {
@@ -26,13 +26,16 @@ export const rememberAssertion = async (
 ): Promise<boolean> =>
   (await connection.query(rememberStatement, [clientId, jtiHash, expiresAt])).length === 1
 
-// The condition is repeated outside, so that a distributed engine accepts the bounded sub-select.
 const pruneStatement = statement(
   'prune_client_assertions',
-  `delete from client_assertion
-   where expires_at < $1 and (client_id, jti_hash) in (
-     select client_id, jti_hash from client_assertion where expires_at < $1 limit $2)
-   returning client_id as "clientId"`,
+  `with expired as materialized (
+     select client_id, jti_hash from client_assertion
+     where expires_at < (select $1::timestamptz) order by expires_at limit $2
+   )
+   delete from client_assertion using expired
+   where ${onKey('client_assertion', 'expired', ['client_id', 'jti_hash'])}
+     and $1::timestamptz - expires_at > interval '0'
+   returning client_assertion.client_id as "clientId"`,
 )
 
 /** Forgets at most `limit` assertions that had expired by then. @returns how many they were. */

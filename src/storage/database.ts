@@ -75,6 +75,21 @@ export interface PoolLoad {
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 
+/**
+ * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that
+ * it reads no more than those, whatever the planner takes the table for:
+ * - The list is `materialized`, in the order of an index, and compares with `(select …)`, which the planner cannot
+ *   hold against what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
+ * - Neither side of the join can be hashed or sorted for it, so what is left is the key's index, for each row listed.
+ * - The list's condition is repeated, because another may have been quicker, but in a form that no index serves
+ *   (`created_at + interval '1 day' < now()`): else that index might be taken, and all that is due be read.
+ */
+export const onKey = (table: string, list: string, [first, ...others]: readonly string[]): string =>
+  [
+    `${table}.${first} = any(array[${list}.${first}])`,
+    ...others.map((key) => `${table}.${key} between ${list}.${key} and ${list}.${key}`),
+  ].join(' and ')
+
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
 

@@ -36,8 +36,9 @@ const listStatement = statement(
    ) as due
    cross join lateral (
      select position, event_id, type, round, failures, first_tried_at, created_at from delivery
-     where client_id = $1 and webhook_id = $2 and delivery.lane = due.lane and status = 'Pending'
-     order by position limit 1
+     where client_id = $1 and webhook_id = $2 and status = 'Pending'
+       and delivery.lane >= due.lane and delivery.lane <= due.lane
+     order by delivery.lane, position limit 1
    ) as next
    left join lateral (
      select sequence, occurred_at, details from placed_event

@@ -1,16 +1,18 @@
-import { type Connection, firstRow, statement } from './database.ts'
+import { type Connection, firstRow, onKey, statement } from './database.ts'
 import type { WebhookReference } from './delivery-queues.ts'
 import type { FeedPosition } from './event-feed.ts'
 
 const outboxStatement = statement(
   'prune_outbox',
-  `delete from event
-   where (public_token, sequence) in (
+  `with old as materialized (
      select public_token, sequence from event
-     where placed and occurred_at < now() - make_interval(days => $1)
+     where placed and occurred_at < (select now() - make_interval(days => $1))
      order by occurred_at limit $2
-   ) and placed
-   returning sequence`,
+   )
+   delete from event using old
+   where ${onKey('event', 'old', ['public_token', 'sequence'])}
+     and occurred_at + make_interval(days => $1) < now()
+   returning event.sequence`,
 )
 
 /** Forgets some of the outbox's events that are placed and older than so many days. @returns how many. */
@@ -38,20 +40,22 @@ export const listFeeds = async (
 
 const feedStatement = statement(
   'prune_feed',
-  `with looked as (
+  `with looked as materialized (
      select position, placed_at from placed_event
      where client_id = $1 and position > $4::bigint order by position limit $3
-   ), step as (
+   ), step as materialized (
      select position from looked where placed_at < now() - make_interval(days => $2)
+   ), queued as materialized (
+     select position, status from delivery
+     where client_id = $1
+       and webhook_id = any(array(select webhook_id from webhook where client_id = $1))
+       and position = any(array(select position from step))
    ), gone as (
      delete from placed_event
-     where client_id = $1 and position = any(array(select position from step))
-       and not exists (
-         select 1 from webhook
-         join delivery on delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
-         where webhook.client_id = $1 and delivery.position = placed_event.position
-           and delivery.status = 'Pending'
-       )
+     where client_id = $1 and position > $4::bigint
+       and position <= (select max(position) from step)
+       and placed_at + make_interval(days => $2) < now()
+       and position <> all(array(select position from queued where status = 'Pending'))
    )
    select max(position)::text as "position" from step`,
 )
@@ -89,13 +93,15 @@ export const listAllWebhooks = (
 
 const deliveriesStatement = statement(
   'prune_deliveries',
-  `delete from delivery
-   where client_id = $1 and webhook_id = $2 and position = any(array(
+  `with old as materialized (
      select position from delivery
      where client_id = $1 and webhook_id = $2 and status <> 'Pending'
-       and created_at < now() - make_interval(days => $3)
+       and created_at < (select now() - make_interval(days => $3))
      order by created_at limit $4
-   )) and status <> 'Pending'
+   )
+   delete from delivery
+   where client_id = $1 and webhook_id = $2 and position = any(array(select position from old))
+     and status || '' <> 'Pending'
    returning position`,
 )
 

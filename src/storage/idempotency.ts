@@ -1,4 +1,4 @@
-import { type Connection, firstRow, statement } from './database.ts'
+import { type Connection, firstRow, onKey, statement } from './database.ts'
 
 /** Names one remembered request. */
 export interface IdempotencyReference {
@@ -101,12 +101,14 @@ export const retireIdempotencyKey = async (
 
 const pruneStatement = statement(
   'prune_idempotency_records',
-  `delete from idempotency_record
-   where (client_id, idempotency_key) in (
+  `with old as materialized (
      select client_id, idempotency_key from idempotency_record
-     where created_at < now() - interval '24 hours' order by created_at limit $1
-   ) and created_at < now() - interval '24 hours'
-   returning client_id as "clientId"`,
+     where created_at < (select now() - interval '24 hours') order by created_at limit $1
+   )
+   delete from idempotency_record using old
+   where ${onKey('idempotency_record', 'old', ['client_id', 'idempotency_key'])}
+     and created_at + interval '24 hours' < now()
+   returning idempotency_record.client_id as "clientId"`,
 )
 
 /** Forgets some of the requests older than 24 hours. @returns how many. */

@@ -1,4 +1,4 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, onKey, statement } from './database.ts'
 
 /** What of a card lies under the installation's keys. */
 export interface CardUnderKeys {
@@ -79,11 +79,16 @@ export const movePin = async (
   return (await connection.query(movePinStatement, values)).length === 1
 }
 
+// An equation would leave the order nothing to say, and the list might come from anywhere.
 const forgetFingerprintsStatement = statement(
   'forget_pan_fingerprints',
-  `delete from pan_fingerprint where pan_fingerprint in (
-     select pan_fingerprint from pan_fingerprint where key_version = $1 limit $3
-   ) and key_version = $1 and exists (
+  `with old as materialized (
+     select pan_fingerprint from pan_fingerprint
+     where key_version >= (select $1::integer) and key_version <= (select $1::integer)
+     order by key_version limit $3
+   )
+   delete from pan_fingerprint using old
+   where ${onKey('pan_fingerprint', 'old', ['pan_fingerprint'])} and key_version - $1 = 0 and exists (
      select 1 from hsm_key where key_name = 'pan-fingerprint' and key_version = $1
        and retired_at <= now() - make_interval(secs => $2)
    )

@@ -1,4 +1,4 @@
-import { type Connection, firstRow, type Statement, statement } from './database.ts'
+import { type Connection, firstRow, onKey, type Statement, statement } from './database.ts'
 
 /** Uses allowed within any stretch of time of this length, whenever it begins. */
 export interface Limit {
@@ -157,13 +157,10 @@ const prune = (kind: LimitKind): Statement => {
     `prune_${table}`,
     `with old as materialized (
        select ${subject}, limit_name from ${table}
-       where forget_on_day <= $1 order by forget_on_day limit $2
+       where forget_on_day <= (select $1::integer) order by forget_on_day limit $2
      )
-     delete from ${table} using unnest(
-       array(select ${subject} from old), array(select limit_name from old)
-     ) as named (subject, limit_name)
-     where ${table}.${subject} = named.subject and ${table}.limit_name = named.limit_name
-       and ${table}.forget_on_day - $1 <= 0
+     delete from ${table} using old
+     where ${onKey(table, 'old', [subject, 'limit_name'])} and forget_on_day - $1 <= 0
      returning ${table}.${subject}`,
   )
 }

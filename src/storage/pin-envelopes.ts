@@ -1,4 +1,4 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, onKey, statement } from './database.ts'
 
 /** A sealed PIN that was taken for a card. */
 export interface PinEnvelopeRow {
@@ -26,13 +26,16 @@ export const rememberPinEnvelope = async (
 ): Promise<boolean> =>
   (await connection.query(rememberStatement, [publicToken, jtiHash, expiresAt])).length === 1
 
-// The condition is repeated outside, so that a distributed engine accepts the bounded sub-select.
 const pruneStatement = statement(
   'prune_pin_envelopes',
-  `delete from pin_envelope
-   where expires_at < $1 and (public_token, jti_hash) in (
-     select public_token, jti_hash from pin_envelope where expires_at < $1 limit $2)
-   returning public_token as "publicToken"`,
+  `with expired as materialized (
+     select public_token, jti_hash from pin_envelope
+     where expires_at < (select $1::timestamptz) order by expires_at limit $2
+   )
+   delete from pin_envelope using expired
+   where ${onKey('pin_envelope', 'expired', ['public_token', 'jti_hash'])}
+     and $1::timestamptz - expires_at > interval '0'
+   returning pin_envelope.public_token as "publicToken"`,
 )
 
 /** Forgets at most `limit` envelopes that had expired by then. @returns how many they were. */

@@ -1,4 +1,4 @@
-import { type Connection, statement } from './database.ts'
+import { type Connection, onKey, statement } from './database.ts'
 
 /** An event of the outbox that readers do not see yet. */
 export interface UnplacedEvent {
@@ -108,10 +108,11 @@ export const placeEvents = async (
 
 const markStatement = statement(
   'mark_events_placed',
-  `update event set placed = true
-   from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
-   where event.public_token = done.public_token and event.sequence = done.sequence
-     and not event.placed`,
+  `with done as materialized (
+     select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
+   )
+   update event set placed = true from done
+   where ${onKey('event', 'done', ['public_token', 'sequence'])} and placed::integer = 0`,
 )
 
 /** Marks events of the outbox as placed. */

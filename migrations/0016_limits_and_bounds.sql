@@ -27,3 +27,8 @@ create table client_limit (
   primary key (client_id, limit_name)
 );
 create index client_limit_forgotten on client_limit (forget_on_day);
+
+-- The event first: beginning with the client, this index looked as good as that of positions for a client of whom the
+-- planner had not heard, and all of that client's events were read for a few.
+alter table placed_event drop constraint placed_event_client_id_event_id_key;
+alter table placed_event add unique (event_id, client_id);

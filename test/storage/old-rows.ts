@@ -1,0 +1,138 @@
+/** Tables full of rows that are due to be forgotten or changed, and what the planner believes of them. */
+import type pg from 'pg'
+
+/** Rows of each table; a statement may look at a small part of them. */
+export const rowsEach = 8_000
+export const clientId = 'client'
+export const webhookId = '00000000-0000-4000-8000-000000000001'
+/** Cards are expired by then where they are due. */
+export const today = '2030-01-01'
+
+type Due = 'due' | 'notDue'
+
+/** The switch of each table: the column that makes a row due, and what it is while it is due and while not. */
+const switches = {
+  card: { column: 'expiry_date', due: `date '2029-01-31'`, notDue: `date '2039-01-31'` },
+  idempotency_record: ages('created_at'),
+  client_assertion: ages('expires_at'),
+  pin_envelope: ages('expires_at'),
+  event: ages('occurred_at'),
+  placed_event: ages('placed_at'),
+  delivery: ages('created_at'),
+  event_stream: ages('leased_until'),
+  pan_fingerprint: { column: 'key_version', due: '1', notDue: '2' },
+  card_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
+  client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
+} as const
+
+function ages(column: string) {
+  return { column, due: `now() - interval '90 days'`, notDue: `now() + interval '90 days'` }
+}
+
+const numbers = `generate_series(1, ${rowsEach}) as n`
+const token = `(1000000000 + n)::text`
+
+/** Fills every table, all of it due or not. */
+const fills = (to: Due): string[] => [
+  `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
+     personal_data, start_date, expiry_date, status_code, pin_block, pin_key, cvk, last_sequence)
+   select ${token}, '${clientId}', 1, 'Virtual', '400000******1234', '\\x00', '\\x00', '2020-01-01',
+     ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
+  `insert into idempotency_record (client_id, idempotency_key, request_fingerprint,
+     created_at)
+   select 'client-' || n % 50, 'key-' || n, '\\x00', ${switches.idempotency_record[to]} from ${numbers}`,
+  `insert into client_assertion (client_id, jti_hash, expires_at)
+   select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
+  `insert into pin_envelope (public_token, jti_hash, expires_at)
+   select ${token}, sha256(n::text::bytea), ${switches.pin_envelope[to]} from ${numbers}`,
+  `insert into event (public_token, sequence, client_id, type, details, placed, occurred_at)
+   select ${token}, 1, '${clientId}', 'card.created', '{}', true, ${switches.event[to]} from ${numbers}`,
+  `insert into placed_event (client_id, position, event_id, public_token, sequence, type,
+     occurred_at, details, placed_at)
+   select '${clientId}', n, gen_random_uuid(), ${token}, 1, 'card.created', now(), '{}',
+     ${switches.placed_event[to]}
+   from generate_series(1, ${2 * rowsEach}) as n`,
+  `insert into event_head (client_id, last_position) values ('${clientId}', ${2 * rowsEach})`,
+  `insert into webhook (client_id, webhook_id, url, events, secret, replay_after, replay_from)
+   values ('${clientId}', '${webhookId}', 'https://example.com', '{*}', '\\x00', 0, 0)`,
+  `insert into delivery_queue (client_id, webhook_id) values ('${clientId}', '${webhookId}')`,
+  `insert into delivery (client_id, webhook_id, position, event_id, type, lane, status,
+     created_at)
+   select '${clientId}', '${webhookId}', n, gen_random_uuid(), 'card.created', ${token},
+     case when n <= ${rowsEach} then 'Failed' else 'Pending' end, ${switches.delivery[to]}
+   from generate_series(1, ${2 * rowsEach}) as n`,
+  `insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+   select '${clientId}', '${webhookId}', ${token}, 1, now()
+   from generate_series(${rowsEach} + 1, ${2 * rowsEach}) as n`,
+  `insert into event_stream (client_id, slot, holder, leased_until)
+   select 'client-' || n / 10, n % 10 + 1, gen_random_uuid(), ${switches.event_stream[to]} from ${numbers}`,
+  `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, retired_at)
+   values ('pan-fingerprint', 1, 'retired', '', '', now() - interval '1 day')`,
+  `insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+   select sha256(n::text::bytea), ${token}, ${switches.pan_fingerprint[to]} from ${numbers}`,
+  `insert into card_limit (public_token, limit_name, last_uses, newest_uses, forget_on_day)
+   select ${token}, 'reveal', '{1}', 1, ${switches.card_limit[to]} from ${numbers}`,
+  `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
+   select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
+]
+
+const fill = async (client: pg.Client, to: Due): Promise<void> => {
+  for (const table of Object.keys(switches)) {
+    await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  }
+  for (const text of fills(to)) await client.query(text)
+}
+
+/** Makes rows due or not: all of each table, or the last few of it, or all but those. */
+const turn = async (client: pg.Client, to: Due, which: 'all' | 'last' | 'allButLast' = 'all') => {
+  for (const [table, { column, ...values }] of Object.entries(switches)) {
+    const last = `array(select ctid from ${table} order by ctid desc limit 5)`
+    const where = {
+      all: '',
+      last: `where ctid = any(${last})`,
+      allButLast: `where ctid <> all(${last})`,
+    }
+    await client.query(`update ${table} set ${column} = ${values[to]} ${where[which]}`)
+  }
+}
+
+/** What the planner believes, and what is so: each brings an empty schema there. */
+export const beliefs: Readonly<Record<string, (client: pg.Client) => Promise<void>>> = {
+  'that was analyzed while it was empty': async (client) => {
+    await client.query('analyze')
+    await fill(client, 'due')
+  },
+  // It was vacuumed when it had been emptied but for one row, and kept its pages.
+  'that is taken for one row': async (client) => {
+    for (const table of Object.keys(switches)) {
+      await client.query(`alter table ${table} set (fillfactor = 10)`)
+    }
+    await client.query('analyze')
+    await fill(client, 'due')
+    await client.query(
+      `update pg_class set reltuples = 1, relpages = pg_relation_size(oid) / 8192
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'i')`,
+    )
+  },
+  'that was analyzed before anything was due': async (client) => {
+    await fill(client, 'notDue')
+    await client.query('analyze')
+    await turn(client, 'due')
+  },
+  'that was analyzed while little was due': async (client) => {
+    await fill(client, 'notDue')
+    await turn(client, 'due', 'last')
+    await client.query('analyze')
+    await turn(client, 'due')
+  },
+  'that was analyzed while all was due, of which little is left': async (client) => {
+    await fill(client, 'due')
+    await client.query('analyze')
+    await turn(client, 'notDue', 'allButLast')
+    await client.query('vacuum')
+  },
+  'that is known as it is': async (client) => {
+    await fill(client, 'due')
+    await client.query('vacuum analyze')
+  },
+}

@@ -1,51 +1,27 @@
 import assert from 'node:assert/strict'
-import { subscribe } from 'node:diagnostics_channel'
 import { readdir, readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
-import type { FastifyInstance, RouteOptions } from 'fastify'
 import { problemKinds } from '../../src/errors.ts'
 import { isScope, scopeListeners } from '../../src/oauth/scopes.ts'
+import { openWithRoutes, type Route } from '../support/routes.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { operations } from './operations.ts'
 
-type Listener = 'public' | 'private'
-type Route = Pick<RouteOptions, 'url' | 'config' | 'schema'> & {
-  method: string
-  listener: Listener
-}
-
-const given: { method: string; route: RouteOptions; listener: Listener }[] = []
-const routes: Route[] = []
+let routes: readonly Route[]
 let service: TestService
 
-// The framework tells of each server that it makes: the public one is made first.
 before(async () => {
-  const servers: object[] = []
-  subscribe('fastify.initialization', (message) => {
-    const { fastify } = message as { fastify: FastifyInstance }
-    const listener = servers.push(fastify) === 1 ? 'public' : 'private'
-    fastify.addHook('onRoute', (route) => {
-      for (const method of [route.method].flat()) given.push({ method, route, listener })
-    })
-  })
-  service = await openTestService()
-  assert.equal(servers.length, 2)
-  // Only now: a later hook may have added to the configuration of a route.
-  for (const { listener, method, route } of given) {
-    const { config = {}, schema = {}, url } = route
-    routes.push({ method, url, config, schema, listener })
-  }
+  const opened = await openWithRoutes(() => openTestService())
+  service = opened.service
+  routes = opened.routes
 })
 
 const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
-const isOauth = ({ url }: Route): boolean =>
-  url.startsWith('/oauth') || url.startsWith('/.well-known/oauth')
+/** What reads and answers in terms of its own: the token endpoint, and the demo's pages. */
+const isForeign = ({ url }: Route): boolean => /^\/(?:oauth|\.well-known\/oauth|demo)/.test(url)
 
 /** Routes that answer: not those that only refuse a method. */
-const answering = (): Route[] => {
-  const hidden = ({ schema }: Route): boolean => Object.keys(schema ?? {}).join() === 'hide'
-  return routes.filter((route) => (isOauth(route) ? route.method !== 'OPTIONS' : !hidden(route)))
-}
+const answering = (): Route[] => routes.filter(({ config }) => config.refusesMethods !== true)
 
 test('every route says which scope it needs, or that it is open, and belongs to its listener', () => {
   assert.ok(routes.length > 20)
@@ -57,7 +33,7 @@ test('every route says which scope it needs, or that it is open, and belongs to 
 })
 
 test('every route that answers has a schema of its answer', () => {
-  const own = answering().filter((route) => !isReference(route) && !isOauth(route))
+  const own = answering().filter((route) => !isReference(route) && !isForeign(route))
   assert.ok(own.length > 20)
   for (const { method, schema, url } of own) {
     assert.ok(schema?.response, `${method} ${url}`)
@@ -89,9 +65,9 @@ test('nothing of the private listener is reachable through the public one', asyn
   const isPublic = new Set(
     routes.filter(({ listener }) => listener === 'public').map(({ url }) => url),
   )
-  const onPrivate = [
-    ...new Set(routes.filter(({ listener }) => listener === 'private').map(({ url }) => url)),
-  ]
+  const privateUrls = routes.filter(({ listener }) => listener === 'private').map(({ url }) => url)
+  // The pages that explain problems are on both.
+  const onPrivate = [...new Set(privateUrls)].filter((url) => !url.startsWith('/problems'))
   assert.ok(onPrivate.includes('/metrics'))
   for (const url of onPrivate) {
     assert.ok(!isPublic.has(url), url)

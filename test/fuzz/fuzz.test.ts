@@ -19,13 +19,13 @@ const batchSize = 250
 
 let world: World
 let book: RouteBook
-/** What the last request was answered by; null where nothing is. One is sent at a time. */
-const last: { matched: Omit<Matched, 'listener'> | null } = { matched: null }
+/** What the request that is sent now was answered by: none where nothing is. */
+const matches: Omit<Matched, 'listener'>[] = []
 
 before(async () => {
   const { routes, service } = await openWithRoutes(openWorld, (server) => {
     server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
-      last.matched = is404 || !url ? null : { url, method }
+      if (!is404 && url) matches.push({ url, method })
     })
   })
   book = bookOf(routes, (await service.call('GET', '//openapi.json', { token: null })).json)
@@ -92,7 +92,7 @@ async function run(plan: Plan): Promise<Ran> {
   const headers = Object.fromEntries(
     Object.entries(plan.headers).map(([name, value]) => [name, fill(value)]),
   )
-  last.matched = null
+  matches.length = 0
   const server = route.listener === 'public' ? service.publicServer : service.privateServer
   const {
     headers: answerHeaders,
@@ -108,10 +108,11 @@ async function run(plan: Plan): Promise<Ran> {
     },
     ...(body !== null && { payload: body }),
   })
+  const [matched] = matches
   const faults = faultsOf(
     book,
     { method, url: path, body },
-    last.matched && { ...last.matched, listener: route.listener },
+    matched ? { ...matched, listener: route.listener } : null,
     { status, headers: answerHeaders, text },
   )
   const request = [method, path.slice(0, 300), as, JSON.stringify(headers), body?.slice(0, 400)]

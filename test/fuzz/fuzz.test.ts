@@ -1,6 +1,7 @@
 /**
  * Random requests to every route of both listeners, made from the routes' own schemas, and each answer
- * held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which.
+ * held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which, `FUZZ_ENGINE=postgres` on which
+ * engine.
  */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -14,6 +15,7 @@ import { openWorld, settle, type World } from './world.ts'
 
 const runs = Number(process.env.FUZZ_RUNS ?? 3_000)
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
+const engine = process.env.FUZZ_ENGINE ?? 'pglite'
 /** What is sampled at once is held at once, and the world is renewed in between. */
 const batchSize = 250
 
@@ -23,11 +25,14 @@ let book: RouteBook
 const matches: Omit<Matched, 'listener'>[] = []
 
 before(async () => {
-  const { routes, service } = await openWithRoutes(openWorld, (server) => {
-    server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
-      if (!is404 && url) matches.push({ url, method })
-    })
-  })
+  const { routes, service } = await openWithRoutes(
+    () => openWorld(engine === 'postgres'),
+    (server) => {
+      server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
+        if (!is404 && url) matches.push({ url, method })
+      })
+    },
+  )
   book = bookOf(routes, (await service.call('GET', '//openapi.json', { token: null })).json)
   world = await settle(service)
 })
@@ -47,7 +52,9 @@ test('every answer, whatever was sent, is one that the document of its route kno
     }
   }
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
-  t.diagnostic(`${runs} requests to ${targets.length} routes in ${seconds} s, seed ${seed}`)
+  t.diagnostic(
+    `${runs} requests to ${targets.length} routes in ${seconds} s, seed ${seed}, on ${engine}`,
+  )
   t.diagnostic(`${tally.succeeded()} routes did what they are for`)
   t.diagnostic(`answers by status: ${tally.statuses()}`)
   const found = tally.found()

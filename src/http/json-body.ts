@@ -1,7 +1,8 @@
 import { visit } from 'jsonc-parser'
 import { Problem, validationFailed } from '../errors.ts'
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
+// A byte order mark is text here, and so no JSON (RFC 8259 section 8.1): it is not taken away unasked.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Parses a request body: UTF-8, one JSON object, no member named twice.

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { textFault } from '../domain/free-text.ts'
 import { Problem, type ProblemError, validationFailed } from '../errors.ts'
 import { memberPointer } from './validation-errors.ts'
@@ -17,7 +17,7 @@ export function refuseUnnamed(app: FastifyInstance): void {
   app.addHttpMethod('DELETE', bodyless)
   app.addHook('onRoute', (route) => {
     const { method, schema } = route
-    if (!schema?.response) return
+    if (!isOurs(route)) return
     const takesBody = [method].flat().some((each) => /^(?:POST|PUT|PATCH)$/.test(each))
     route.schema = {
       querystring: nothing,
@@ -25,9 +25,16 @@ export function refuseUnnamed(app: FastifyInstance): void {
       ...schema,
     }
   })
-  app.addHook('preParsing', async ({ url }) => refuseMalformedQuery(url))
-  app.addHook('preHandler', async (request) => refuseUnprintable(request))
+  app.addHook('preParsing', async ({ routeOptions, url }) => {
+    if (isOurs(routeOptions)) refuseMalformedQuery(url)
+  })
+  app.addHook('preHandler', async (request) => {
+    if (isOurs(request.routeOptions)) refuseUnprintable(request)
+  })
 }
+
+const isOurs = ({ schema }: { schema?: FastifySchema | undefined }): boolean =>
+  schema?.response !== undefined
 
 // The types of the framework do not know that a method that is there can be changed.
 const bodyless = { hasBody: false, overrideExisting: true }

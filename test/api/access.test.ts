@@ -135,7 +135,7 @@ test('a path, header or body that names another client changes nothing of who ca
   }
   const path = `/cards/${otherCard.publicToken}`
   assert.equal((await service.call('GET', path, { headers })).status, 404)
-  assert.equal((await service.call('GET', `${path}?clientId=demo-other-client`)).status, 404)
+  assert.equal((await service.call('GET', `${path}?clientId=demo-other-client`)).status, 422)
 })
 
 test('a client that is disabled gets no token any more', async () => {

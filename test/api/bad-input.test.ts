@@ -41,6 +41,7 @@ const bodies: Readonly<Record<string, readonly [string | Buffer, string]>> = {
   'single quotes': ["{'pin':'7193'}", 'malformed_request'],
   'bytes that are not UTF-8': [Buffer.from('7b22ff223a317d', 'hex'), 'malformed_request'],
   'an overlong encoding': [Buffer.from('7b22c080223a317d', 'hex'), 'malformed_request'],
+  'a byte order mark': [`\ufeff{"pin":"7193"}`, 'malformed_request'],
   'UTF-16': [Buffer.from('{"pin":"7193"}', 'utf16le'), 'malformed_request'],
   'a member twice': ['{"pin":"7193","pin":"0739"}', 'malformed_request'],
   'a member twice, once escaped': ['{"pin":"7193","\\u0070in":"0739"}', 'malformed_request'],

@@ -11,7 +11,7 @@ import { headerOf } from '../../src/hsm/key-header.ts'
 import { hashClientSecret } from '../../src/oauth/client-secret.ts'
 import { upsertClient } from '../../src/storage/clients.ts'
 import { newProduct } from '../administration/administer.ts'
-import { type TableRoute, withRoutes } from '../support/route-table.ts'
+import { openWithRoutes, type Route } from '../support/routes.ts'
 import {
   type Answer,
   type CallOptions,
@@ -23,10 +23,10 @@ import {
 } from '../support/service.ts'
 
 let service: TestService
-let routes: readonly TableRoute[]
+let routes: readonly Route[]
 
 before(async () => {
-  const made = await withRoutes(() => openTestService({ env: { RATE_LIMIT: 'off' } }))
+  const made = await openWithRoutes(() => openTestService({ env: { RATE_LIMIT: 'off' } }))
   service = made.service
   routes = made.routes
 })
@@ -34,12 +34,11 @@ before(async () => {
 const base = '/thr/processor'
 
 /** Every POST and PUT that answers: not those that only refuse a method. */
-const changes = (): TableRoute[] =>
-  routes
-    .filter(({ method }) => method === 'POST' || method === 'PUT')
-    .filter(({ schema, url }) => Object.keys(schema ?? {}).join() !== 'hide' || isToken(url))
-    .filter(({ method, url }) => !isToken(url) || method === 'POST')
-const isToken = (url: string): boolean => url === '/oauth/token'
+const changes = (): Route[] =>
+  routes.filter(
+    ({ config, method }) =>
+      (method === 'POST' || method === 'PUT') && config.refusesMethods !== true,
+  )
 
 /** Where a key has no effect, and why is said in the route. */
 const notRepeatable = [
@@ -50,7 +49,7 @@ const notRepeatable = [
   `POST ${base}/cards/:publicToken/encrypted`,
 ]
 
-const nameOf = ({ method, url }: TableRoute): string => `${method} ${url}`
+const nameOf = ({ method, url }: Route): string => `${method} ${url}`
 
 test('every POST and PUT of both listeners can be repeated under a key, or is on a short list with its reason', () => {
   const without = changes().filter(({ config }) => !config?.repeatable)

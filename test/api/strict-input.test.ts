@@ -91,6 +91,9 @@ test('an event is named as it was given, and in no other spelling of its id', as
     const answer = await service.call('GET', `/events?after=${after}`)
     assert.deepEqual([answer.status, ...pointersOf(answer)], [422, '/after'], after)
     assert.equal(answer.json.errors[0].detail, 'must be an id as it was given')
+    const headers = { accept: 'text/event-stream', 'last-event-id': decodeURIComponent(after) }
+    const stream = await service.call('GET', '/events', { headers })
+    assert.deepEqual([stream.status, ...pointersOf(stream)], [422, '/last-event-id'], after)
   }
 })
 

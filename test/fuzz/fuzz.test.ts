@@ -1,6 +1,7 @@
 /**
  * Random requests to every route of both listeners, made from the routes' own schemas, and each answer
- * held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which.
+ * held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which, `FUZZ_ENGINE=postgres` on which
+ * engine.
  */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -14,20 +15,24 @@ import { openWorld, settle, type World } from './world.ts'
 
 const runs = Number(process.env.FUZZ_RUNS ?? 3_000)
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
+const engine = process.env.FUZZ_ENGINE ?? 'pglite'
 /** What is sampled at once is held at once, and the world is renewed in between. */
 const batchSize = 250
 
 let world: World
 let book: RouteBook
-/** What the last request was answered by; null where nothing is. One is sent at a time. */
-const last: { matched: Omit<Matched, 'listener'> | null } = { matched: null }
+/** What the request that is sent now was answered by: none where nothing is. */
+const matches: Omit<Matched, 'listener'>[] = []
 
 before(async () => {
-  const { routes, service } = await openWithRoutes(openWorld, (server) => {
-    server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
-      last.matched = is404 || !url ? null : { url, method }
-    })
-  })
+  const { routes, service } = await openWithRoutes(
+    () => openWorld(engine === 'postgres'),
+    (server) => {
+      server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
+        if (!is404 && url) matches.push({ url, method })
+      })
+    },
+  )
   book = bookOf(routes, (await service.call('GET', '//openapi.json', { token: null })).json)
   world = await settle(service)
 })
@@ -47,7 +52,9 @@ test('every answer, whatever was sent, is one that the document of its route kno
     }
   }
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
-  t.diagnostic(`${runs} requests to ${targets.length} routes in ${seconds} s, seed ${seed}`)
+  t.diagnostic(
+    `${runs} requests to ${targets.length} routes in ${seconds} s, seed ${seed}, on ${engine}`,
+  )
   t.diagnostic(`${tally.succeeded()} routes did what they are for`)
   t.diagnostic(`answers by status: ${tally.statuses()}`)
   const found = tally.found()
@@ -92,7 +99,7 @@ async function run(plan: Plan): Promise<Ran> {
   const headers = Object.fromEntries(
     Object.entries(plan.headers).map(([name, value]) => [name, fill(value)]),
   )
-  last.matched = null
+  matches.length = 0
   const server = route.listener === 'public' ? service.publicServer : service.privateServer
   const {
     headers: answerHeaders,
@@ -108,10 +115,11 @@ async function run(plan: Plan): Promise<Ran> {
     },
     ...(body !== null && { payload: body }),
   })
+  const [matched] = matches
   const faults = faultsOf(
     book,
     { method, url: path, body },
-    last.matched && { ...last.matched, listener: route.listener },
+    matched ? { ...matched, listener: route.listener } : null,
     { status, headers: answerHeaders, text },
   )
   const request = [method, path.slice(0, 300), as, JSON.stringify(headers), body?.slice(0, 400)]

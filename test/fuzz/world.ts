@@ -4,7 +4,8 @@ import { administerOf, askToken, newProduct } from '../administration/administer
 import { keepRsaKeys } from '../card-data/service.ts'
 import { type DeliveryService, openDeliveryService } from '../delivery/delivery-service.ts'
 import { until } from '../delivery/receiver.ts'
-import type { CallerName } from '../support/service.ts'
+import { openPostgres } from '../support/postgres.ts'
+import { type CallerName, openServerDatabase } from '../support/service.ts'
 
 export interface World {
   readonly service: DeliveryService
@@ -15,8 +16,10 @@ export interface World {
   readonly tokenOf: (as: CallerName | 'nobody') => string
 }
 
-export const openWorld = async (): Promise<DeliveryService> => {
-  const service = await openDeliveryService()
+export const openWorld = async (isOnPostgres: boolean): Promise<DeliveryService> => {
+  const service = await openDeliveryService(
+    isOnPostgres ? { database: (await openServerDatabase(await openPostgres())).database } : {},
+  )
   await keepRsaKeys(service)
   return service
 }

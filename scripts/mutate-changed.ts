@@ -52,6 +52,19 @@ const drawFiles = (seed: string): { name: RoomName; file: string }[] => {
     .sort((one, other) => (order(one.file) < order(other.file) ? -1 : 1))
 }
 
+/** What was drawn is for the reader: a file may lie below the least score of its whole room. */
+const report = (
+  changed: ReadonlyMap<RoomName, Tally>,
+  drawn: ReadonlyMap<RoomName, Tally>,
+): void => {
+  for (const [name, tally] of drawn) console.log(describeTally(`drawn from ${name}`, tally))
+  for (const [name, tally] of changed) {
+    console.log(describeTally(`changed in ${name}`, tally))
+    const isEnough = tally.found + tally.survivors.length >= mutantsMin
+    if (isEnough && scoreOf(tally) < rooms[name].scoreMin) process.exitCode = 1
+  }
+}
+
 const main = async (): Promise<void> => {
   const [minutes = '5', base = findBase()] = process.argv.slice(2)
   const deadlineMs = Date.now() + Number(minutes) * 60_000
@@ -67,13 +80,7 @@ const main = async (): Promise<void> => {
   for (const { file, name } of isInTime ? drawFiles(git('rev-parse', 'HEAD')) : []) {
     if (!(await mutate(drawn.get(name) ?? emptyTally(), name, [file]))) break
   }
-  // What was drawn is for the reader: a file may lie below the least score of its whole room.
-  for (const [name, tally] of drawn) console.log(describeTally(`drawn from ${name}`, tally))
-  for (const [name, tally] of changed) {
-    console.log(describeTally(`changed in ${name}`, tally))
-    const isEnough = tally.found + tally.survivors.length >= mutantsMin
-    if (isEnough && scoreOf(tally) < rooms[name].scoreMin) process.exitCode = 1
-  }
+  report(changed, drawn)
   await removeSandboxes()
   // What is still under way is not waited for.
   process.exit()

@@ -52,30 +52,35 @@ const drawFiles = (seed: string): { name: RoomName; file: string }[] => {
     .sort((one, other) => (order(one.file) < order(other.file) ? -1 : 1))
 }
 
-const main = async (): Promise<void> => {
-  const [minutes = '5', base = findBase()] = process.argv.slice(2)
-  const deadlineMs = Date.now() + Number(minutes) * 60_000
-  const tallies = new Map<RoomName, Tally>(quickRooms.map((name) => [name, emptyTally()]))
-  const mutate = (name: RoomName, files: readonly string[]): Promise<boolean> => {
-    const tally = tallies.get(name) ?? emptyTally()
-    return runStryker(rooms[name], files, deadlineMs, (mutant) => count(tally, mutant))
-  }
-  const changed = quickRooms.map((name) => ({
-    name,
-    files: base === null ? [] : changedLines(base, rooms[name].folder),
-  }))
-  const drawn = drawFiles(git('rev-parse', 'HEAD')).map(({ file, name }) => ({
-    name,
-    files: [file],
-  }))
-  for (const { files, name } of [...changed, ...drawn]) {
-    if (files.length > 0 && !(await mutate(name, files))) break
-  }
-  for (const [name, tally] of tallies) {
-    console.log(describeTally(name, tally))
+/** What was drawn is for the reader: a file may lie below the least score of its whole room. */
+const report = (
+  changed: ReadonlyMap<RoomName, Tally>,
+  drawn: ReadonlyMap<RoomName, Tally>,
+): void => {
+  for (const [name, tally] of drawn) console.log(describeTally(`drawn from ${name}`, tally))
+  for (const [name, tally] of changed) {
+    console.log(describeTally(`changed in ${name}`, tally))
     const isEnough = tally.found + tally.survivors.length >= mutantsMin
     if (isEnough && scoreOf(tally) < rooms[name].scoreMin) process.exitCode = 1
   }
+}
+
+const main = async (): Promise<void> => {
+  const [minutes = '5', base = findBase()] = process.argv.slice(2)
+  const deadlineMs = Date.now() + Number(minutes) * 60_000
+  const changed = new Map<RoomName, Tally>(quickRooms.map((name) => [name, emptyTally()]))
+  const drawn = new Map<RoomName, Tally>(quickRooms.map((name) => [name, emptyTally()]))
+  const mutate = (tally: Tally, name: RoomName, files: readonly string[]): Promise<boolean> =>
+    runStryker(rooms[name], files, deadlineMs, (mutant) => count(tally, mutant))
+  let isInTime = true
+  for (const [name, tally] of changed) {
+    const lines = base === null ? [] : changedLines(base, rooms[name].folder)
+    if (isInTime && lines.length > 0) isInTime = await mutate(tally, name, lines)
+  }
+  for (const { file, name } of isInTime ? drawFiles(git('rev-parse', 'HEAD')) : []) {
+    if (!(await mutate(drawn.get(name) ?? emptyTally(), name, [file]))) break
+  }
+  report(changed, drawn)
   await removeSandboxes()
   // What is still under way is not waited for.
   process.exit()

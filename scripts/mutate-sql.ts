@@ -17,7 +17,11 @@ const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts',
 const defaultFiles = [...triesFiles, 'idempotency.ts']
 /** `SQL_TESTS` narrows them down. */
 const testFiles = globSync(
-  process.env.SQL_TESTS?.split(' ') ?? ['test/authorizing/*.test.ts', 'test/issuing/*.test.ts'],
+  process.env.SQL_TESTS?.split(' ') ?? [
+    'test/storage/*.test.ts',
+    'test/authorizing/*.test.ts',
+    'test/issuing/*.test.ts',
+  ],
 )
 /** A test that runs into one of them cannot be told from one that waits for a lock for ever. */
 const timeoutMs = 180_000

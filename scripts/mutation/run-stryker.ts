@@ -11,7 +11,17 @@ import { listener, type TestedMutant } from './tested-mutant.ts'
 const sandboxes = `.stryker-tmp/${process.pid}`
 
 /** What no test of a room reads, and a configuration that Stryker would want to read with its own compiler. */
-const leftOut = ['tsconfig.json', 'web', 'docs', 'examples', 'bench', '.data', 'artifacts', '*.tgz']
+const leftOut = [
+  '.stryker-tmp',
+  'tsconfig.json',
+  'web',
+  'docs',
+  'examples',
+  'bench',
+  '.data',
+  'artifacts',
+  '*.tgz',
+]
 
 /**
  * Mutates files, or `file:from-to` lines, of a room and tells of each mutant that was tested.

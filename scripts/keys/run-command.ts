@@ -142,7 +142,11 @@ async function rotate({ ask, readAll }: Service, command: Command): Promise<Told
 }
 
 /** Keys whose older versions stay for their cards or tokens have come far enough when they are active. */
-async function untilMoved(readAll: Service['readAll'], key: string, version: number): Promise<Told> {
+async function untilMoved(
+  readAll: Service['readAll'],
+  key: string,
+  version: number,
+): Promise<Told> {
   const progress = createProgress()
   for (;;) {
     const keys = await readAll<ListedKey>('/keys')

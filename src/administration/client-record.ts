@@ -36,7 +36,7 @@ export interface JwkSet {
 export const clientRecord = ({
   createdAt,
   formerCredentialsUntil: _,
-  hands,
+  provenance,
   hasSecret,
   jwks,
   previousSecretUntil,
@@ -47,6 +47,6 @@ export const clientRecord = ({
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
-  ...originOf(hands),
-  controlledBy: controllersOf(client.clientId, hands).filter((id) => id !== client.clientId),
+  ...originOf(provenance),
+  controlledBy: controllersOf(client.clientId, provenance).filter((id) => id !== client.clientId),
 })

@@ -6,11 +6,7 @@ import type { Server } from '../../http/server.ts'
 import { generateKey } from '../../key-management/generate-key.ts'
 import type { KeyManagement } from '../../key-management/key-management.ts'
 import { listActs } from '../../key-management/list-acts.ts'
-import {
-  type KeyPosition,
-  keyFamilies,
-  listKeys,
-} from '../../key-management/list-keys.ts'
+import { type KeyPosition, keyFamilies, listKeys } from '../../key-management/list-keys.ts'
 import { deleteKey, retireKey } from '../../key-management/retire-key.ts'
 import { retireZone } from '../../key-management/retire-zone.ts'
 import { rotateKey } from '../../key-management/rotate-key.ts'

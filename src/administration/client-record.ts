@@ -39,7 +39,7 @@ export const clientRecord = ({
   createdAt,
   deliveriesSuspendedSince,
   formerCredentialsUntil: _,
-  hands,
+  provenance,
   hasSecret,
   jwks,
   previousSecretUntil,
@@ -50,7 +50,7 @@ export const clientRecord = ({
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
-  ...originOf(hands),
-  controlledBy: controllersOf(client.clientId, hands).filter((id) => id !== client.clientId),
+  ...originOf(provenance),
+  controlledBy: controllersOf(client.clientId, provenance).filter((id) => id !== client.clientId),
   deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
 })

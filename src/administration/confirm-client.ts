@@ -7,7 +7,7 @@ import type { Connection } from '../storage/database.ts'
 import { holdInstallation } from '../storage/installation.ts'
 import { type Administration, type Operator, recordAct } from './administration.ts'
 import { type ClientRecord, clientRecord } from './client-record.ts'
-import { recordHand } from './credential-changes.ts'
+import { recordProvenance } from './credential-changes.ts'
 
 /**
  * Puts on record that an administrator made sure, outside of this service, that the credentials of
@@ -33,7 +33,7 @@ export const confirmClient = (
       ...(await confirmerFaults(connection, operator, before)),
     ]
     if (faults.length > 0) throw validationFailed(...faults)
-    await recordHand(connection, operator.clientId, clientId, 'confirmed')
+    await recordProvenance(connection, operator.clientId, clientId, 'confirmed')
     const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? before)
     const { controlledBy } = after
     await recordAct(connection, operator, {
@@ -71,8 +71,8 @@ async function confirmerFaults(
 ): Promise<readonly ProblemError[]> {
   const confirmer = await findAdministeredClient(connection, operator.clientId)
   if (!confirmer?.active) return [{ pointer: '', detail: 'is not by a client that is disabled' }]
-  const behindClient = controllersOf(client.clientId, client.hands)
-  const behindConfirmer = controllersOf(confirmer.clientId, confirmer.hands)
+  const behindClient = controllersOf(client.clientId, client.provenance)
+  const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
   if (behindClient.length === 1) {
     return [{ pointer: '', detail: 'is not needed: nobody else could act for this client' }]
   }

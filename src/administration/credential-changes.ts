@@ -2,8 +2,8 @@ import { controllersOf } from '../domain/provenance.ts'
 import type { AdministeredClient } from '../storage/administered-clients.ts'
 import {
   countCredentials,
-  insertHand,
-  listHands,
+  insertProvenance,
+  listProvenance,
   voidConfirmations,
 } from '../storage/client-provenance.ts'
 import type { Connection } from '../storage/database.ts'
@@ -15,7 +15,7 @@ export const recordCreator = (
   connection: Connection,
   { clientId: by }: Operator,
   clientId: string,
-): Promise<void> => recordHand(connection, by, clientId, 'created')
+): Promise<void> => recordProvenance(connection, by, clientId, 'created')
 
 /**
  * Puts on record that a client was given other credentials. Another who gave them may know them: from now
@@ -29,7 +29,7 @@ export async function recordCredentials(
 ): Promise<void> {
   await countCredentials(connection, clientId)
   if (by === clientId) return
-  await recordHand(connection, by, clientId, 'credentials_set')
+  await recordProvenance(connection, by, clientId, 'credentials_set')
   await voidConfirmations(connection, clientId)
 }
 
@@ -44,12 +44,12 @@ export const hasOtherCredentials = (
   (after.kind === 'admin' && !isSame(before.scopes, after.scopes))
 
 /** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
-export async function recordHand(
+export async function recordProvenance(
   connection: Connection,
   by: string,
   clientId: string,
   act: 'created' | 'credentials_set' | 'confirmed',
 ): Promise<void> {
-  const controlledBy = controllersOf(by, await listHands(connection, [by]))
-  await insertHand(connection, { clientId, act, by, controlledBy })
+  const controlledBy = controllersOf(by, await listProvenance(connection, [by]))
+  await insertProvenance(connection, { clientId, act, by, controlledBy })
 }

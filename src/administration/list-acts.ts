@@ -1,6 +1,7 @@
 import {
   type ActPosition,
   listOperatorActs,
+  newestAct,
   type OperatorActRow,
 } from '../storage/operator-acts.ts'
 import type { Administration } from './administration.ts'
@@ -12,4 +13,4 @@ export const listActs = (
   { database }: Administration,
   after: ActPosition | null,
   limit: number,
-): Promise<OperatorActRow[]> => listOperatorActs(database, after, limit)
+): Promise<OperatorActRow[]> => listOperatorActs(database, after ?? newestAct, limit)

@@ -1,5 +1,5 @@
 /** What somebody did to a client that lets them act for it, or that says that they cannot. */
-export interface Hand {
+export interface ProvenanceAct {
   /**
    * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`: made sure
    * that its credentials are held by the one it stands for, and by nobody else.
@@ -15,9 +15,12 @@ export interface Hand {
  * or could have acted for one who did. A confirmation takes away all of these who could not have acted for
  * the one who confirmed, too: alone they cannot have made it up.
  */
-export function controllersOf(clientId: string, hands: readonly Hand[]): readonly string[] {
-  const confirmations = hands.filter(({ act }) => act === 'confirmed')
-  const givers = hands.filter(({ act }) => act !== 'confirmed')
+export function controllersOf(
+  clientId: string,
+  provenance: readonly ProvenanceAct[],
+): readonly string[] {
+  const confirmations = provenance.filter(({ act }) => act === 'confirmed')
+  const givers = provenance.filter(({ act }) => act !== 'confirmed')
   const others = givers
     .flatMap(({ controlledBy }) => controlledBy)
     .filter((id) => confirmations.every(({ controlledBy }) => controlledBy.includes(id)))
@@ -25,7 +28,7 @@ export function controllersOf(clientId: string, hands: readonly Hand[]): readonl
 }
 
 /** Who registered a client, null where it comes from the configuration, and who confirmed it. */
-export const originOf = (hands: readonly Hand[]) => ({
-  createdBy: hands.find(({ act }) => act === 'created')?.by ?? null,
-  confirmedBy: hands.filter(({ act }) => act === 'confirmed').map(({ by }) => by),
+export const originOf = (provenance: readonly ProvenanceAct[]) => ({
+  createdBy: provenance.find(({ act }) => act === 'created')?.by ?? null,
+  confirmedBy: provenance.filter(({ act }) => act === 'confirmed').map(({ by }) => by),
 })

@@ -5,14 +5,14 @@ import {
   type ComponentEntryRow,
   type EntryPosition,
   findComponentEntry,
+  firstEntry,
   forgetLateEntries,
   insertComponentEntry,
   type KeyComponentRow,
   listComponentEntries,
   listKeyComponents,
 } from '../storage/component-entries.ts'
-import type { Connection } from '../storage/database.ts'
-import { type Bringer, findBringers } from './independent-people.ts'
+import { type Custodian, findCustodians } from './custodians.ts'
 import { type KeptVersion, type KeyTarget, purposeOf, refuseOtherCipher } from './keep-key.ts'
 import { type KeyManagement, type Operator, zoneReferenceOf } from './key-management.ts'
 import { onRecord, onRecordOnce } from './on-record.ts'
@@ -32,7 +32,7 @@ export interface NewEntry {
 }
 
 /** A component that is there: who brought it, and who could act for that one. Nothing of the component. */
-export interface EnteredComponent extends Bringer {
+export interface EnteredComponent extends Custodian {
   readonly componentNumber: number
   readonly person: string
 }
@@ -74,7 +74,7 @@ export async function openEntry(
     const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
     const act = `component entry ${entry.entryId} opened`
     await record({ act, key: nameOf(target), ...operator })
-    return progressOf(connection, entry, [], null)
+    return progressOf(entry, [], await findCustodians(connection, []))
   })
 }
 
@@ -93,23 +93,34 @@ export async function findEntry(
 ): Promise<EntryProgress> {
   const entry = await findComponentEntry(database, entryId)
   if (!entry) throw new Problem('not_found')
-  return progressOf(database, entry, await listKeyComponents(database, entryId), null)
+  const components = await listKeyComponents(database, [entryId])
+  return progressOf(entry, components, await findCustodians(database, clientIdsOf(components)))
 }
 
-/** The open entries, the next to expire first, and where each stands in the list. */
+/** An entry in the list, and where it stands there. */
+export interface ListedEntry extends EntryProgress {
+  readonly position: EntryPosition
+}
+
+/** The open entries, the next to expire first. */
 export async function listEntries(
   { database }: KeyManagement,
   after: EntryPosition | null,
   limit: number,
-): Promise<readonly (EntryProgress & { readonly position: EntryPosition })[]> {
-  const entries = []
-  for (const entry of await listComponentEntries(database, after, limit)) {
-    const components = await listKeyComponents(database, entry.entryId)
-    const progress = await progressOf(database, entry, components, null)
-    entries.push({ ...progress, position: { at: entry.expiresAtExactly, entryId: entry.entryId } })
-  }
-  return entries
+): Promise<readonly ListedEntry[]> {
+  const entries = await listComponentEntries(database, after ?? firstEntry, limit)
+  const entryIds = entries.map(({ entryId }) => entryId)
+  const components = await listKeyComponents(database, entryIds)
+  const custodianOf = await findCustodians(database, clientIdsOf(components))
+  return entries.map((entry) => {
+    const own = components.filter(({ entryId }) => entryId === entry.entryId)
+    const position = { at: entry.expiresAtExactly, entryId: entry.entryId }
+    return { ...progressOf(entry, own, custodianOf), position }
+  })
 }
+
+const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
+  components.map(({ clientId }) => clientId)
 
 /** What the key of an entry is to become. */
 export const targetOf = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
@@ -119,17 +130,13 @@ export const targetOf = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarg
 export const nameOf = (target: KeyTarget): string =>
   zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
 
-/** How far an entry has come, with who brought its components. */
-export async function progressOf(
-  connection: Connection,
+/** How far an entry has come. @param key what it came to, once every component is there. */
+export function progressOf(
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],
-  key: KeptVersion | null,
-): Promise<EntryProgress> {
-  const bringerOf = await findBringers(
-    connection,
-    components.map(({ clientId }) => clientId),
-  )
+  custodianOf: (clientId: string) => Custodian,
+  key: KeptVersion | null = null,
+): EntryProgress {
   const target = targetOf(entry)
   return {
     entryId: entry.entryId,
@@ -139,7 +146,7 @@ export async function progressOf(
     entered: components.map(({ clientId, componentNumber, controlledBy, person }) => ({
       componentNumber,
       person,
-      ...bringerOf(clientId),
+      ...custodianOf(clientId),
       controlledBy,
     })),
     componentCount: entry.componentCount,

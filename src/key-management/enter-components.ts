@@ -10,8 +10,8 @@ import {
 } from '../storage/component-entries.ts'
 import type { Connection } from '../storage/database.ts'
 import { type EntryProgress, nameOf, progressOf, targetOf } from './component-entry.ts'
+import { findCustodians, findDependence } from './custodians.ts'
 import { discardUnkept, type NoteMade } from './discard-unkept.ts'
-import { findBringers, findDependence } from './independent-people.ts'
 import { holdKeys, type KeptVersion, keptReferenceOf, purposeOf, storeKey } from './keep-key.ts'
 import type { KeyAct, KeyManagement, Operator } from './key-management.ts'
 import { onRecord, type RecordAct } from './on-record.ts'
@@ -48,14 +48,16 @@ export async function enterComponent(
       const entered = await addComponent(keys, connection, record, operator, entry, component)
       if ('refusal' in entered) return entered
       const { components } = entered
+      const clientIds = components.map(({ clientId }) => clientId)
+      const custodianOf = await findCustodians(connection, clientIds)
       if (components.length < entry.componentCount) {
-        return { progress: await progressOf(connection, entry, components, null) }
+        return { progress: progressOf(entry, components, custodianOf) }
       }
       await deleteComponentEntry(connection, entryId)
       const combined = await combine(keys, connection, entry, components, made)
       await record({ ...actOf(entry, combined), ...operator })
       if ('refusal' in combined) return combined
-      return { progress: await progressOf(connection, entry, components, combined.key) }
+      return { progress: progressOf(entry, components, custodianOf, combined.key) }
     }),
   )
   if ('refusal' in outcome) throw outcome.refusal
@@ -75,7 +77,7 @@ async function addComponent(
 ): Promise<Added> {
   const { entryId } = entry
   const { clientId } = operator
-  const components = await listKeyComponents(connection, entryId)
+  const components = await listKeyComponents(connection, [entryId])
   const name = person.trim().toLowerCase()
   const detail = await findDependence(connection, { person: name, clientId }, components)
   if (detail !== null) {
@@ -83,7 +85,7 @@ async function addComponent(
     return { refusal: new Problem('key_refused', { detail }) }
   }
   const kept = await keys.hsm.custody.keepComponent(formOf(entry), component, keyCheckValue)
-  const { confirmedBy, controlledBy, createdBy } = (await findBringers(connection, [clientId]))(
+  const { confirmedBy, controlledBy, createdBy } = (await findCustodians(connection, [clientId]))(
     clientId,
   )
   const componentNumber = components.length + 1

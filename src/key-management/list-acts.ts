@@ -1,5 +1,5 @@
 import { type KeyActRow, listKeyActs } from '../storage/key-acts.ts'
-import type { ActPosition } from '../storage/operator-acts.ts'
+import { type ActPosition, newestAct } from '../storage/operator-acts.ts'
 import type { KeyManagement } from './key-management.ts'
 
 /** What was done to keys, the newest first. */
@@ -7,4 +7,4 @@ export const listActs = (
   { database }: KeyManagement,
   after: ActPosition | null,
   limit: number,
-): Promise<KeyActRow[]> => listKeyActs(database, after, limit)
+): Promise<KeyActRow[]> => listKeyActs(database, after ?? newestAct, limit)

@@ -1,4 +1,4 @@
-import type { Hand } from '../domain/provenance.ts'
+import type { ProvenanceAct } from '../domain/provenance.ts'
 import type { ClientKind, NewClient } from './clients.ts'
 import { type Connection, firstRow, statement } from './database.ts'
 import { followSuspension } from './suspensions.ts'
@@ -15,7 +15,7 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly credentialsVersion: number
   /** Until when a token may be good that was given for other credentials; null where none is. */
   readonly formerCredentialsUntil: Date | null
-  readonly hands: readonly Hand[]
+  readonly provenance: readonly ProvenanceAct[]
   /** Since when its webhooks get nothing, because it may be told nothing; null where it may. */
   readonly deliveriesSuspendedSince: Date | null
   /** Products that it may issue cards of. */
@@ -34,7 +34,7 @@ const columns = `client_id as "clientId", client_name as "clientName", kind, sco
   case when ${formerUntil} > now() then ${formerUntil} end as "formerCredentialsUntil",
   coalesce((select json_agg(json_build_object('act', act, 'by', by_client_id,
       'controlledBy', controlled_by) order by acted_at, by_client_id)
-    from client_provenance hand where hand.client_id = client.client_id), '[]') as "hands",
+    from client_provenance known where known.client_id = client.client_id), '[]') as "provenance",
   case when kind = 'client' and not receives_events then deliveries_suspended_at end
     as "deliveriesSuspendedSince",
   array(select product_id from client_product granted where granted.client_id = client.client_id

@@ -1,8 +1,8 @@
-import type { Hand } from '../domain/provenance.ts'
+import type { ProvenanceAct } from '../domain/provenance.ts'
 import { type Connection, statement } from './database.ts'
 
-/** A hand that somebody had in a client. */
-export interface HandRow extends Hand {
+/** What somebody did to which client. */
+export interface ProvenanceRow extends ProvenanceAct {
   readonly clientId: string
 }
 
@@ -13,10 +13,10 @@ const listStatement = statement(
 )
 
 /** Who had a hand in each of these clients. */
-export const listHands = (
+export const listProvenance = (
   connection: Connection,
   clientIds: readonly string[],
-): Promise<HandRow[]> => connection.query(listStatement, [clientIds])
+): Promise<ProvenanceRow[]> => connection.query(listStatement, [clientIds])
 
 // Whoever did it twice keeps all who could have acted for them at either time. A confirmation is the last one.
 const insertStatement = statement(
@@ -30,9 +30,9 @@ const insertStatement = statement(
 )
 
 /** Puts on record that somebody had a hand in a client. */
-export const insertHand = async (
+export const insertProvenance = async (
   connection: Connection,
-  { act, by, clientId, controlledBy }: HandRow,
+  { act, by, clientId, controlledBy }: ProvenanceRow,
 ): Promise<void> => {
   await connection.query(insertStatement, [clientId, act, by, controlledBy])
 }

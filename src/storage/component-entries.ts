@@ -70,24 +70,29 @@ export interface EntryPosition {
   readonly entryId: string
 }
 
+/** Before all entries. */
+export const firstEntry: EntryPosition = {
+  at: '-infinity',
+  entryId: '00000000-0000-0000-0000-000000000000',
+}
+
 // The position keeps the microseconds that a JavaScript date would lose.
 const listStatement = statement(
   'list_component_entries',
   `select ${columns}, to_char(expires_at at time zone 'UTC',
      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "expiresAtExactly"
    from component_entry
-   where expires_at > now()
-     and ($1::timestamptz is null or (expires_at, entry_id) > ($1::timestamptz, $2::uuid))
+   where expires_at > now() and (expires_at, entry_id) > ($1::timestamptz, $2::uuid)
    order by expires_at, entry_id limit $3`,
 )
 
 /** Open entries. */
 export const listComponentEntries = (
   connection: Connection,
-  after: EntryPosition | null,
+  after: EntryPosition,
   limit: number,
 ): Promise<(ComponentEntryRow & { readonly expiresAtExactly: string })[]> =>
-  connection.query(listStatement, [after?.at ?? null, after?.entryId ?? null, limit])
+  connection.query(listStatement, [after.at, after.entryId, limit])
 
 const deleteStatement = statement(
   'delete_component_entry',
@@ -145,16 +150,17 @@ export const insertKeyComponent = async (
 
 const listComponentsStatement = statement(
   'list_key_components',
-  `select component_number as "componentNumber", person, client_id as "clientId",
+  `select entry_id as "entryId", component_number as "componentNumber", person, client_id as "clientId",
      controlled_by as "controlledBy", key_block as "keyBlock", key_check_value as "keyCheckValue"
-   from key_component where entry_id = $1 order by component_number`,
+   from key_component where entry_id = any ($1::uuid[]) order by entry_id, component_number`,
 )
 
-/** The components of an entry so far. */
+/** The components of entries so far. */
 export const listKeyComponents = (
   connection: Connection,
-  entryId: string,
-): Promise<KeyComponentRow[]> => connection.query(listComponentsStatement, [entryId])
+  entryIds: readonly string[],
+): Promise<(KeyComponentRow & { readonly entryId: string })[]> =>
+  connection.query(listComponentsStatement, [entryIds])
 
 const kindStatement = statement('find_installation_kind', 'select kind from installation')
 

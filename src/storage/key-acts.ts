@@ -32,14 +32,13 @@ const listStatement = statement(
      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", act, key_reference as "key",
      client_id as "clientId", request_id as "requestId"
    from key_act
-   where $1::timestamptz is null or (acted_at, act_id) < ($1::timestamptz, $2::uuid)
+   where (acted_at, act_id) < ($1::timestamptz, $2::uuid)
    order by acted_at desc, act_id desc limit $3`,
 )
 
 /** Acts, the newest first. */
 export const listKeyActs = (
   connection: Connection,
-  after: ActPosition | null,
+  after: ActPosition,
   limit: number,
-): Promise<KeyActRow[]> =>
-  connection.query(listStatement, [after?.at ?? null, after?.actId ?? null, limit])
+): Promise<KeyActRow[]> => connection.query(listStatement, [after.at, after.actId, limit])

@@ -19,6 +19,12 @@ export interface ActPosition {
   readonly actId: string
 }
 
+/** Before all acts. */
+export const newestAct: ActPosition = {
+  at: 'infinity',
+  actId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+}
+
 export interface OperatorActRow extends NewOperatorAct, ActPosition {}
 
 const insertStatement = statement(
@@ -43,14 +49,13 @@ const listStatement = statement(
      'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", act, subject_kind as "subjectKind", subject,
      details, client_id as "clientId", request_id as "requestId"
    from operator_act
-   where $1::timestamptz is null or (acted_at, act_id) < ($1::timestamptz, $2::uuid)
+   where (acted_at, act_id) < ($1::timestamptz, $2::uuid)
    order by acted_at desc, act_id desc limit $3`,
 )
 
 /** Acts, the newest first. */
 export const listOperatorActs = (
   connection: Connection,
-  after: ActPosition | null,
+  after: ActPosition,
   limit: number,
-): Promise<OperatorActRow[]> =>
-  connection.query(listStatement, [after?.at ?? null, after?.actId ?? null, limit])
+): Promise<OperatorActRow[]> => connection.query(listStatement, [after.at, after.actId, limit])

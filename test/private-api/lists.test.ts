@@ -73,7 +73,7 @@ test('every list of the private listener ends at 100 unless fewer are asked for,
     assert.ok(whole.length > 1 && (whole.at(-1)?.length ?? 0) > 0, list)
     const all = whole.flat().map((row) => JSON.stringify(row))
     assert.equal(new Set(all).size, all.length, `${list}: each once`)
-    for (const limit of [1, 7, 99]) {
+    for (const limit of [13, 99]) {
       const parts = await pages(`${list}?limit=${limit}`)
       const told = parts.flat().map((row) => JSON.stringify(row))
       assert.deepEqual(told, all, `${list} by ${limit}`)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { listHands } from '../../src/storage/client-provenance.ts'
+import { listProvenance } from '../../src/storage/client-provenance.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openTestPglite } from '../support/pglite.ts'
 import { sql } from '../support/service.ts'
@@ -42,9 +42,9 @@ test('who registered an administrator, and set its credentials, is known of thos
     )
   }
   await migrate(database, migrations)
-  const hands = await listHands(database, ['root', 'ana', 'bo', 'cy'])
+  const provenance = await listProvenance(database, ['root', 'ana', 'bo', 'cy'])
   assert.deepEqual(
-    hands.map(({ act, by, clientId, controlledBy }) => [clientId, act, by, [...controlledBy]]),
+    provenance.map(({ act, by, clientId, controlledBy }) => [clientId, act, by, [...controlledBy]]),
     [
       ['ana', 'created', 'root', ['ana', 'bo', 'cy', 'root']],
       ['bo', 'created', 'ana', ['ana', 'bo', 'cy', 'root']],

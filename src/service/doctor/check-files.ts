@@ -105,7 +105,7 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
   }
 }
 
-/** The first administrator's key, which is public. */
+/** The first administrators' keys, which are public. */
 export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Examined) => {
   if (adminJwkFile === null) return []
   try {

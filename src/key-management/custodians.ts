@@ -1,25 +1,25 @@
 import { controllersOf, originOf } from '../domain/provenance.ts'
-import { listHands } from '../storage/client-provenance.ts'
+import { listProvenance } from '../storage/client-provenance.ts'
 import { findClient } from '../storage/clients.ts'
 import { isSandboxInstallation, type KeyComponentRow } from '../storage/component-entries.ts'
 import type { Connection } from '../storage/database.ts'
 
-/** A client that brings a component, and who could act for it now. */
-export interface Bringer {
+/** A client that brings a component, who had a hand in it, and who could act for it now. */
+export interface Custodian {
   readonly clientId: string
   readonly createdBy: string | null
   readonly confirmedBy: readonly string[]
   readonly controlledBy: readonly string[]
 }
 
-/** Who brings, or brought, a component. The installation is held, or the answer is only for looking at. */
-export async function findBringers(
+/** Those who bring, or brought, components. The installation is held, or the answer is only for looking at. */
+export async function findCustodians(
   connection: Connection,
   clientIds: readonly string[],
-): Promise<(clientId: string) => Bringer> {
-  const hands = await listHands(connection, clientIds)
+): Promise<(clientId: string) => Custodian> {
+  const provenance = await listProvenance(connection, clientIds)
   return (clientId) => {
-    const own = hands.filter((hand) => hand.clientId === clientId)
+    const own = provenance.filter((hand) => hand.clientId === clientId)
     return { clientId, ...originOf(own), controlledBy: controllersOf(clientId, own) }
   }
 }
@@ -51,10 +51,10 @@ export async function findDependence(
   for (const id of [clientId, ...others.map((each) => each.clientId)]) {
     if (!(await findClient(connection, id))?.active) return `${id} is disabled.`
   }
-  const bringerOf = await findBringers(connection, [clientId, ...others.map((e) => e.clientId)])
+  const custodianOf = await findCustodians(connection, [clientId, ...others.map((e) => e.clientId)])
   for (const other of others) {
-    const behind = [...other.controlledBy, ...bringerOf(other.clientId).controlledBy]
-    const both = bringerOf(clientId).controlledBy.filter((id) => behind.includes(id))
+    const behind = [...other.controlledBy, ...custodianOf(other.clientId).controlledBy]
+    const both = custodianOf(clientId).controlledBy.filter((id) => behind.includes(id))
     if (both.length > 0) return dependenceOf(clientId, other.clientId, both)
   }
   return null

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { pinfold } from './run-pinfold.ts'
+
+let program: Program
+let env: Record<string, string>
+
+before(async () => {
+  const dataDir = await makePreparedFolder()
+  const keys = []
+  for (const kid of ['ana', 'bo']) {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    await writeFile(
+      join(dataDir, `${kid}.jwk`),
+      JSON.stringify(privateKey.export({ format: 'jwk' })),
+    )
+    keys.push({ ...publicKey.export({ format: 'jwk' }), kid })
+  }
+  const ADMIN_JWK_FILE = join(dataDir, 'admins.jwk')
+  await writeFile(ADMIN_JWK_FILE, JSON.stringify({ keys }))
+  env = { ADMIN_JWK_FILE, DATA_DIR: dataDir, RATE_LIMIT: 'off' }
+  program = await startProgram({ dataDir, env })
+})
+
+/** What a command answers one of the first administrators. */
+const as = async (clientId: string, ...words: string[]) => {
+  const who = ['--client', clientId, '--jwk-file', join(program.dataDir, `${clientId}.jwk`)]
+  const { code, stderr, stdout } = await pinfold(env, ...words, ...who, '--json')
+  return { code, stderr, json: JSON.parse(stdout) }
+}
+
+test('an administrator whom one of the first registered is confirmed by the other, who says which credentials', async () => {
+  const words = ['cy', '--kind', 'admin', '--name', 'Cy', '--scopes', 'admin']
+  const created = await as('ana', 'clients', 'create', ...words)
+  assert.deepEqual([created.code, created.json.controlledBy], [0, ['ana']], created.stderr)
+  const own = await as('ana', 'clients', 'confirm', 'cy')
+  assert.equal(own.code, 1)
+  const other = await as('bo', 'clients', 'confirm', 'cy', '--credentials-version', '2')
+  assert.match(JSON.stringify(other.json), /is 1 by now/)
+  const { code, json, stderr } = await as('bo', 'clients', 'confirm', 'cy')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual([json.confirmedBy, json.controlledBy], [['bo'], []])
+})
+
+test('keys list and keys acts go through every page', async () => {
+  const { json: zones } = await as('ana', 'zones', 'list')
+  assert.ok(zones.length > 0)
+  const token = await tokenOf()
+  for (let at = 0; at < 105; at += 1) {
+    const answer = await fetch(`${program.privateUrl}/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ family: 'zone', clientId: 'demo-network', key: `zone-${at}` },
+        pinBlockFormats: ['ISO_FORMAT_4'],
+      }),
+    })
+    assert.equal(answer.status, 201)
+  }
+  const listed = (await as('ana', 'keys', 'list')).json as { key: string }[]
+  assert.equal(listed.filter(({ key }) => /^zone-\d+$/.test(key)).length, 105)
+  const acts = (await as('ana', 'keys', 'acts')).json as { key: string }[]
+  assert.equal(acts.filter(({ key }) => /^demo-network\/zone-\d+$/.test(key)).length, 105)
+})
+
+const tokenOf = async (): Promise<string> => {
+  const { clientId, clientSecret } = program.sandbox.admin
+  const answer = await fetch(`${program.baseUrl}/oauth/token`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  return ((await answer.json()) as { access_token: string }).access_token
+}

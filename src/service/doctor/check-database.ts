@@ -99,6 +99,7 @@ async function judgeEmbedded(config: Config, database: Database): Promise<readon
   const known = await newestKnown()
   return [
     good('database', 'The embedded database opens.'),
+    ...judgeDurability(facts),
     ...judgeSchema(facts, known),
     ...(await judgeInstallation(config, database, facts, known)),
   ]

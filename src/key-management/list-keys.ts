@@ -1,10 +1,16 @@
-import type { KeyDescription } from '../hsm/key-administration.ts'
-import { type DatedHsmKeyRow, type HsmKeyState, listHsmKeys } from '../storage/hsm-keys.ts'
+import type { Cryptoperiod, KeyDescription } from '../hsm/key-administration.ts'
+import {
+  type DatedHsmKeyRow,
+  type HsmKeyState,
+  type HsmKeyVersion,
+  listHsmKeys,
+} from '../storage/hsm-keys.ts'
 import { findMasterKeyCheckValue } from '../storage/installation.ts'
 import { type KeyPassRow, listKeyPasses } from '../storage/key-passes.ts'
 import { listZoneKeys } from '../storage/zone-keys.ts'
 import { listZoneMasterKeys } from '../storage/zone-master-keys.ts'
 import type { KeyManagement } from './key-management.ts'
+import { currentVersions, dueAt, rotationDue } from './rotation-due.ts'
 
 /** One version of one key, as an operator sees it. */
 export interface ListedKey extends Partial<KeyDescription> {
@@ -23,6 +29,12 @@ export interface ListedKey extends Partial<KeyDescription> {
   readonly activatesAt: Date | null
   readonly activatedAt: Date | null
   readonly retiredAt: Date | null
+  /** Uses by all processes, of the installation's own keys. */
+  readonly uses?: number
+  /** When its age calls for a rotation; null for a version that makes nothing new. */
+  readonly rotationDueAt?: Date | null
+  /** Why a rotation is due now, or null. */
+  readonly rotationDue?: 'age' | 'uses' | null
   /** How far everything has moved to this version. */
   readonly pass: KeyPassRow | null
 }
@@ -68,12 +80,27 @@ const listedInstallation = (
     version: keyVersion,
     ...hsm.describeKey(keyBlock),
     ...row,
-    current: keyVersion === currentVersion(rows, keyName),
+    ...dueOf(hsm.cryptoperiods[keyName], rows, { keyName, keyVersion }),
     pass: passes.find((p) => p.keyName === keyName && p.keyVersion === keyVersion) ?? null,
   }))
 
-const currentVersion = (rows: readonly DatedHsmKeyRow[], keyName: string): number | undefined =>
-  rows.findLast((row) => row.keyName === keyName && row.state === 'active')?.keyVersion
+/** Only the version that makes new things wears out. */
+function dueOf(
+  period: Cryptoperiod | undefined,
+  rows: readonly DatedHsmKeyRow[],
+  { keyName, keyVersion }: HsmKeyVersion,
+): Pick<ListedKey, 'current' | 'rotationDue' | 'rotationDueAt'> {
+  const row = currentVersions(rows).find((each) => each.keyName === keyName)
+  if (!row || row.keyVersion !== keyVersion) {
+    return { current: false, rotationDue: null, rotationDueAt: null }
+  }
+  if (!period) return { current: true, rotationDue: null, rotationDueAt: null }
+  return {
+    current: true,
+    rotationDue: rotationDue(row, period, new Date()),
+    rotationDueAt: dueAt(row, period),
+  }
+}
 
 async function listedZoneMasterKeys({ database, hsm }: KeyManagement): Promise<ListedKey[]> {
   return (await listZoneMasterKeys(database)).map(({ keyBlock, keyName, ...row }) => ({

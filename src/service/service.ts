@@ -34,7 +34,7 @@ import { createIssuing } from './issuing.ts'
 import { createKeyManagement } from './key-management.ts'
 import { openHsm } from './open-hsm.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
-import { authorizingObserver, watchPool } from './watching.ts'
+import { authorizingObserver, watchKeys, watchPool } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
@@ -82,6 +82,7 @@ async function createServers(
   const { baseUrl, limits, processorPath, sandbox } = config
   const metrics = createMetrics()
   if (issuing.database.load) watchPool(metrics.registry, issuing.database.load)
+  watchKeys(metrics.registry, keys)
   const observe = authorizingObserver(metrics.registry, log)
   const { database, hsm, now } = issuing
   const authorizing: Authorizing = { database, hsm, now, observe }

@@ -30,7 +30,11 @@ export async function openPglite(
   const engine = await PGlite.create({
     ...(folder === undefined ? {} : { fs: new DurableFiles(folder) }),
     ...(loadDataDir === undefined ? {} : { loadDataDir }),
-    startParams: [...PGlite.defaultStartParams, ...memory, ...(folder === undefined ? [] : durable)],
+    startParams: [
+      ...PGlite.defaultStartParams,
+      ...memory,
+      ...(folder === undefined ? [] : durable),
+    ],
     parsers: { [dateOid]: (text: string) => text },
   })
   const breathe = breather()

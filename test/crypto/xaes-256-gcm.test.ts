@@ -40,7 +40,10 @@ test('10,000 messages of every length come to the published hash', () => {
   // The stream of the document: SHAKE-128 of nothing, from which every input is read.
   const stream = createHash('shake128', { outputLength: 5_000_000 }).digest()
   let at = 0
-  const read = (length: number): Buffer => stream.subarray(at, (at += length))
+  const read = (length: number): Buffer => {
+    at += length
+    return stream.subarray(at - length, at)
+  }
   const readOpaque = (): Buffer => read(read(1).readUInt8())
   const hash = createHash('shake128', { outputLength: 32 })
   for (let message = 0; message < 10_000; message++) {

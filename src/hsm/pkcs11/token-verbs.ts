@@ -4,13 +4,7 @@ import type { GeneratedKey } from '../key-engine.ts'
 import type { KeyKind } from '../key-table.ts'
 import { mechanism } from './constants.ts'
 import type { Handle } from './cryptoki.ts'
-import {
-  decipherBlocks,
-  drawBytes,
-  encipherBlocks,
-  macOf,
-  openBytes,
-} from './token-ciphers.ts'
+import { decipherBlocks, drawBytes, encipherBlocks, macOf, openBytes } from './token-ciphers.ts'
 import { combineComponents, keepComponent } from './token-components.ts'
 import { importKeyBlock } from './token-custody.ts'
 import { readReference, useOf } from './token-key.ts'

@@ -111,5 +111,14 @@ export const ListedKeySchema = Type.Object({
   activatesAt: instant,
   activatedAt: instant,
   retiredAt: instant,
+  uses: Type.Optional(
+    Type.Integer({ description: 'By all processes, and what those at work have set aside.' }),
+  ),
+  rotationDueAt: Type.Optional(instant),
+  rotationDue: Type.Optional(
+    Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()], {
+      description: 'Why the version that makes new things is to be rotated now.',
+    }),
+  ),
   pass: Type.Union([PassSchema, Type.Null()]),
 })

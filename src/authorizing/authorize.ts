@@ -3,6 +3,7 @@ import type { TryKind } from '../domain/tries.ts'
 import type { EncryptedPinBlock, StoredPin } from '../hsm/hsm.ts'
 import {
   type Answer,
+  keyedRequest,
   type RepeatableRequest,
   replayAnswer,
   sealAnswer,
@@ -24,8 +25,9 @@ import { type Comparison, settle } from './settle.ts'
 export async function authorize(
   authorizing: Authorizing,
   question: Question,
-  request: RepeatableRequest | null,
+  repeatable: RepeatableRequest | null,
 ): Promise<Answer<Authorization>> {
+  const request = repeatable && (await keyedRequest(authorizing.hsm, repeatable))
   const presented = await presentCard(authorizing, question)
   const kinds = presented.objection === null ? kindsOf(presented, question) : []
   const beginning = await begin(authorizing, request, async (connection) => {

@@ -6,6 +6,7 @@ import {
   type Answer,
   claimKey,
   findRemembered,
+  keyedRequest,
   type RepeatableRequest,
   replayAnswer,
   sealAnswer,
@@ -23,14 +24,14 @@ export async function once<Result>(
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Answer<Result>> {
   if (!request) return { result: await database.transaction(work), replayed: false }
-  const fingerprints = await hsm.fingerprintRequest(request.request)
+  const keyed = await keyedRequest(hsm, request)
   const answer = await database.transaction(async (connection) => {
-    if (!(await claimKey(connection, request, fingerprints))) {
-      const remembered = await findRemembered(connection, request, fingerprints)
-      return remembered?.answer ? replayAnswer<Result>(hsm, request, remembered.answer) : null
+    if (!(await claimKey(connection, keyed))) {
+      const remembered = await findRemembered(connection, keyed)
+      return remembered?.answer ? replayAnswer<Result>(hsm, keyed, remembered.answer) : null
     }
     const result = await work(connection)
-    await storeAnswer(connection, request, await sealAnswer(hsm, request, result))
+    await storeAnswer(connection, keyed, await sealAnswer(hsm, keyed, result))
     return { result, replayed: false }
   })
   if (!answer) throw new Problem('idempotency_key_reused')

@@ -107,9 +107,11 @@ const eventNotes: Holding = {
 const answers: Holding = {
   holdingName: 'idempotency_record.answer',
   async page({ database, hsm }, after, limit) {
-    const [clientId = '', idempotencyKey = ''] = after.split('\n')
-    return (await listSealedAnswers(database, { clientId, idempotencyKey }, limit)).map((held) => {
-      const position = `${held.clientId}\n${held.idempotencyKey}`
+    const [clientId = '', hash = ''] = after.split('\n')
+    const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
+    return (await listSealedAnswers(database, from, limit)).map((held) => {
+      // What the answer is bound to, too.
+      const position = `${held.clientId}\n${Buffer.from(held.keyHash).toString('hex')}`
       return {
         position,
         keyVersion: hsm.sealedVersionOf(held.answer),

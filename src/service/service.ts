@@ -10,6 +10,7 @@ import type { Hsm } from '../hsm/hsm.ts'
 import { rateLimiter } from '../http/client-rate.ts'
 import { createMetrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
+import { hashKeysInClear } from '../idempotency/hash-keys-in-clear.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import { sweep } from '../issuing/sweep.ts'
@@ -59,6 +60,7 @@ export async function createService(
   log: Logger,
 ): Promise<Service> {
   const hsm = await openHsm(config, database)
+  await hashKeysInClear({ database, hsm })
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrator(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, database, hsm, log)

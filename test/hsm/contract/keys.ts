@@ -137,7 +137,11 @@ export function keyGuarantees(subject: Subject): void {
     ])
     const sealed = await first.sealRecord('note', 'a', 'text')
     assert.equal(await second.revealRecord('note', 'a', sealed), 'text')
-    assert.deepEqual(await first.fingerprintRequest('x'), await second.fingerprintRequest('x'))
+    const request = { clientId: 'a', idempotencyKey: 'b', request: 'x' }
+    assert.deepEqual(
+      await first.fingerprintRequest(request),
+      await second.fingerprintRequest(request),
+    )
     assert.equal(keyStore.rows.length, quickNames.length)
   })
 

@@ -100,8 +100,12 @@ export function recordGuarantees(subject: Subject): void {
     const key = randomBytes(32)
     const hsm = await openWith(subject(), { 'request-fingerprint': key })
     for (const request of ['POST /pin {"pin":"7193"}', '']) {
-      const due = createHmac('sha256', key).update(request).digest()
-      assert.deepEqual(await hsm.fingerprintRequest(request), [due])
+      const given = { clientId: 'client', idempotencyKey: 'key', request }
+      const due = (text: string) => createHmac('sha256', key).update(text).digest()
+      assert.deepEqual(await hsm.fingerprintRequest(given), [
+        { keyHash: due('idempotency-key\nclient\nkey'), fingerprint: due(request) },
+      ])
+      assert.deepEqual(await hsm.fingerprintRequestId('key'), due('request-id\nkey'))
     }
   })
 }

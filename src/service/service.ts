@@ -95,6 +95,10 @@ async function createServers(
     metrics,
     rate: limits && rateLimiter(limits.calls),
     formats: stringFormats(() => dateOf(issuing.now())),
+    hashRequestId: async (requestId: string) => {
+      const hash = Buffer.from(await hsm.fingerprintRequestId(requestId))
+      return `hash-${hash.subarray(0, 16).toString('base64url')}`
+    },
     hosts: config.sandbox ? sandboxHosts(config) : null,
   }
   const publicServer = await createPublicServer({

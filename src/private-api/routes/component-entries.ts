@@ -70,7 +70,12 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         }),
         body: Type.Object(
           {
-            person: Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N} .-]+$' }),
+            person: Type.String({
+              minLength: 1,
+              maxLength: 64,
+              pattern: '^[\\p{L}\\p{N} .-]+$',
+              format: 'free-text',
+            }),
             component: Type.String({ minLength: 16, maxLength: 64, 'x-secret': true }),
             keyCheckValue: checkValue,
           },

@@ -6,7 +6,11 @@ import type { KeyForm } from '../../key-management/key-form.ts'
 export const closed = { additionalProperties: false } as const
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 
-export const keyName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', maxLength: 32 })
+export const keyName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,31}$',
+  maxLength: 32,
+  format: 'free-text',
+})
 export const checkValue = Type.String({
   pattern: '^[0-9A-Fa-f]{6,16}$',
   description: 'Three bytes or more, in hexadecimal.',

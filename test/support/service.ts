@@ -27,6 +27,8 @@ export type TestServiceOptions = {
   database?: Database
   /** What the service reads as its environment, beside what keeps tests apart. */
   env?: Readonly<Record<string, string>>
+  /** Where the lines of the log go; without it they go nowhere. */
+  onLogLine?: (line: string) => void
   /** A folder to share with another service: its master key lies there. */
   dataDir?: string
 }
@@ -122,12 +124,16 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const config = readConfig({
     SANDBOX: 'true',
     DATA_DIR: dataDir,
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
     ...options.env,
   })
-  const service = await createService(config, database, createLog(config.logLevel))
+  const { onLogLine } = options
+  const log = onLogLine
+    ? createLog(config.logLevel, { write: onLogLine })
+    : createLog(config.logLevel)
+  const service = await createService(config, database, log)
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })

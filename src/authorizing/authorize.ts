@@ -3,6 +3,8 @@ import type { TryKind } from '../domain/tries.ts'
 import type { EncryptedPinBlock, StoredPin } from '../hsm/hsm.ts'
 import {
   type Answer,
+  type KeyedRequest,
+  keyedRequest,
   type RepeatableRequest,
   replayAnswer,
   sealAnswer,
@@ -24,8 +26,9 @@ import { type Comparison, settle } from './settle.ts'
 export async function authorize(
   authorizing: Authorizing,
   question: Question,
-  request: RepeatableRequest | null,
+  repeatable: RepeatableRequest | null,
 ): Promise<Answer<Authorization>> {
+  const request = repeatable && (await keyedRequest(authorizing.hsm, repeatable))
   const presented = await presentCard(authorizing, question)
   const kinds = presented.objection === null ? kindsOf(presented, question) : []
   const beginning = await begin(authorizing, request, async (connection) => {
@@ -40,8 +43,8 @@ export async function authorize(
     lost: answerOf('96', presented, question),
   }
   if (beginning.remembered && request) {
-    const { answer } = beginning.remembered
-    if (answer) return replayAnswer(authorizing.hsm, request, answer)
+    const { answer, claimId } = beginning.remembered
+    if (answer) return replayAnswer(authorizing.hsm, request, { answer, claimId })
     // The first result was lost with its process: nothing is spent, and nothing is approved.
     return { ...(await record(authorizing, recorder, recorder.lost)), replayed: true }
   }
@@ -52,7 +55,7 @@ export async function authorize(
 
 /** How an answer is recorded, and what is answered where that cannot be. */
 interface Recorder {
-  readonly request: RepeatableRequest | null
+  readonly request: KeyedRequest | null
   readonly claimId: string | null
   readonly lost: Authorization
 }
@@ -67,11 +70,12 @@ async function record(
   result: Authorization,
 ): Promise<Answer<Authorization>> {
   if (!request || claimId === null) return firstAnswer(observe, result)
-  const sealed = await sealAnswer(hsm, request, result)
+  const sealed = await sealAnswer(hsm, request, claimId, result)
   const stored = await storeAnswer(database, request, claimId, sealed)
   // Its key has been forgotten, and nobody knows what its repeats were told.
   if (!stored) return firstAnswer(observe, lost)
-  return stored.isOwn ? firstAnswer(observe, result) : replayAnswer(hsm, request, stored.answer)
+  if (stored.isOwn) return firstAnswer(observe, result)
+  return replayAnswer(hsm, request, { answer: stored.answer, claimId })
 }
 
 function firstAnswer(

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../errors.ts'
-import { claimKey, findRemembered, type RepeatableRequest } from '../idempotency/remembered.ts'
+import { claimKey, findRemembered, type KeyedRequest } from '../idempotency/remembered.ts'
 import type { SpentTry } from '../storage/attempts.ts'
 import type { Connection } from '../storage/database.ts'
 import type { RememberedRequest } from '../storage/idempotency.ts'
@@ -27,27 +27,25 @@ const lostAfterSeconds = 30
  */
 export async function begin(
   authorizing: Authorizing,
-  request: RepeatableRequest | null,
+  request: KeyedRequest | null,
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
-  const { database, hsm } = authorizing
+  const { database } = authorizing
   if (!request) return { spent: await spend(database), remembered: null, claimId: null }
-  const fingerprints = await hsm.fingerprintRequest(request.request)
-  const beginning = await claimOrRecall(authorizing, request, fingerprints, spend)
+  const beginning = await claimOrRecall(authorizing, request, spend)
   if (!beginning.remembered) return beginning
-  return awaitAnswer(authorizing, request, fingerprints, beginning.remembered)
+  return awaitAnswer(authorizing, request, beginning.remembered)
 }
 
 async function claimOrRecall(
   { database }: Authorizing,
-  request: RepeatableRequest,
-  fingerprints: readonly Uint8Array[],
+  request: KeyedRequest,
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
   const beginning = await database.transaction(async (connection) => {
-    const claimId = await claimKey(connection, request, fingerprints)
+    const claimId = await claimKey(connection, request)
     if (claimId !== null) return { spent: await spend(connection), remembered: null, claimId }
-    const remembered = await findRemembered(connection, request, fingerprints)
+    const remembered = await findRemembered(connection, request)
     return remembered && { spent: null, remembered, claimId: remembered.claimId }
   })
   if (!beginning) throw new Problem('idempotency_key_reused')
@@ -56,8 +54,7 @@ async function claimOrRecall(
 
 async function awaitAnswer(
   { database }: Authorizing,
-  request: RepeatableRequest,
-  fingerprints: readonly Uint8Array[],
+  request: KeyedRequest,
   first: RememberedRequest,
 ): Promise<Beginning> {
   let remembered: RememberedRequest | null = first
@@ -67,7 +64,7 @@ async function awaitAnswer(
       return { spent: null, remembered, claimId: remembered.claimId }
     }
     await wait(lookEveryMs)
-    remembered = await findRemembered(database, request, fingerprints)
+    remembered = await findRemembered(database, request)
   }
   throw new Problem('idempotency_key_in_use')
 }

@@ -1,7 +1,7 @@
 import type { ProblemError } from '../errors.ts'
 import { hasLengthOf, hasPrefixOf, rangesOfScheme } from './bin-range.ts'
 import { isCurrencyCode } from './currency.ts'
-import { freeTextFault, textFault } from './free-text.ts'
+import { freeTextFault } from './free-text.ts'
 import { PAN_LENGTH } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 
@@ -113,8 +113,8 @@ const rules: readonly ProductRule[] = [
   },
   {
     member: 'schemeName',
-    detail: 'must have no control characters and no unpaired surrogates',
-    holds: ({ schemeName }) => textFault(schemeName) === null,
+    detail: 'must have no control characters, no unpaired surrogates and no card number in it',
+    holds: ({ schemeName }) => freeTextFault(schemeName) === null,
   },
   {
     member: 'currencyCode',

@@ -35,6 +35,14 @@ export type ImportedPin =
   | { readonly pin: StoredPin; readonly weakness: null }
   | { readonly pin: null; readonly weakness: string }
 
+/** What a request is remembered by. */
+export interface RequestFingerprint {
+  /** Of the client and its idempotency key. */
+  readonly keyHash: Uint8Array
+  /** Of the request itself. */
+  readonly fingerprint: Uint8Array
+}
+
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
 export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
 
@@ -120,10 +128,17 @@ export interface Hsm extends CardDataHsm {
   /** The text of a record sealed for this purpose and subject. */
   revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
   /**
-   * Keyed HMACs of a request, one for each version of their key, the active first: what a plain hash
-   * of a PIN would give away, they do not.
+   * Keyed HMACs of a request and of the key that its caller gave it, one pair for each version of their
+   * key, the active first: what a plain hash of a PIN would give away, they do not.
    */
-  fingerprintRequest(request: string): Promise<readonly Uint8Array[]>
+  fingerprintRequest(given: {
+    readonly clientId: string
+    readonly idempotencyKey: string
+    /** Method, path and body. */
+    readonly request: string
+  }): Promise<readonly RequestFingerprint[]>
+  /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
+  fingerprintRequestId(requestId: string): Promise<Uint8Array>
 
   /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
   generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>

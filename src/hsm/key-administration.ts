@@ -1,5 +1,9 @@
+import type { Cryptoperiod } from './cryptoperiods.ts'
 import type { CardReference, PanFingerprint, RecordPurpose, StoredPin } from './hsm.ts'
 import type { KeyCheckMethod } from './key-check.ts'
+import type { KeyUse } from './key-uses.ts'
+
+export type { Cryptoperiod, KeyUse }
 
 /** What a key is to become, and so what it may be used for. */
 export type KeyPurpose =
@@ -40,6 +44,10 @@ export interface KeyDescription {
 export interface KeyAdministration {
   /** The names of the installation's own keys. */
   readonly installationKeys: readonly string[]
+  /** For how long, and how often, a version of each of them may be used. */
+  readonly cryptoperiods: Readonly<Record<string, Cryptoperiod>>
+  /** How often this process has used each version since it opened the HSM. */
+  countedUses(): readonly KeyUse[]
   /** Reads the keys again, as another process may have left them. */
   refreshKeys(): Promise<void>
   describeKey(keyBlock: string): KeyDescription

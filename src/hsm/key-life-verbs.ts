@@ -1,4 +1,5 @@
 import { fingerprintsOf, openPan } from './card-number-verbs.ts'
+import { cryptoperiods } from './cryptoperiods.ts'
 import type { KeyAdministration } from './key-administration.ts'
 import { keyCheckMethodOf } from './key-check.ts'
 import type { KeyEngine } from './key-engine.ts'
@@ -18,6 +19,8 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
   const { revealRecord, sealRecord } = recordVerbs(ring)
   return {
     installationKeys: keyNames,
+    cryptoperiods,
+    countedUses: ring.countedUses,
     refreshKeys: ring.refresh,
     describeKey(keyBlock) {
       const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)

@@ -12,6 +12,7 @@ import {
   keyNames,
   type WorkingKey,
 } from './key-table.ts'
+import { createUseCounter, type KeyUse, type UseCounter } from './key-uses.ts'
 import type { KeyAction, WorkingKeys } from './working-key.ts'
 
 /** One version of a key, ready for use. */
@@ -40,6 +41,8 @@ export interface KeyRing {
   versions<Name extends KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
   /** Reads the store again. */
   refresh(): Promise<void>
+  /** How often this process has used each version. */
+  readonly countedUses: () => readonly KeyUse[]
 }
 
 export interface KeyRingOptions {
@@ -68,7 +71,8 @@ export async function openKeyRing(
   for (const name of keyNames) {
     if (!present.has(name) && !isSlow(name)) await store.add(await firstVersion(engine, name))
   }
-  const read = readerOf(engine, store)
+  const counter = createUseCounter()
+  const read = readerOf(engine, store, counter)
   let reading = await read()
   const refresh = asOneAtATime(async () => {
     reading = await read()
@@ -78,7 +82,7 @@ export async function openKeyRing(
     if (reading.isStale(staleAfterMs)) await readNow()
     return reading
   }
-  return { ...ringOf(fresh, readNow), refresh }
+  return { ...ringOf(fresh, readNow), refresh, countedUses: counter.counted }
 }
 
 const readTimeoutMs = 2_000
@@ -105,7 +109,7 @@ const refuseUntilMade = (): never => {
 function ringOf(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
-): Omit<KeyRing, 'refresh'> {
+): Omit<KeyRing, 'refresh' | 'countedUses'> {
   // The engine opened each key for the action of its name, which the types cannot follow.
   const all = async <Name extends KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
@@ -153,7 +157,7 @@ const stateOrder: readonly KeyState[] = ['active', 'pending', 'retired']
 const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlock}`
 
 /** Reads a store again and again, and opens each key block of a name once. */
-function readerOf(engine: KeyEngine, store: KeyStore): () => Promise<Reading> {
+function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
     const isStale = ageFromNow()
@@ -161,7 +165,7 @@ function readerOf(engine: KeyEngine, store: KeyStore): () => Promise<Reading> {
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
       const known = opened.get(rowOf(each))
-      next.set(rowOf(each), known ?? (await openKey(engine, each)))
+      next.set(rowOf(each), known ?? (await openKey(engine, each, counter)))
     }
     opened = next
     const keys = stored.map((each) => ringKey(each, next))
@@ -187,12 +191,13 @@ async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<Stored
 async function openKey(
   engine: KeyEngine,
   { keyBlock, keyName: name, keyVersion }: StoredKey,
+  counter: UseCounter,
 ): Promise<AnyRingKey['key']> {
   if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
   const kind: KeyKind = keyKinds[name]
   try {
     const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
-    return key as AnyRingKey['key']
+    return counter.counting(kind.action, { keyName: name, keyVersion }, key) as AnyRingKey['key']
   } catch (cause) {
     if (cause instanceof Problem || !(cause instanceof Error)) throw cause
     throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { xaesNonceLength } from '../crypto/xaes-256-gcm.ts'
 import type { KeyRing } from './key-ring.ts'
 
-const versionLength = 2
+/** What stands before a sealed record: its form, then the version of its key (2 bytes), then a nonce. */
+const extendedForm = 0xf2
+// What was sealed before forms were told begins with the version, which never came so far.
+const versionLimit = extendedForm << 8
+
 const ivLength = 12
 const tagLength = 16
 
@@ -9,8 +14,10 @@ const tagLength = 16
 type SealingKeyName = 'pan' | 'personal-data'
 
 /**
- * Seals bytes under the active version of a key (AES-256-GCM, SP 800-38D).
- * @returns key version (2 bytes), iv (12), ciphertext, tag (16).
+ * Seals bytes under the active version of a key, each record under a key of its own (XAES-256-GCM): the
+ * nonces may then be random however many records there are, which under one key of AES-GCM they may be
+ * for 2^32 only (SP 800-38D 8.3).
+ * @returns form (1 byte), key version (2), nonce (24), ciphertext, tag (16).
  */
 export async function seal(
   ring: KeyRing,
@@ -19,30 +26,37 @@ export async function seal(
   clear: Uint8Array,
 ): Promise<Buffer> {
   const { key, version } = await ring.active(name)
-  const prefix = Buffer.alloc(versionLength)
-  prefix.writeUInt16BE(version)
-  const iv = randomBytes(ivLength)
-  const { ciphertext, tag } = await key.seal(iv, Buffer.from(associated), clear)
-  return Buffer.concat([prefix, iv, ciphertext, tag])
+  if (version >= versionLimit) throw new Error('A version of a key has too high a number.')
+  const nonce = randomBytes(xaesNonceLength)
+  const { ciphertext, tag } = await key.seal(nonce, Buffer.from(associated), clear)
+  const prefix = Buffer.of(extendedForm, version >> 8, version & 0xff)
+  return Buffer.concat([prefix, nonce, ciphertext, tag])
 }
 
 /** The version of its key that {@link seal} wrote before what it sealed. */
-export const sealedVersionOf = (sealed: Uint8Array): number =>
-  Buffer.from(sealed.subarray(0, versionLength)).readUInt16BE(0)
+export const sealedVersionOf = (sealed: Uint8Array): number => readPrefix(sealed).version
 
-/** Opens what {@link seal} made, under the version that it names. @throws Error when it did not. */
+/** Opens what {@link seal} made, now or in its earlier form, under the version that it names. @throws Error when it did not. */
 export async function open(
   ring: KeyRing,
   name: SealingKeyName,
   associated: string,
   sealed: Uint8Array,
 ): Promise<Buffer> {
-  const bytes = Buffer.from(sealed)
-  const bodyStart = versionLength + ivLength
-  if (bytes.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
-  const { key } = await ring.version(name, bytes.readUInt16BE(0))
-  return key.open(bytes.subarray(versionLength, bodyStart), Buffer.from(associated), {
-    ciphertext: bytes.subarray(bodyStart, -tagLength),
-    tag: bytes.subarray(-tagLength),
+  const { bodyStart, nonceStart, version } = readPrefix(sealed)
+  if (sealed.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
+  const { key } = await ring.version(name, version)
+  return key.open(sealed.subarray(nonceStart, bodyStart), Buffer.from(associated), {
+    ciphertext: Buffer.from(sealed.subarray(bodyStart, -tagLength)),
+    tag: Buffer.from(sealed.subarray(-tagLength)),
   })
+}
+
+/** Earlier records have no form: the version (2 bytes), then an IV of AES-256-GCM. */
+function readPrefix(sealed: Uint8Array) {
+  const [versionStart, nonceLength] =
+    sealed[0] === extendedForm ? [1, xaesNonceLength] : [0, ivLength]
+  const nonceStart = versionStart + 2
+  const version = ((sealed[versionStart] ?? 0) << 8) | (sealed[versionStart + 1] ?? 0)
+  return { version, nonceStart, bodyStart: nonceStart + nonceLength }
 }

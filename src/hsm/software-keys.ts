@@ -8,8 +8,9 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { decipherAesEcb, encipherAesEcb } from '../crypto/aes.ts'
-import { openAesGcm, sealAesGcm } from '../crypto/aes-gcm.ts'
+import { openAesGcm } from '../crypto/aes-gcm.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../crypto/tdes.ts'
+import { openXaesGcm, sealXaesGcm, xaesNonceLength } from '../crypto/xaes-256-gcm.ts'
 import type { KeyKind } from './key-table.ts'
 import { inMode } from './mode-of-use.ts'
 import { softwarePssKey, softwareUnwrappingKey } from './rsa-keys.ts'
@@ -28,8 +29,11 @@ export const softwareKeys: {
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
   }),
   seal: (_, key) => ({
-    seal: async (iv, associated, clear) => sealAesGcm(key, iv, associated, clear),
-    open: async (iv, associated, sealed) => openAesGcm(key, iv, associated, sealed),
+    seal: async (nonce, associated, clear) => sealXaesGcm(key, nonce, associated, clear),
+    open: async (nonce, associated, sealed) =>
+      nonce.length === xaesNonceLength
+        ? openXaesGcm(key, nonce, associated, sealed)
+        : openAesGcm(key, nonce, associated, sealed),
   }),
   mac: (_, key) => ({
     mac: async (message) => createHmac('sha256', key).update(message).digest(),

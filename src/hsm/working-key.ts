@@ -15,12 +15,16 @@ export interface CvvKey {
   encipherWithBoth(block: Uint8Array): Promise<Buffer>
 }
 
-/** Seals and opens with AES-256-GCM, 96-bit IV, 128-bit tag (SP 800-38D). */
+/** Seals with XAES-256-GCM, each message under a key of its own (c2sp.org/XAES-256-GCM). */
 export interface SealingKey {
-  seal(iv: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
-  /** @throws Error when anything of it is not what was sealed. */
+  /** @param nonce 24 random bytes. */
+  seal(nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
+  /**
+   * @param nonce 24 bytes; or 12, of what was sealed with AES-256-GCM itself (SP 800-38D).
+   * @throws Error when anything of it is not what was sealed.
+   */
   open(
-    iv: Uint8Array,
+    nonce: Uint8Array,
     associated: Uint8Array,
     sealed: { readonly ciphertext: Uint8Array; readonly tag: Uint8Array },
   ): Promise<Buffer>

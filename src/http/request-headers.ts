@@ -1,22 +1,41 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { holdsPan } from '../domain/pan.ts'
 import { Problem } from '../errors.ts'
 
 /** The version of the wire contract that is spoken here (contract, section 6). */
 export const apiVersion = '2026-11-20'
 
-/** The caller's own request id if it can be repeated safely, or one made for it. */
-export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+type Headers = Pick<IncomingMessage, 'headers'>
+
+/** The caller's own request id, or null where there is none that can be repeated safely. */
+export function givenRequestId({ headers }: Headers): string | null {
   const given = headers['x-request-id']
-  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : null
 }
 
-/** The trace that a request belongs to (W3C Trace Context, section 3.2), or null. */
+/** The caller's own request id, where it may hold a card number: it is repeated, and never recorded. */
+export function riskyRequestId(request: Headers): string | null {
+  const given = givenRequestId(request)
+  // A point and a low line stand between digits as well as a dash does.
+  return given !== null && holdsPan(given.replaceAll(/[._]/g, '-')) ? given : null
+}
+
+/** What a request is recorded under at first: the caller's own id, or one made for it. */
+export function requestIdOf(request: Headers): string {
+  const given = givenRequestId(request)
+  return given !== null && riskyRequestId(request) === null ? given : randomUUID()
+}
+
+/**
+ * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One of decimal digits
+ * alone is none that a tracer draws, and may be a card number with zeros before it.
+ */
 export function traceIdOf(headers: IncomingHttpHeaders): string | null {
   const given = headers.traceparent
   const [, traceId] =
     /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(String(given ?? '')) ?? []
-  return traceId && !/^0+$/.test(traceId) ? traceId : null
+  return traceId && !/^[0-9]+$/.test(traceId) ? traceId : null
 }
 
 /**

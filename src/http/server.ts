@@ -22,9 +22,11 @@ import { type Metrics, routeOf } from './metrics.ts'
 import { bodyLimit, headerLimit, replyWithProblem, sendProblem, urlLimit } from './problem-reply.ts'
 import {
   apiVersion,
+  givenRequestId,
   idempotencyKeyOf,
   refuseOtherVersion,
   requestIdOf,
+  riskyRequestId,
   traceIdOf,
 } from './request-headers.ts'
 import { refuseUnnamed } from './strict-input.ts'
@@ -50,6 +52,8 @@ export interface ServerOptions {
   /** For what needs no token, by address; nothing where limits are turned off. */
   readonly openRate: RateLimiter | null
   readonly formats: Readonly<Record<string, StringFormat>>
+  /** A keyed hash, as text, that stands for a request id on record. */
+  readonly hashRequestId: (requestId: string) => Promise<string>
   /** `Host` headers that are answered; null answers all. */
   readonly hosts: ReadonlySet<string> | null
   /** Null: plain HTTP. */
@@ -137,14 +141,32 @@ function acceptJsonOnly(app: FastifyInstance): void {
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({
     'cache-control': 'no-store',
-    'x-request-id': request.id,
+    'x-request-id': givenRequestId(request) ?? request.id,
     'api-version': apiVersion,
     'x-content-type-options': 'nosniff',
   })
 }
 
+/**
+ * Puts a keyed hash on record in the place of a request id that may hold a card number: in the log, and
+ * wherever an act tells of its request. Without an HSM it stays under the id that was made for it.
+ */
+async function hashRiskyRequestId(
+  { hashRequestId, log }: ServerOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const risky = riskyRequestId(request)
+  const hashed = risky && (await hashRequestId(risky).catch(() => null))
+  if (!hashed) return
+  const own = log.child({ requestId: hashed })
+  Object.assign(request, { id: hashed, log: own })
+  Object.assign(reply, { log: own })
+}
+
 function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
+    await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
     refuseUnknownHost(options.hosts, request)
     if (request.url.length > urlLimit) {

@@ -6,6 +6,7 @@ import {
   type Answer,
   claimKey,
   findRemembered,
+  keyedRequest,
   type RepeatableRequest,
   replayAnswer,
   sealAnswer,
@@ -23,15 +24,17 @@ export async function once<Result>(
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Answer<Result>> {
   if (!request) return { result: await database.transaction(work), replayed: false }
-  const fingerprints = await hsm.fingerprintRequest(request.request)
+  const keyed = await keyedRequest(hsm, request)
   const answer = await database.transaction(async (connection) => {
-    const claimId = await claimKey(connection, request, fingerprints)
+    const claimId = await claimKey(connection, keyed)
     if (claimId === null) {
-      const remembered = await findRemembered(connection, request, fingerprints)
-      return remembered?.answer ? replayAnswer<Result>(hsm, request, remembered.answer) : null
+      const remembered = await findRemembered(connection, keyed)
+      if (!remembered?.answer) return null
+      const { answer, claimId: first } = remembered
+      return replayAnswer<Result>(hsm, keyed, { answer, claimId: first })
     }
     const result = await work(connection)
-    await storeAnswer(connection, request, claimId, await sealAnswer(hsm, request, result))
+    await storeAnswer(connection, keyed, claimId, await sealAnswer(hsm, keyed, claimId, result))
     return { result, replayed: false }
   })
   if (!answer) throw new Problem('idempotency_key_reused')

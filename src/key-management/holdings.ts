@@ -1,3 +1,4 @@
+import { answerSubject } from '../idempotency/remembered.ts'
 import {
   type CardUnderKeys,
   listCardsUnderKeys,
@@ -107,16 +108,16 @@ const eventNotes: Holding = {
 const answers: Holding = {
   holdingName: 'idempotency_record.answer',
   async page({ database, hsm }, after, limit) {
-    const [clientId = '', idempotencyKey = ''] = after.split('\n')
-    return (await listSealedAnswers(database, { clientId, idempotencyKey }, limit)).map((held) => {
-      const position = `${held.clientId}\n${held.idempotencyKey}`
-      return {
-        position,
-        keyVersion: hsm.sealedVersionOf(held.answer),
-        move: async () =>
-          moveAnswer(database, held, await hsm.rewrapRecord('answer', position, held.answer)),
-      }
-    })
+    const [clientId = '', hash = ''] = after.split('\n')
+    const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
+    return (await listSealedAnswers(database, from, limit)).map((held) => ({
+      position: `${held.clientId}\n${Buffer.from(held.keyHash).toString('hex')}`,
+      keyVersion: hsm.sealedVersionOf(held.answer),
+      async move() {
+        const subject = answerSubject(held.clientId, held.claimId)
+        return moveAnswer(database, held, await hsm.rewrapRecord('answer', subject, held.answer))
+      },
+    }))
   },
 }
 

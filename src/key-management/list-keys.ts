@@ -1,13 +1,15 @@
-import type { KeyDescription } from '../hsm/key-administration.ts'
+import type { Cryptoperiod, KeyDescription } from '../hsm/key-administration.ts'
 import type { HsmKeyState } from '../storage/hsm-keys.ts'
 import { findMasterKeyCheckValue } from '../storage/installation.ts'
 import { type KeyPassRow, listKeyPasses } from '../storage/key-passes.ts'
 import {
+  type ListedHsmKeyRow,
   listHsmKeysAfter,
   listZoneKeysAfter,
   listZoneMasterKeysAfter,
 } from '../storage/listed-keys.ts'
 import type { KeyManagement } from './key-management.ts'
+import { dueAt, rotationDue } from './rotation-due.ts'
 
 /** One version of one key, as an operator sees it. */
 export interface ListedKey extends Partial<KeyDescription> {
@@ -26,6 +28,12 @@ export interface ListedKey extends Partial<KeyDescription> {
   readonly activatesAt: Date | null
   readonly activatedAt: Date | null
   readonly retiredAt: Date | null
+  /** Uses by all processes, of the installation's own keys. */
+  readonly uses?: number
+  /** When its age calls for a rotation; null for a version that makes nothing new. */
+  readonly rotationDueAt?: Date | null
+  /** Why a rotation is due now, or null. */
+  readonly rotationDue?: 'age' | 'uses' | null
   /** How far everything has moved to this version. */
   readonly pass: KeyPassRow | null
 }
@@ -99,14 +107,29 @@ async function listedInstallation(
   const rows = await listHsmKeysAfter(database, ...position)
   // Of so many versions there are at most so many passes.
   const passes = await listKeyPasses(database, ...position)
-  return rows.map(({ keyBlock, keyName, keyVersion, ...row }) => ({
-    family: 'installation',
-    key: keyName,
-    version: keyVersion,
-    ...hsm.describeKey(keyBlock),
-    ...row,
-    pass: passes.find((p) => p.keyName === keyName && p.keyVersion === keyVersion) ?? null,
-  }))
+  return rows.map((listed) => {
+    const { keyBlock, keyName, keyVersion, ...row } = listed
+    const isPassOfIt = (pass: KeyPassRow) =>
+      pass.keyName === keyName && pass.keyVersion === keyVersion
+    return {
+      family: 'installation',
+      key: keyName,
+      version: keyVersion,
+      ...hsm.describeKey(keyBlock),
+      ...row,
+      ...dueOf(listed, hsm.cryptoperiods[keyName]),
+      pass: passes.find(isPassOfIt) ?? null,
+    }
+  })
+}
+
+/** Only the version that makes new things wears out. */
+function dueOf(
+  row: ListedHsmKeyRow,
+  period: Cryptoperiod | undefined,
+): Pick<ListedKey, 'rotationDue' | 'rotationDueAt'> {
+  if (!row.current || !period) return { rotationDue: null, rotationDueAt: null }
+  return { rotationDue: rotationDue(row, period, new Date()), rotationDueAt: dueAt(row, period) }
 }
 
 async function listedZoneMasterKeys(

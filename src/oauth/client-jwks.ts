@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto'
+import { freeTextFault } from '../domain/free-text.ts'
 import { assertionAlgorithms } from './token-endpoint.ts'
 
 const keyCountLimit = 10
@@ -39,6 +40,9 @@ function publicKeyOf(jwk: Members): Record<string, string> {
     throw new TypeError(`The alg of a key is one of ${assertionAlgorithms.join(', ')}.`)
   }
   const key = pick(jwk, ['kty', ...required, 'alg', 'kid'])
+  if (key.kid !== undefined && freeTextFault(key.kid) !== null) {
+    throw new TypeError('The kid of a key holds no control characters and no card number.')
+  }
   refuseUnusable(key)
   return { ...key, use: 'sig' }
 }

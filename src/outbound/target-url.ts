@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { holdsPan } from '../domain/pan.ts'
 import type { AddressPolicy } from './address-policy.ts'
 
 export interface TargetRules {
@@ -25,12 +26,22 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
       [rules.httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
+      [holdsPan(decoded(text)), 'must hold no card number'],
       [url.port === '0' || hostOf(url) === '', 'must name a host'],
       [isOtherPort(rules, url), `must be at one of the ports ${rules.ports?.join(', ')}`],
       [own.has(placeOf(url)), 'must not lead to this service'],
       [isRefusedAddress(rules, url), 'must lead to a public address'],
     ]
     return faults.find(([isFault]) => isFault)?.[1] ?? null
+  }
+}
+
+/** As a person reads it. What is wrongly encoded stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 

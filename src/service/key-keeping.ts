@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { advanceKeys, followKeys } from '../key-management/advance-keys.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
+import { recordUses } from '../key-management/record-uses.ts'
 
 /**
  * Follows the keys, and brings rotations on, until it is stopped. What fails is tried again at the
@@ -8,6 +9,7 @@ import type { KeyManagement } from '../key-management/key-management.ts'
  */
 export function startKeyKeeping(keys: KeyManagement, log: Logger): { stop(): Promise<void> } {
   let isStopped = false
+  const uses = recordUses(keys)
   const repeat = async (turn: () => Promise<void>, failure: string) => {
     while (!isStopped) {
       await turn().catch((err: unknown) => log.warn({ err }, failure))
@@ -27,6 +29,7 @@ export function startKeyKeeping(keys: KeyManagement, log: Logger): { stop(): Pro
   }
   const running = Promise.all([
     repeat(() => followKeys(keys), 'the keys could not be read'),
+    repeat(uses.setAside, 'the uses of keys could not be put on record'),
     // A pass may take long: it must not keep this process from following.
     repeat(() => advanceKeys(keys, () => isStopped), 'a rotation could not go on'),
   ])
@@ -35,6 +38,7 @@ export function startKeyKeeping(keys: KeyManagement, log: Logger): { stop(): Pro
       isStopped = true
       wake()
       await running
+      await uses.giveBack().catch((err: unknown) => log.warn({ err }, 'uses of keys are lost'))
     },
   }
 }

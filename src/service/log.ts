@@ -1,16 +1,22 @@
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 import { secretPaths } from '../api/secret-paths.ts'
 import type { LogLevel } from '../config.ts'
 
-/** One line of JSON an event, on standard output, with what schemas call secret masked. */
-export const createLog = (level: LogLevel): Logger =>
-  pino({
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: [...secretPaths], censor: '***' },
-    serializers: { err: describeError },
-  })
+/** One line of JSON an event, with what schemas call secret masked. */
+export const createLog = (
+  level: LogLevel,
+  destination: DestinationStream = pino.destination(),
+): Logger =>
+  pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: [...secretPaths], censor: '***' },
+      serializers: { err: describeError },
+    },
+    destination,
+  )
 
 /**
  * An error as the log tells it. The message of a database error may quote a row's values, and its

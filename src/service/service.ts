@@ -13,6 +13,7 @@ import type { Connections } from '../http/connections.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
 import type { Server } from '../http/server.ts'
 import { tokenAttempts } from '../http/token-attempts.ts'
+import { hashKeysInClear } from '../idempotency/hash-keys-in-clear.ts'
 import { createEventStreams } from '../issuing/event-streams.ts'
 import type { Issuing } from '../issuing/issuing.ts'
 import type { KeyManagement } from '../key-management/key-management.ts'
@@ -35,7 +36,7 @@ import { createKeyManagement } from './key-management.ts'
 import { createListenerConnections } from './listener-connections.ts'
 import { openHsm } from './open-hsm.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
-import { authorizingObserver, watchAdmissions, watchPools } from './watching.ts'
+import { authorizingObserver, watchAdmissions, watchKeys, watchPools } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
@@ -65,6 +66,7 @@ export async function createService(
 ): Promise<Service> {
   const { background: database } = databases
   const hsm = await openHsm(config, database)
+  await hashKeysInClear({ database, hsm })
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, databases, hsm, log)
@@ -97,6 +99,7 @@ async function createServers(
   const { baseUrl, limits, network, processorPath, sandbox } = config
   const metrics = createMetrics()
   watchPools(metrics.registry, databases)
+  watchKeys(metrics.registry, keys)
   const observe = authorizingObserver(metrics.registry, log)
   const { hsm, now } = issuing
   const { authorizationServer, verifiers } = authentication
@@ -156,6 +159,10 @@ const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: 
   callers: callerAddresses(config.network.trustedProxies),
   rate: config.limits && rateLimiter(config.limits.calls),
   formats: stringFormats(() => dateOf(issuing.now())),
+  hashRequestId: async (requestId: string) => {
+    const hash = Buffer.from(await issuing.hsm.fingerprintRequestId(requestId))
+    return `hash-${hash.subarray(0, 16).toString('base64url')}`
+  },
   hosts: config.sandbox ? sandboxHosts(config) : null,
 })
 

@@ -3,7 +3,10 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AuthorizingObserver } from '../authorizing/authorizing.ts'
 import type { TryKind } from '../domain/tries.ts'
 import type { Admissions } from '../http/in-flight.ts'
+import type { KeyManagement } from '../key-management/key-management.ts'
+import { ageSeconds, currentVersions, rotationDue } from '../key-management/rotation-due.ts'
 import { type Databases, poolNames } from '../storage/database.ts'
+import { type DatedHsmKeyRow, listHsmKeys } from '../storage/hsm-keys.ts'
 
 const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
 
@@ -42,6 +45,40 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
       log.error({ err }, 'the HSM gave no answer')
     },
   }
+}
+
+/**
+ * Shows how worn the keys are that new things are made under. Where the database is away, nothing is told
+ * of them, and everything else still is.
+ */
+export function watchKeys(registry: Registry, { database, hsm }: KeyManagement): void {
+  const show = (name: string, help: string, measure: (row: DatedHsmKeyRow, now: Date) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['key'],
+      registers: [registry],
+      async collect() {
+        this.reset()
+        const rows = await listHsmKeys(database).catch(() => [])
+        const now = new Date()
+        for (const row of currentVersions(rows)) this.set({ key: row.keyName }, measure(row, now))
+      },
+    })
+  show(
+    'pinfold_key_uses',
+    'Uses of the version of a key that makes new things.',
+    ({ uses }) => uses,
+  )
+  show('pinfold_key_age_seconds', 'How long that version has made new things.', ageSeconds)
+  show(
+    'pinfold_key_rotation_due',
+    'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
+    (row, now) => {
+      const period = hsm.cryptoperiods[row.keyName]
+      return period && rotationDue(row, period, now) !== null ? 1 : 0
+    },
+  )
 }
 
 /** Shows what the connections to a database server are doing, read when somebody asks. */

@@ -18,11 +18,13 @@ export interface DatedHsmKeyRow extends HsmKeyRow {
   readonly activatesAt: Date | null
   readonly activatedAt: Date | null
   readonly retiredAt: Date | null
+  /** Uses by all processes, and those that the ones at work have set aside. */
+  readonly uses: number
 }
 
 const columns = `key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
   key_check_value as "keyCheckValue", created_at as "createdAt", activates_at as "activatesAt",
-  activated_at as "activatedAt", retired_at as "retiredAt"`
+  activated_at as "activatedAt", retired_at as "retiredAt", uses::float8 as "uses"`
 
 const listStatement = statement(
   'list_hsm_keys',
@@ -58,6 +60,21 @@ export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Prom
   const { keyBlock, keyCheckValue, keyName, keyVersion, state } = key
   const values = [keyName, keyVersion, state, keyBlock, keyCheckValue]
   return (await connection.query(insertStatement, values)).length === 1
+}
+
+const addUsesStatement = statement(
+  'add_hsm_key_uses',
+  `update hsm_key set uses = greatest(uses + $3::bigint, 0)
+   where key_name = $1 and key_version = $2`,
+)
+
+/** Adds to the uses of a version; fewer than none gives some back. */
+export const addHsmKeyUses = async (
+  connection: Connection,
+  { keyName, keyVersion }: HsmKeyVersion,
+  uses: number,
+): Promise<void> => {
+  await connection.query(addUsesStatement, [keyName, keyVersion, uses])
 }
 
 const scheduleStatement = statement(

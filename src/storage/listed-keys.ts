@@ -12,7 +12,7 @@ const hsmKeysStatement = statement(
   'list_hsm_keys_after',
   `select key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
      key_check_value as "keyCheckValue", created_at as "createdAt", activates_at as "activatesAt",
-     activated_at as "activatedAt", retired_at as "retiredAt",
+     activated_at as "activatedAt", retired_at as "retiredAt", uses::float8 as "uses",
      state = 'active' and not exists (
        select 1 from hsm_key newer where newer.key_name = listed.key_name
          and newer.key_version > listed.key_version and newer.state = 'active'

@@ -6,11 +6,18 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { Connection, Database, SqlValue, Statement } from './database.ts'
+import { DurableFiles, syncPath } from './durable-files.ts'
 
 const dateOid = 1082
 
 /** PGlite's own default of 128 MB serves a server; a laptop's cards fit in far less. */
 const memory = ['-c', 'shared_buffers=16MB']
+
+/**
+ * What is committed is on the disk before it is acknowledged. PGlite turns that off (`-F`); and of the
+ * ways to do it, `fsync` alone is handed on to the files.
+ */
+const durable = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync']
 
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
@@ -21,9 +28,13 @@ export async function openPglite(
   loadDataDir?: Blob,
 ): Promise<Database & { dump(): Promise<Blob> }> {
   const engine = await PGlite.create({
-    ...(folder === undefined ? {} : { dataDir: folder }),
+    ...(folder === undefined ? {} : { fs: new DurableFiles(folder) }),
     ...(loadDataDir === undefined ? {} : { loadDataDir }),
-    startParams: [...PGlite.defaultStartParams, ...memory],
+    startParams: [
+      ...PGlite.defaultStartParams,
+      ...memory,
+      ...(folder === undefined ? [] : durable),
+    ],
     parsers: { [dateOid]: (text: string) => text },
   })
   const breathe = breather()
@@ -85,6 +96,7 @@ export async function makePgliteFolder(folder: string): Promise<void> {
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
   await promisify(execFile)(process.execPath, [program, draft])
   await rename(draft, folder)
+  syncPath(dirname(folder))
   await removeDrafts(folder)
 }
 

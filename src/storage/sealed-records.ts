@@ -39,41 +39,41 @@ export const moveNote = async (
 /** A remembered answer. */
 export interface SealedAnswer {
   readonly clientId: string
-  readonly idempotencyKey: string
+  readonly keyHash: Uint8Array
+  readonly claimId: string
   readonly answer: Uint8Array
 }
 
 const listAnswersStatement = statement(
   'list_sealed_answers',
-  `select client_id as "clientId", idempotency_key as "idempotencyKey", answer
+  `select client_id as "clientId", key_hash as "keyHash", claim_id as "claimId", answer
    from idempotency_record
-   where (client_id, idempotency_key) > ($1, $2) and answer is not null
-   order by client_id, idempotency_key limit $3`,
+   where (client_id, key_hash) > ($1, $2) and answer is not null
+   order by client_id, key_hash limit $3`,
 )
 
 /** Some remembered answers, in the order of their clients and keys. */
 export const listSealedAnswers = (
   connection: Connection,
-  after: Pick<SealedAnswer, 'clientId' | 'idempotencyKey'>,
+  after: Pick<SealedAnswer, 'clientId' | 'keyHash'>,
   limit: number,
 ): Promise<SealedAnswer[]> =>
-  connection.query(listAnswersStatement, [after.clientId, after.idempotencyKey, limit])
+  connection.query(listAnswersStatement, [after.clientId, after.keyHash, limit])
 
 const moveAnswerStatement = statement(
   'move_answer',
   `update idempotency_record set answer = $4
-   where client_id = $1 and idempotency_key = $2 and answer = $3
+   where client_id = $1 and key_hash = $2 and answer = $3
    returning client_id as "clientId"`,
 )
 
 /** Puts an answer under another key. @returns whether it was still that one. */
 export const moveAnswer = async (
   connection: Connection,
-  { answer, clientId, idempotencyKey }: SealedAnswer,
+  { answer, clientId, keyHash }: SealedAnswer,
   after: Uint8Array,
 ): Promise<boolean> =>
-  (await connection.query(moveAnswerStatement, [clientId, idempotencyKey, answer, after]))
-    .length === 1
+  (await connection.query(moveAnswerStatement, [clientId, keyHash, answer, after])).length === 1
 
 /** A secret of the sandbox. */
 export interface SealedSecret {

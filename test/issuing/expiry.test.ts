@@ -7,6 +7,7 @@ import { listCards } from '../../src/issuing/list-cards.ts'
 import { readCardStatus } from '../../src/issuing/read-card-status.ts'
 import { revealPin } from '../../src/issuing/reveal-pin.ts'
 import { sweep } from '../../src/issuing/sweep.ts'
+import { keyHashOf } from '../support/idempotency.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
   openServerDatabase,
@@ -119,14 +120,19 @@ test('a sweep forgets idempotency keys after 24 hours and keeps the younger ones
   await sql(
     service.database,
     `update idempotency_record set created_at = now() - interval '25 hours'
-     where idempotency_key = 'old'`,
+     where key_hash = $1`,
+    [await keyHashOf(service, 'old')],
   )
   await sweep(service.issuing)
-  const left = await sql(
+  const left = await sql<{ hash: Uint8Array }>(
     service.database,
-    `select idempotency_key as "key" from idempotency_record where idempotency_key in ('old', 'young')`,
+    'select key_hash as "hash" from idempotency_record where key_hash in ($1, $2)',
+    [await keyHashOf(service, 'old'), await keyHashOf(service, 'young')],
   )
-  assert.deepEqual(left, [{ key: 'young' }])
+  assert.deepEqual(
+    left.map(({ hash }) => Buffer.from(hash)),
+    [Buffer.from(await keyHashOf(service, 'young'))],
+  )
 })
 
 test('many processes that sweep at once tell of each expiry once', {

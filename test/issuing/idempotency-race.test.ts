@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { keyHashOf } from '../support/idempotency.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
   newCard,
@@ -80,10 +81,11 @@ suite('on a PostgreSQL server', { skip }, () => {
   test('a key that another process holds for long is 409, and free when that process lets go', async () => {
     const [service] = await openTwo()
     const key = randomUUID()
-    const claim = `insert into idempotency_record (client_id, idempotency_key, request_fingerprint)
+    const claim = `insert into idempotency_record (client_id, key_hash, request_fingerprint)
       values ('demo-client', $1, 'x')`
+    const keyHash = await keyHashOf(service, key)
     const held = service.database.transaction(async (holder) => {
-      await sql(holder, claim, [key])
+      await sql(holder, claim, [keyHash])
       const { headers, json, status } = await createUnder(service, key)
       assert.deepEqual([status, json.code], [409, 'idempotency_key_in_use'])
       assert.ok(Number(headers['retry-after']) >= 1)

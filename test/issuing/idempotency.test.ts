@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
+import { keyHashOf } from '../support/idempotency.ts'
 import {
   type CallOptions,
   newCard,
@@ -130,11 +131,11 @@ test('after an answer that is no success the key is free', async () => {
 
 test('a key is remembered for 24 hours, and then as good as new', async () => {
   const age = `update idempotency_record set created_at = now() - $2::interval
-    where idempotency_key = $1`
+    where key_hash = $1`
   const first = await create()
-  await sql(service.database, age, [key, '23 hours 59 minutes'])
+  await sql(service.database, age, [await keyHashOf(service, key), '23 hours 59 minutes'])
   assert.equal((await create()).json.publicToken, first.json.publicToken)
-  await sql(service.database, age, [key, '24 hours 1 minute'])
+  await sql(service.database, age, [await keyHashOf(service, key), '24 hours 1 minute'])
   const later = await create({ customerReference: 'later' })
   assert.deepEqual([later.status, later.headers['idempotency-replayed']], [201, undefined])
   assert.notEqual(later.json.publicToken, first.json.publicToken)
@@ -179,8 +180,8 @@ test('what is remembered of a request is neither its body nor its answer in clea
   const rows = await sql<{ answer: Uint8Array; fingerprint: Uint8Array }>(
     service.database,
     `select answer, request_fingerprint as "fingerprint" from idempotency_record
-     where idempotency_key = $1`,
-    [key],
+     where key_hash = $1`,
+    [await keyHashOf(service, key)],
   )
   assert.equal(rows.length, 1)
   for (const { answer, fingerprint } of rows) {

@@ -6,6 +6,7 @@ import { unwrapKeyBlock, wrapKeyBlock } from '../../src/crypto/key-block.ts'
 import { xor } from '../../src/crypto/xor.ts'
 import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
 import { headerOf } from '../../src/hsm/key-header.ts'
+import { keyHashOf } from '../support/idempotency.ts'
 import { ask, issueCard, pinBlock } from '../support/network.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 import { subjectOf } from './in-process.ts'
@@ -140,7 +141,8 @@ test('nothing of a component is in any table, not even while its entry is open',
   }
   const remembered = await sql(
     service.database,
-    `select client_id from idempotency_record where idempotency_key = 'component-1'`,
+    `select client_id from idempotency_record where key_hash = $1`,
+    [await keyHashOf(service, 'component-1', 'demo-admin')],
   )
   assert.deepEqual(remembered, [])
 })

@@ -35,6 +35,8 @@ export type TestServiceOptions = {
   databases?: Databases
   /** What the service reads as its environment, beside what keeps tests apart. */
   env?: Readonly<Record<string, string>>
+  /** Where the lines of the log go; without it they go nowhere. */
+  onLogLine?: (line: string) => void
   /** A folder to share with another service: its master key lies there. */
   dataDir?: string
 }
@@ -130,7 +132,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const config = readConfig({
     SANDBOX: 'true',
     DATA_DIR: dataDir,
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
     OPEN_RATE_PER_SECOND: '100000',
@@ -138,7 +140,11 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     ...options.env,
   })
   const databases = options.databases ?? undivided(database)
-  const service = await createService(config, databases, createLog(config.logLevel))
+  const { onLogLine } = options
+  const log = onLogLine
+    ? createLog(config.logLevel, { write: onLogLine })
+    : createLog(config.logLevel)
+  const service = await createService(config, databases, log)
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })

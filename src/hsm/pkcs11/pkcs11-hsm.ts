@@ -39,6 +39,7 @@ const verbs = {
   sealRecord: true,
   revealRecord: true,
   fingerprintRequest: true,
+  fingerprintRequestId: true,
   generateTestZoneKey: true,
   importClearZoneKey: true,
   tokenSigningKeys: true,

@@ -32,12 +32,12 @@ export const tokenKeys: {
       token.ask('encipher', reference, 'whole', wholeBlocks('TDES', block)),
   }),
   seal: (token, reference) => ({
-    async seal(iv, associated, clear) {
-      const sealed = await token.ask('seal', reference, iv, associated, clear)
+    async seal(nonce, associated, clear) {
+      const sealed = await token.ask('seal', reference, nonce, associated, clear)
       return { ciphertext: sealed.subarray(0, clear.length), tag: sealed.subarray(clear.length) }
     },
-    open: (iv, associated, { ciphertext, tag }) =>
-      token.ask('open', reference, iv, associated, Buffer.concat([ciphertext, tag])),
+    open: (nonce, associated, { ciphertext, tag }) =>
+      token.ask('open', reference, nonce, associated, Buffer.concat([ciphertext, tag])),
   }),
   mac: (token, reference) => ({ mac: (message) => token.ask('mac', reference, message) }),
   sign: (token, reference, publicHalf) => ({

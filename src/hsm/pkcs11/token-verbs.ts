@@ -1,16 +1,10 @@
+import { xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import type { KeyForm, KeyPurpose } from '../key-administration.ts'
 import type { GeneratedKey } from '../key-engine.ts'
 import type { KeyKind } from '../key-table.ts'
 import { mechanism } from './constants.ts'
 import type { Handle } from './cryptoki.ts'
-import {
-  decipherBlocks,
-  drawBytes,
-  encipherBlocks,
-  macOf,
-  openBytes,
-  sealBytes,
-} from './token-ciphers.ts'
+import { decipherBlocks, drawBytes, encipherBlocks, macOf, openBytes } from './token-ciphers.ts'
 import { combineComponents, keepComponent } from './token-components.ts'
 import { importKeyBlock } from './token-custody.ts'
 import { readReference, useOf } from './token-key.ts'
@@ -18,6 +12,7 @@ import { generateKey, importKey } from './token-making.ts'
 import { destroyKey, findObject, type Part, parts, refuseExtractable } from './token-objects.ts'
 import { agreeWith, signDigest, signDigestPss, unwrapOaep } from './token-pairs.ts'
 import { type PublicHalf, publicHalfOf } from './token-public-halves.ts'
+import { openRecord, sealRecord } from './token-records.ts'
 import type { TokenSession } from './token-session.ts'
 
 /** What a token is asked. Keys are named by their references. */
@@ -47,8 +42,9 @@ export interface TokenVerbs {
   encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
   decipher(reference: string, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
-  seal(reference: string, iv: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
-  open(reference: string, iv: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
+  seal(reference: string, nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
+  /** @param nonce 12 bytes of what was sealed before every record had a key of its own. */
+  open(reference: string, nonce: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
   mac(reference: string, message: Uint8Array): Buffer
   signDigest(reference: string, digest: Uint8Array): Buffer
   signDigestPss(reference: string, digest: Uint8Array): Buffer
@@ -96,10 +92,12 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
       encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
     decipher: (reference, blocks) =>
       decipherBlocks(session, object(reference), cipherOf(reference), blocks),
-    seal: (reference, iv, associated, clear) =>
-      sealBytes(session, object(reference), iv, associated, clear),
-    open: (reference, iv, associated, sealed) =>
-      openBytes(session, object(reference), iv, associated, sealed),
+    seal: (reference, nonce, associated, clear) =>
+      sealRecord(session, object(reference), nonce, associated, clear),
+    open: (reference, nonce, associated, sealed) =>
+      nonce.length === xaesNonceLength
+        ? openRecord(session, object(reference), nonce, associated, sealed)
+        : openBytes(session, object(reference), nonce, associated, sealed),
     mac: (reference, message) => macOf(session, object(reference), message),
     signDigest: (reference, digest) => signDigest(session, object(reference), digest),
     signDigestPss: (reference, digest) => signDigestPss(session, object(reference), digest),

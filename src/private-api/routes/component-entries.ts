@@ -155,7 +155,12 @@ function componentRoute(app: Server['app'], keys: KeyManagement): void {
         params: Type.Object({ entryId: Type.String() }),
         body: Type.Object(
           {
-            person: Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N} .-]+$' }),
+            person: Type.String({
+              minLength: 1,
+              maxLength: 64,
+              pattern: '^[\\p{L}\\p{N} .-]+$',
+              format: 'free-text',
+            }),
             component: Type.String({ minLength: 16, maxLength: 64, 'x-secret': true }),
             keyCheckValue: checkValue,
           },

@@ -8,9 +8,14 @@ import type { KeyForm } from '../../key-management/key-form.ts'
 export const closed = { additionalProperties: false } as const
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 
-export const keyName = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', maxLength: 32 })
+export const keyName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,31}$',
+  maxLength: 32,
+  format: 'free-text',
+})
 export const checkValue = Type.String({
   pattern: '^[0-9A-Fa-f]{6,16}$',
+  format: 'free-text',
   description: 'Three bytes or more, in hexadecimal.',
 })
 
@@ -126,5 +131,14 @@ export const ListedKeySchema = Type.Object({
   activatesAt: instant,
   activatedAt: instant,
   retiredAt: instant,
+  uses: Type.Optional(
+    Type.Integer({ description: 'By all processes, and what those at work have set aside.' }),
+  ),
+  rotationDueAt: Type.Optional(instant),
+  rotationDue: Type.Optional(
+    Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()], {
+      description: 'Why the version that makes new things is to be rotated now.',
+    }),
+  ),
   pass: Type.Union([PassSchema, Type.Null()]),
 })

@@ -7,6 +7,7 @@ import type { Database } from '../../storage/database.ts'
 import { examineDatabase } from '../../storage/examination.ts'
 import { openPglite } from '../../storage/pglite.ts'
 import { openPostgres } from '../../storage/postgres.ts'
+import { judgeKeys } from './check-keys.ts'
 import {
   judgeClock,
   judgeDeliveries,
@@ -43,6 +44,8 @@ const checkServer = async (
         ...judgeSchema(facts, known),
         ...(await judgeInstallation(config, database, facts, known)),
         ...(await judgeDeliveries(database, facts, known)),
+        // The table of keys is read as this program's schema has it.
+        ...(facts.newestMigration === known ? await judgeKeys(database, now()) : []),
       ]
     } finally {
       await database.close()
@@ -70,7 +73,7 @@ const newestKnown = async (): Promise<number> =>
   Math.max(...(await readdir(migrations)).map((name) => Number.parseInt(name, 10) || 0))
 
 /** PostgreSQL in the process, in the data directory: held by a server, or looked at here. */
-async function checkEmbedded({ config }: Parameters<Check>[0]): Promise<readonly Finding[]> {
+async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<readonly Finding[]> {
   const folder = join(config.dataDir, 'pgdata')
   if (!(await stat(folder).catch(() => null))) {
     return [good('database', 'It is made in the data directory at the first start.')]
@@ -84,7 +87,7 @@ async function checkEmbedded({ config }: Parameters<Check>[0]): Promise<readonly
     try {
       const database = await openPglite(folder)
       try {
-        return await judgeEmbedded(config, database)
+        return await judgeEmbedded(config, database, now())
       } finally {
         await database.close()
       }
@@ -96,14 +99,20 @@ async function checkEmbedded({ config }: Parameters<Check>[0]): Promise<readonly
   }
 }
 
-async function judgeEmbedded(config: Config, database: Database): Promise<readonly Finding[]> {
+async function judgeEmbedded(
+  config: Config,
+  database: Database,
+  now: Date,
+): Promise<readonly Finding[]> {
   const facts = await examineDatabase(database)
   const known = await newestKnown()
   return [
     good('database', 'The embedded database opens.'),
+    ...judgeDurability(facts),
     ...judgeSchema(facts, known),
     ...(await judgeInstallation(config, database, facts, known)),
     ...(await judgeDeliveries(database, facts, known)),
+    ...(facts.newestMigration === known ? await judgeKeys(database, now) : []),
   ]
 }
 

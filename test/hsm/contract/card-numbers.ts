@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { openAesGcm } from '../../../src/crypto/aes-gcm.ts'
+import { openXaesGcm } from '../../../src/crypto/xaes-256-gcm.ts'
 import { makeExpiry } from '../../../src/domain/expiry.ts'
 import { Pan } from '../../../src/domain/pan.ts'
 import type { CardNumber } from '../../../src/hsm/hsm.ts'
@@ -9,11 +9,11 @@ import { openWith, type Subject } from '../implementation.ts'
 
 const panKey = randomBytes(32)
 
-/** The PAN in what the HSM gave out: version, IV, ciphertext, tag, bound to the token. */
+/** The PAN in what the HSM gave out: form, version, nonce, ciphertext, tag, bound to the token. */
 function panIn({ encryptedPan, publicToken }: CardNumber): Pan {
   const bytes = Buffer.from(encryptedPan)
-  const sealed = { ciphertext: bytes.subarray(14, -16), tag: bytes.subarray(-16) }
-  const clear = openAesGcm(panKey, bytes.subarray(2, 14), Buffer.from(publicToken), sealed)
+  const sealed = { ciphertext: bytes.subarray(27, -16), tag: bytes.subarray(-16) }
+  const clear = openXaesGcm(panKey, bytes.subarray(3, 27), Buffer.from(publicToken), sealed)
   return new Pan(clear.toString())
 }
 

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { encipherAesEcb } from '../../../src/crypto/aes.ts'
+import { sealAesGcm } from '../../../src/crypto/aes-gcm.ts'
+import { deriveXaesSubkey, openXaesGcm } from '../../../src/crypto/xaes-256-gcm.ts'
 import { keyKinds } from '../../../src/hsm/key-table.ts'
 import { openWith, type Subject, vectorsOf } from '../implementation.ts'
 
@@ -43,7 +46,40 @@ export function recordGuarantees(subject: Subject): void {
     assert.equal(await hsm.revealRecord('note', 'a', sealed), 'text')
   })
 
-  test('sealing is AES-256-GCM: published ciphertexts open to their plaintexts', async () => {
+  test('each record is under a key of its own: no IV of AES-GCM ever has a key twice', async () => {
+    const key = randomBytes(32)
+    const hsm = await openWith(subject(), { 'personal-data': key })
+    const subkeys = new Set<string>()
+    for (let record = 0; record < 50; record++) {
+      const sealed = Buffer.from(await hsm.sealRecord('note', 'a', 'text'))
+      const nonce = sealed.subarray(3, 27)
+      const clear = openXaesGcm(key, nonce, Buffer.from('note\na'), {
+        ciphertext: sealed.subarray(27, -16),
+        tag: sealed.subarray(-16),
+      })
+      assert.equal(clear.toString(), 'text')
+      const subkey = deriveXaesSubkey((block) => encipherAesEcb(key, block), nonce)
+      subkeys.add(subkey.key.toString('hex'))
+    }
+    assert.equal(subkeys.size, 50)
+  })
+
+  test('what was sealed under one key for all still opens, and is moved to the form of today', async () => {
+    const key = randomBytes(32)
+    const hsm = await openWith(subject(), { 'personal-data': key })
+    const iv = randomBytes(12)
+    const { ciphertext, tag } = sealAesGcm(key, iv, Buffer.from('note\na'), Buffer.from('text'))
+    const earlier = Buffer.concat([Buffer.of(0, 1), iv, ciphertext, tag])
+    assert.equal(hsm.sealedVersionOf(earlier), 1)
+    assert.equal(await hsm.revealRecord('note', 'a', earlier), 'text')
+    await assert.rejects(hsm.revealRecord('note', 'b', earlier))
+    const moved = await hsm.rewrapRecord('note', 'a', earlier)
+    assert.equal(moved.length, earlier.length + 1 + 12)
+    assert.equal(hsm.sealedVersionOf(moved), 1)
+    assert.equal(await hsm.revealRecord('note', 'a', moved), 'text')
+  })
+
+  test('what was sealed before is AES-256-GCM: published ciphertexts open to their plaintexts', async () => {
     const { engine } = subject()
     const rows = vectorsOf<GcmInputs, { plaintext: string }>('aes-256-gcm', 'open').slice(0, 12)
     for (const { expected, id, inputs } of rows) {
@@ -64,8 +100,12 @@ export function recordGuarantees(subject: Subject): void {
     const key = randomBytes(32)
     const hsm = await openWith(subject(), { 'request-fingerprint': key })
     for (const request of ['POST /pin {"pin":"7193"}', '']) {
-      const due = createHmac('sha256', key).update(request).digest()
-      assert.deepEqual(await hsm.fingerprintRequest(request), [due])
+      const given = { clientId: 'client', idempotencyKey: 'key', request }
+      const due = (text: string) => createHmac('sha256', key).update(text).digest()
+      assert.deepEqual(await hsm.fingerprintRequest(given), [
+        { keyHash: due('idempotency-key\nclient\nkey'), fingerprint: due(request) },
+      ])
+      assert.deepEqual(await hsm.fingerprintRequestId('key'), due('request-id\nkey'))
     }
   })
 }

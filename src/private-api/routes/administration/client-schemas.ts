@@ -25,6 +25,7 @@ const clientId = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+  format: 'free-text',
 })
 
 export const CreateClientSchema = Type.Object(

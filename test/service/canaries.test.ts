@@ -1,0 +1,383 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { before, test } from 'node:test'
+import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
+import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { type KnownRoute, leavesOf, routesMadeBy } from '../support/route-table.ts'
+import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
+
+/** No card number or PIN that a test makes begins so. */
+const panPrefix = '519283'
+const pinPrefix = '840625'
+
+/** Card numbers and PINs that stand nowhere else, and the place that each was put into. */
+const place = (): string => String(issued.size + 1).padStart(9, '0')
+const issued = new Map<string, string>()
+const issue = (digits: string, name: string): string => {
+  issued.set(digits, name)
+  return digits
+}
+const panFor = (name: string): string => {
+  const digits = panPrefix + place()
+  return issue(digits + luhnCheckDigit(digits), name)
+}
+const pinFor = (name: string): string => issue(pinPrefix + place().slice(3), name)
+
+const lines: string[] = []
+const answers: string[] = []
+let service: TestService
+let routes: readonly KnownRoute[]
+const done = new Map<string, Set<number>>()
+
+/** What a route is called with, so that it does what it is there for. */
+let bases: Record<string, () => { body?: object; ids?: Record<string, string> } | Promise<object>>
+
+let drawn = 0
+const unique = (): string => {
+  drawn += 1
+  return `n${drawn}`
+}
+
+/** One at a time: a client may have twenty. */
+async function freshWebhook(): Promise<Record<string, string>> {
+  const { json: present } = await service.call('GET', '/webhooks')
+  for (const { webhookId } of present) await service.call('DELETE', `/webhooks/${webhookId}`)
+  const body = { url: 'https://hooks.example.com/a', events: ['*'] }
+  const { json } = await service.call('POST', '/webhooks', { body })
+  return { webhookId: json.webhookId, deliveryId: '1' }
+}
+const freshCard = async () => ({ publicToken: (await service.createCard()).publicToken })
+const asAdmin = { listener: 'private', as: 'admin' } as const
+const freshClient = async (kind: string) => {
+  const clientId = unique()
+  const body = { clientId, clientName: 'A client', kind, scopes: [] }
+  await service.call('POST', '//clients', { ...asAdmin, body })
+  return { clientId, productId: '1001' }
+}
+const entryOf = (key: string) => ({
+  ...{ family: 'zone-master', key, algorithm: 'AES', lengthBytes: 16 },
+  ...{ componentCount: 2, keyCheckValue: 'AABBCC' },
+})
+
+before(async () => {
+  const made = await routesMadeBy(() =>
+    openTestService({
+      onLogLine: (line) => lines.push(line),
+      env: { RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },
+    }),
+  )
+  service = made.made
+  routes = made.routes.filter(
+    ({ method, schema, url }) =>
+      !schema.hide && !['HEAD', 'OPTIONS'].includes(method) && !/^\/docs|^\/demo|\*/.test(url),
+  )
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const deviceKey = pair.publicKey.export({ format: 'jwk' })
+  const jwks = { ...deviceKey, kid: 'k' }
+  const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
+  const t = '/thr/processor'
+  const product = () => ({
+    ...{ productName: unique(), schemeName: 'Visa', productId: 5_000 + drawn },
+    ...{ bin: String(410_000 + drawn), currencyCode: 'EUR', cardTypes: ['Virtual'] },
+  })
+  bases = {
+    [`POST ${t}/cards`]: () => ({ body: newCard({ cardType: 'Physical', fulfilment: address }) }),
+    [`PUT ${t}/cards/:publicToken/status`]: () => ({ body: { cardStatusCode: '62' } }),
+    [`POST ${t}/card-pin/:publicToken/pin`]: () => ({ body: { pin: '7193' } }),
+    [`POST ${t}/card-pin/:publicToken/pin/unblock`]: () => ({ body: {} }),
+    [`PUT ${t}/card-cvv/:publicToken/cvv/status`]: () => ({ body: { status: 'Blocked' } }),
+    [`POST ${t}/cards/:publicToken/encrypted`]: () => ({
+      body: { deviceKey, nonce: 'a'.repeat(16) },
+    }),
+    [`POST ${t}/webhooks`]: () => ({ body: { url: 'https://hooks.example.com/a', events: ['*'] } }),
+    [`PUT ${t}/webhooks/:webhookId`]: () => ({
+      body: { url: 'https://hooks.example.com/b', events: ['*'], description: 'A hook' },
+    }),
+    [`POST ${t}/webhooks/:webhookId/replay`]: () => ({ body: { since: new Date().toISOString() } }),
+    [`POST ${t}/simulator/authorizations`]: async () => ({ body: await freshCard() }),
+    'POST /network/authorizations': async () => ({
+      body: { ...(await freshCard()), entryMode: 'chip', reference: 'R1', cvv2: '000' },
+    }),
+    'POST /keys': () => ({
+      body: {
+        ...{ family: 'zone', key: unique(), clientId: 'demo-network', algorithm: 'AES' },
+        ...{ pinBlockFormats: ['ISO_FORMAT_4'], lengthBytes: 32 },
+      },
+    }),
+    'POST /keys/:key/rotate': () => ({ ids: { key: 'personal-data' } }),
+    'POST /component-entries': () => ({ body: entryOf(unique()) }),
+    'POST /component-entries/:entryId/components': async () => {
+      const { json } = await service.call('POST', '//component-entries', {
+        ...{ ...asAdmin, body: entryOf(unique()) },
+      })
+      const component = randomBytes(16)
+      const keyCheckValue = aesKeyCheckValue(component).toString('hex')
+      const body = { person: 'Ana Lim', component: component.toString('hex'), keyCheckValue }
+      return { ids: { entryId: json.entryId }, body }
+    },
+    'POST /products': () => ({ body: product() }),
+    'PATCH /products/:productId': () => ({ ids: { productId: '1003' }, body: { active: true } }),
+    'POST /clients': () => ({
+      body: { clientId: unique(), clientName: 'A', kind: 'client', scopes: [], jwks },
+    }),
+    'PATCH /clients/:clientId': async () => ({
+      ids: await freshClient('client'),
+      body: { clientName: 'B', jwks },
+    }),
+    'POST /clients/:clientId/rotate-secret': async () => ({
+      ids: await freshClient('client'),
+      body: {},
+    }),
+    'PUT /clients/:clientId/products/:productId': async () => ({
+      ids: await freshClient('client'),
+    }),
+    'DELETE /clients/:clientId/products/:productId': async () => ({
+      ids: await freshClient('client'),
+    }),
+    'POST /zones': () => ({ body: { clientId: unique(), clientName: 'A zone' } }),
+    'POST /zones/:clientId/retire': async () => ({ ids: await freshClient('network') }),
+    'POST /sandbox/clock': () => ({ body: { now: new Date(Date.now() + 60_000).toISOString() } }),
+  }
+})
+
+/** Routes that nothing here makes do what they are there for, and why that leaves nothing out. */
+const refusedHere: Readonly<Record<string, string>> = {
+  'POST /keys/master-key/rotate': 'a second master key is in no file; test/key-management does it',
+  'POST /keys/import': 'needs a zone master key on both sides; test/key-management/travel does it',
+  'POST /keys/export': 'likewise',
+  'POST /keys/:key/versions/:version/retire': 'nothing has outlived its successor',
+  'DELETE /keys/:key/versions/:version': 'likewise',
+  'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
+  'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
+}
+
+const callerOf = (listener: string, url: string) => {
+  if (listener === 'public') return 'client'
+  return url.startsWith('/network') ? 'network' : 'admin'
+}
+
+const idsOf = async (url: string): Promise<Record<string, string>> => ({
+  ...(url.includes(':publicToken') && (await freshCard())),
+  ...(url.includes(':webhookId') && (await freshWebhook())),
+  ...{
+    clientId: 'demo-client',
+    productId: '1001',
+    key: 'cvk',
+    version: '9',
+    entryId: 'x',
+    kid: 'k',
+  },
+  code: 'not_found',
+})
+
+interface Sent {
+  readonly body?: object | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly ids?: Readonly<Record<string, string>>
+  readonly query?: string
+}
+
+async function send({ listener, method, url }: KnownRoute, sent: Sent): Promise<Answer> {
+  const { ids = {} } = sent
+  const path = url.replace(/:(\w+)/g, (_, name) => encodeURIComponent(ids[name] ?? 'x'))
+  const answer = await service.call(method, `/${path}${sent.query ?? ''}`, {
+    ...{ listener, as: callerOf(listener, url), headers: sent.headers ?? {} },
+    ...(sent.body !== undefined && method !== 'GET' && { body: sent.body }),
+  })
+  answers.push(answer.text)
+  return answer
+}
+
+async function baseOf(route: KnownRoute): Promise<Sent & { ids: Record<string, string> }> {
+  const base: Sent = (await bases[`${route.method} ${route.url}`]?.()) ?? {}
+  return { ...base, ids: { ...(await idsOf(route.url)), ...base.ids } }
+}
+
+/** A body with a value at a place of it; what is on the way there is made. */
+function withValue(body: object | undefined, way: readonly string[], value: unknown): object {
+  const [name = '', ...rest] = way
+  const inner = rest.length === 0 ? value : withValue(Reflect.get(body ?? {}, name), rest, value)
+  if (name !== '0') return { ...body, [name]: inner }
+  return [inner]
+}
+
+const headersFor = (name: string): Record<string, string> => ({
+  'x-request-id': panFor(`${name} X-Request-Id`).replace(/(\d{4})(?=\d)/g, '$1.'),
+  'idempotency-key': `key:${panFor(`${name} Idempotency-Key`)}`,
+  'user-agent': panFor(`${name} User-Agent`),
+  referer: `https://a.example/${panFor(`${name} Referer`)}`,
+  'last-event-id': panFor(`${name} Last-Event-ID`),
+  'x-forwarded-for': panFor(`${name} X-Forwarded-For`),
+  cookie: `pan=${panFor(`${name} Cookie`)}`,
+  traceparent: `00-${panFor(`${name} traceparent`).padStart(32, '0')}-b7ad6b7169203331-01`,
+  tracestate: `a=${panFor(`${name} tracestate`)}`,
+})
+
+/** A card number in every place of a route that takes text, one place at a time. */
+async function fill(route: KnownRoute): Promise<void> {
+  const name = `${route.method} ${route.url}`
+  const base = await baseOf(route)
+  const { status } = await send(route, { ...base, headers: headersFor(name) })
+  done.set(name, (done.get(name) ?? new Set()).add(status))
+  for (const { isSecret, way } of leavesOf(route.schema.body)) {
+    const at = `${name} /${way.join('/')}`
+    const fresh = await baseOf(route)
+    const value = isSecret ? pinFor(at) : panFor(at)
+    await send(route, { ...fresh, body: withValue(fresh.body, way, value) })
+    // A number where text belongs is refused, and so is the text that follows it.
+    await send(route, {
+      ...fresh,
+      body: withValue(fresh.body, way, Number(panFor(`${at} number`))),
+    })
+  }
+  if (route.schema.body) {
+    const body = { ...base.body, [panFor(`${name} member`)]: pinFor(`${name} member`) }
+    await send(route, { ...base, body })
+    await send(route, { ...base, body: { ...base.body, jwks: { kid: panFor(`${name} kid`) } } })
+  }
+  for (const { way } of leavesOf(route.schema.querystring)) {
+    await send(route, {
+      ...base,
+      query: `?${way.join('.')}=${panFor(`${name} ?${way.join('.')}`)}`,
+    })
+  }
+  await send(route, { ...base, query: `?${panFor(`${name} ?`)}=${panFor(`${name} ?=`)}` })
+  for (const { way } of leavesOf(route.schema.params)) {
+    const [parameter = ''] = way
+    const ids = { ...base.ids, [parameter]: panFor(`${name} :${parameter}`) }
+    await send(route, { ...base, ids })
+  }
+}
+
+/** How digits may lie somewhere: as text, with separators, and as bytes that are shown in hex. */
+const spellings = [panPrefix, pinPrefix].flatMap((prefix) => [
+  new RegExp(`${[...prefix].join('[-_. ]?')}(?:[-_. ]?\\d){6,10}`, 'g'),
+  new RegExp(`${Buffer.from(prefix).toString('hex')}(?:3\\d){6,10}`, 'g'),
+])
+
+/** Sealed bytes are random, and may begin like any number: what counts was issued here. */
+const found = (text: string): string[] =>
+  spellings
+    .flatMap((spelling) => text.match(spelling) ?? [])
+    .map((match) => match.replaceAll(/[-_. ]/g, ''))
+    .map((match) => (/^3\d3\d3\d/.test(match) ? Buffer.from(match, 'hex').toString() : match))
+    .flatMap((digits) => [digits.slice(0, 16), digits.slice(0, 12)])
+    .filter((digits) => issued.has(digits))
+
+async function rowsOf(table: string): Promise<string> {
+  const rows = await sql<{ row: string }>(
+    service.database,
+    `select t::text as "row" from ${table} t`,
+  )
+  return rows.map(({ row }) => row).join('\n')
+}
+
+test('a card number or PIN comes to rest nowhere, whatever place of whatever route it was put into', async () => {
+  for (const route of routes) await fill(route)
+  await askForTokens()
+  assert.ok(issued.size > 500, 'every route has its places')
+
+  const seen: string[] = []
+  const look = (where: string, text: string) => {
+    for (const digits of new Set(found(text))) seen.push(`${where}: ${issued.get(digits)}`)
+  }
+  for (const name of await tableNames()) look(`table ${name}`, await rowsOf(name))
+  look('log', lines.join('\n'))
+  look('answers', answers.join('\n'))
+  const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  look('metrics', metrics.text)
+  assert.deepEqual(seen, [])
+
+  assert.ok(found(`a ${panFor('the search')} b`).length === 1, 'the search finds what is there')
+  assert.ok(found(Buffer.from(panFor('bytes')).toString('hex')).length === 1)
+  assert.ok(lines.length > 500 && lines.some((line) => line.includes('"answered"')))
+  const idle = [...done].filter(([, statuses]) => ![...statuses].some((each) => each < 300))
+  assert.deepEqual(
+    idle.map(([name]) => name).filter((name) => !(name in refusedHere)),
+    [],
+    'every route did what it is there for',
+  )
+})
+
+test('an idempotency key is kept nowhere as its caller wrote it', async () => {
+  const key = 'order-of-ana-lim-at-calle-mayor'
+  const headers = { 'idempotency-key': key }
+  const first = await service.call('POST', '/cards', { body: newCard(), headers })
+  const again = await service.call('POST', '/cards', { body: newCard(), headers })
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+  assert.equal(again.text, first.text)
+  const hex = Buffer.from(key).toString('hex')
+  for (const name of await tableNames()) {
+    const rows = await rowsOf(name)
+    assert.ok(!rows.includes(key) && !rows.includes(hex), name)
+  }
+  assert.ok(!lines.some((line) => line.includes(key)))
+})
+
+test('a request id that may be a card number is repeated to its caller, and recorded as one and the same hash', async () => {
+  const { publicToken } = await service.createCard()
+  const requestIds = ['4000001234567899', 'req_4000.0012.3456.7899', 'harmless-1']
+  for (const requestId of requestIds) {
+    const headers = { 'x-request-id': requestId }
+    const path = `/card-pin/${publicToken}/pin`
+    const shown = await service.call('GET', path, { headers })
+    const refused = await service.call('GET', '/cards/1', { headers })
+    assert.equal(shown.headers['x-request-id'], requestId)
+    assert.equal(refused.headers['x-request-id'], requestId)
+    const [row] = await sql<{ requestId: string }>(
+      service.database,
+      `select request_id as "requestId" from event where type = 'pin.revealed'
+       and public_token = $1 order by sequence desc limit 1`,
+      [publicToken],
+    )
+    assert.equal(row?.requestId, refused.json.requestId, 'the problem tells what is on record')
+    const line = lines.findLast((each) => each.includes('"answered"')) ?? '{}'
+    assert.equal(JSON.parse(line).requestId, row?.requestId)
+    if (requestId === 'harmless-1') assert.equal(row?.requestId, requestId)
+    else assert.match(String(row?.requestId), /^hash-[A-Za-z0-9_-]{22}$/)
+  }
+})
+
+const tableNames = async (): Promise<string[]> => {
+  const rows = await sql<{ name: string }>(
+    service.database,
+    `select tablename as "name" from pg_tables where schemaname = 'public'`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Every member of the token endpoint, which has no schema of its own. */
+async function askForTokens(): Promise<void> {
+  const members = [
+    'grant_type',
+    'client_id',
+    'client_secret',
+    'scope',
+    'resource',
+    'client_assertion',
+  ]
+  for (const member of [...members, 'client_assertion_type', 'redirect_uri']) {
+    const form = new URLSearchParams({
+      ...{ grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'x' },
+      [member]: panFor(`POST /oauth/token ${member}`),
+    })
+    const basic = Buffer.from(`${panFor('Basic user')}:${panFor('Basic password')}`)
+    for (const authorization of [
+      null,
+      `Basic ${basic.toString('base64')}`,
+      `Bearer ${panFor('Bearer')}`,
+    ]) {
+      const { payload } = await service.publicServer.inject({
+        method: 'POST',
+        url: '/oauth/token',
+        headers: {
+          ...headersFor('POST /oauth/token'),
+          ...{ host: '127.0.0.1:8080', 'content-type': 'application/x-www-form-urlencoded' },
+          ...(authorization && { authorization }),
+        },
+        payload: form.toString(),
+      })
+      answers.push(payload)
+    }
+  }
+}

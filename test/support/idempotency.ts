@@ -1,0 +1,13 @@
+import type { TestService } from './service.ts'
+
+/** What the service keeps in the place of an idempotency key. */
+export async function keyHashOf(
+  { issuing }: Pick<TestService, 'issuing'>,
+  idempotencyKey: string,
+  clientId = 'demo-client',
+): Promise<Uint8Array> {
+  const given = { clientId, idempotencyKey, request: '' }
+  const [active] = await issuing.hsm.fingerprintRequest(given)
+  if (!active) throw new Error('The HSM has no key for it.')
+  return active.keyHash
+}

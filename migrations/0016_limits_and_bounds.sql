@@ -32,3 +32,16 @@ create index client_limit_forgotten on client_limit (forget_on_day);
 -- planner had not heard, and all of that client's events were read for a few.
 alter table placed_event drop constraint placed_event_client_id_event_id_key;
 alter table placed_event add unique (event_id, client_id);
+
+-- Expiries that one card network got wrong of one card: they cost no try, and so are watched.
+create table wrong_expiry (
+  public_token text not null references card,
+  client_id text not null,
+  -- Microseconds since 1970, newest first: as many as are needed to tell guessing.
+  given_at bigint[] not null check (cardinality(given_at) > 0),
+  -- When it was reported that there were too many of them.
+  reported_at bigint,
+  forget_on_day integer not null,
+  primary key (public_token, client_id)
+);
+create index wrong_expiry_forgotten on wrong_expiry (forget_on_day);

@@ -12,6 +12,7 @@ import {
 import { type SpentTry, spendTry } from '../storage/attempts.ts'
 import type { AuthorizedCard } from '../storage/authorizations.ts'
 import { storeAnswer } from '../storage/idempotency.ts'
+import { countWrongExpiry } from '../storage/wrong-expiries.ts'
 import type { Authorization, CheckOutcome, ResponseCode } from './authorization-schema.ts'
 import { type Authorizing, askHsm, type Question } from './authorizing.ts'
 import { begin } from './begin.ts'
@@ -48,6 +49,7 @@ export async function authorize(
     // The first result was lost with its process: nothing is spent, and nothing is approved.
     return { ...(await record(authorizing, recorder, recorder.lost)), replayed: true }
   }
+  if ('isExpiryWrong' in presented) await watchExpiry(authorizing, presented.card, question)
   const result = await check(authorizing, presented, question, kinds, beginning.spent)
   authorizing.observe.checked(result)
   return record(authorizing, recorder, result)
@@ -84,6 +86,18 @@ function firstAnswer(
 ): Answer<Authorization> {
   observe.answered(result)
   return { result, replayed: false }
+}
+
+/** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
+const guessing = { mistakes: 10, windowSeconds: 86_400 }
+
+async function watchExpiry(
+  { database, observe }: Authorizing,
+  { publicToken }: AuthorizedCard,
+  { entryMode, networkId }: Question,
+): Promise<void> {
+  const isGuessing = await countWrongExpiry(database, { publicToken, networkId }, guessing)
+  observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing })
 }
 
 /** What is to be compared, the PIN first. */

@@ -1,5 +1,6 @@
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../hsm/hsm.ts'
 import type { Database } from '../storage/database.ts'
+import type { WrongExpiry } from '../storage/wrong-expiries.ts'
 import type { Authorization } from './authorization-schema.ts'
 
 /** What an authorization works with. */
@@ -17,6 +18,8 @@ export interface AuthorizingObserver {
   answered(authorization: Authorization): void
   /** What a question's PIN and CVV came to, whatever is answered in the end. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
+  /** An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in a day. */
+  expiryWrong(wrong: WrongExpiry & Pick<Question, 'entryMode'> & { isGuessing: boolean }): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
 }

@@ -19,6 +19,7 @@ export type Presented =
       readonly pinBlock: EncryptedPinBlock | null
     }
   | { readonly objection: ResponseCode; readonly card: AuthorizedCard | null }
+  | { readonly objection: '54'; readonly card: AuthorizedCard; readonly isExpiryWrong: true }
 
 /** Everything that can be objected before a try is spent, in the order that networks expect. */
 export async function presentCard(
@@ -29,8 +30,9 @@ export async function presentCard(
   if (publicToken === null) return { objection: '96', card: null }
   const card = publicToken && (await findAuthorizedCard(authorizing.database, publicToken))
   if (!card) return { objection: '14', card: null }
-  const objection = statusObjection(authorizing, card) ?? expiryObjection(card, question)
+  const objection = statusObjection(authorizing, card)
   if (objection) return { objection, card }
+  if (isExpiryWrong(card, question)) return { objection: '54', card, isExpiryWrong: true }
   if (!question.pinBlock) {
     const isPinDue = question.entryMode === 'atm'
     return isPinDue ? { objection: '86', card } : { objection: null, card, pinBlock: null }
@@ -70,11 +72,8 @@ function statusObjection(
   return statusObjections[statusAt(statusCode, expiryOfDate(expiryDate), now())]
 }
 
-const expiryObjection = (
-  card: AuthorizedCard,
-  { expiryDate }: Question,
-): ResponseCode | undefined =>
-  expiryDate === undefined || expiryDate === card.expiryDate.slice(0, 7) ? undefined : '54'
+const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: Question): boolean =>
+  expiryDate !== undefined && expiryDate !== card.expiryDate.slice(0, 7)
 
 /** Every kind of bad block looks the same: what is wrong with it would tell about the key or the PIN. */
 async function presentPinBlock(

@@ -2,6 +2,7 @@ import { pruneAssertions } from '../storage/client-assertions.ts'
 import type { Connection } from '../storage/database.ts'
 import { pruneLimits } from '../storage/limits.ts'
 import { prunePinEnvelopes } from '../storage/pin-envelopes.ts'
+import { pruneWrongExpiries } from '../storage/wrong-expiries.ts'
 
 /** Rows forgotten at a time, so that nobody is held up. */
 const stepSize = 100
@@ -17,13 +18,14 @@ const clockMarginMs = 5 * 60_000
 const prunes: readonly ((connection: Connection, at: Date, limit: number) => Promise<number>)[] = [
   pruneAssertions,
   prunePinEnvelopes,
+  pruneWrongExpiries,
   (connection, at, limit) => pruneLimits(connection, 'card', at, limit),
   (connection, at, limit) => pruneLimits(connection, 'client', at, limit),
 ]
 
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
- * were sealed on a device. And uses of limits that count no more.
+ * were sealed on a device. And what counts no more: uses of limits, wrong expiries.
  * @param stop ends it between two steps.
  */
 export async function forgetUsedOnce(

@@ -25,6 +25,17 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
     labelNames: ['kind', 'result'],
     registers,
   })
+  const wrongExpiries = new Counter({
+    name: 'pinfold_wrong_expiries_total',
+    help: "Authorizations with an expiry that is not the card's, by how the card was presented.",
+    labelNames: ['entry_mode'],
+    registers,
+  })
+  const guessing = new Counter({
+    name: 'pinfold_expiry_guessing_total',
+    help: 'Cards of which one network gave more than 10 wrong expiries within a day.',
+    registers,
+  })
   const faults = new Counter({
     name: 'pinfold_hsm_faults_total',
     help: 'Checks that the HSM gave no answer to.',
@@ -39,6 +50,12 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
         const result = outcomes[kind]?.result
         if (result && result !== 'not_checked') checks.inc({ kind, result })
       }
+    },
+    expiryWrong({ entryMode, isGuessing, networkId, publicToken }) {
+      wrongExpiries.inc({ entry_mode: entryMode })
+      if (!isGuessing) return
+      guessing.inc()
+      log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
     },
     hsmFaulted(err) {
       faults.inc()

@@ -37,7 +37,10 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
 }
 
-const dayMicroseconds = 86_400_000_000
+export const dayMicroseconds = 86_400_000_000
+
+/** The day of an instant, counted from 1970. */
+export const dayOf = (at: Date): number => Math.floor((at.getTime() * 1_000) / dayMicroseconds)
 
 /** The instant of a use, in microseconds: whole numbers, so that all that is reckoned with them is immutable. */
 export const clock = `clock as materialized (
@@ -176,7 +179,4 @@ export const pruneLimits = async (
   kind: LimitKind,
   at: Date,
   limit: number,
-): Promise<number> => {
-  const day = Math.floor((at.getTime() * 1_000) / dayMicroseconds)
-  return (await connection.query(pruneStatements[kind], [day, limit])).length
-}
+): Promise<number> => (await connection.query(pruneStatements[kind], [dayOf(at), limit])).length

@@ -20,6 +20,7 @@ import { pruneLimits } from '../../src/storage/limits.ts'
 import { prunePinEnvelopes } from '../../src/storage/pin-envelopes.ts'
 import { markPlaced, type UnplacedEvent } from '../../src/storage/placing.ts'
 import { replayDeliveries } from '../../src/storage/replaying.ts'
+import { pruneWrongExpiries } from '../../src/storage/wrong-expiries.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'
@@ -55,6 +56,7 @@ const calls: readonly ((database: Database) => Promise<unknown>)[] = [
   (database) => prunePinEnvelopes(database, new Date(), limit),
   (database) => pruneLimits(database, 'card', new Date(), limit),
   (database) => pruneLimits(database, 'client', new Date(), limit),
+  (database) => pruneWrongExpiries(database, new Date(), limit),
   (database) => pruneOutbox(database, 30, limit),
   (database) => pruneFeed(database, clientId, 30, limit, '0'),
   (database) => pruneDeliveries(database, reference, 30, limit),

@@ -23,6 +23,7 @@ const switches = {
   pan_fingerprint: { column: 'key_version', due: '1', notDue: '2' },
   card_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
+  wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
 function ages(column: string) {
@@ -72,6 +73,8 @@ const fills = (to: Due): string[] => [
    select sha256(n::text::bytea), ${token}, ${switches.pan_fingerprint[to]} from ${numbers}`,
   `insert into card_limit (public_token, limit_name, last_uses, newest_uses, forget_on_day)
    select ${token}, 'reveal', '{1}', 1, ${switches.card_limit[to]} from ${numbers}`,
+  `insert into wrong_expiry (public_token, client_id, given_at, forget_on_day)
+   select ${token}, 'network', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]

@@ -9,7 +9,7 @@ import { openPglite } from '../../storage/pglite.ts'
 import { openPostgres } from '../../storage/postgres.ts'
 import {
   judgeClock,
-  judgeDeliveries,
+  suspensionFindings,
   judgeDurability,
   judgeInstallation,
   judgeSchema,
@@ -42,7 +42,7 @@ const checkServer = async (
         ...judgeClock(facts.clock, before, now()),
         ...judgeSchema(facts, known),
         ...(await judgeInstallation(config, database, facts, known)),
-        ...(await judgeDeliveries(database, facts, known)),
+        ...(await suspensionFindings(database, facts, known)),
       ]
     } finally {
       await database.close()
@@ -103,7 +103,7 @@ async function judgeEmbedded(config: Config, database: Database): Promise<readon
     good('database', 'The embedded database opens.'),
     ...judgeSchema(facts, known),
     ...(await judgeInstallation(config, database, facts, known)),
-    ...(await judgeDeliveries(database, facts, known)),
+    ...(await suspensionFindings(database, facts, known)),
   ]
 }
 

@@ -34,7 +34,8 @@ NAME is one of the installation's keys (list shows them). With one of these it i
                          a service elsewhere
 
 It goes through the private listener of the server that holds DATA_DIR, or that answers at
-PRIVATE_BASE_URL; where none runs it opens the service in this process, on the same database.
+PRIVATE_BASE_URL; where none runs it opens the service in this process, on the same database, which must be
+at this version's schema.
 No key is ever printed, and none is taken from the command line.
 
 Exits with 0 when it is done, 1 when it is refused, 2 when the command is not understood, 3 when no

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { prune } from '../../src/delivery/prune.ts'
 import { startDelivery } from '../../src/delivery/start-delivery.ts'
 import { createEventStreams } from '../../src/issuing/event-streams.ts'
-import { judgeDeliveries } from '../../src/service/doctor/database-findings.ts'
+import { suspensionFindings } from '../../src/service/doctor/database-findings.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { examineDatabase } from '../../src/storage/examination.ts'
 import { listSuspendedDeliveries } from '../../src/storage/suspensions.ts'
@@ -51,14 +51,14 @@ async function openDelivering(t: TestContext, { open }: Engine) {
     throw new Error('Neither of two values was wrong.')
   }
   /** Passes when what both processes had to send before it, and were ready to, was sent. */
-  const passFence = async () => {
+  const awaitFence = async () => {
     for (let turn = 0; turn < 4; turn += 1) {
       const seen = fence.received.length
       await service.call('POST', '/cards', { body: others, as: 'otherClient' })
       await until(() => fence.received.length > seen)
     }
   }
-  return { act, administer, card, change, database, passFence, receiver, service, webhookId }
+  return { act, administer, card, change, database, awaitFence, receiver, service, webhookId }
 }
 
 /** The sequences of a card's events, as they were written. */
@@ -73,7 +73,7 @@ const sequencesAt = ({ received }: Receiver): unknown[] =>
 
 onEachEngine((engine) => {
   test('a client that is disabled, or has lost both scopes, gets nothing; what waited comes later, in order', async (t) => {
-    const { act, administer, card, change, database, passFence, receiver, service } =
+    const { act, administer, card, change, database, awaitFence, receiver, service } =
       await openDelivering(t, engine)
     await until(() => receiver.received.length === 1)
     const { scopes } = (await administer('GET', `/clients/${clientId}`)).json
@@ -82,16 +82,16 @@ onEachEngine((engine) => {
     const disabled = await change({ active: false })
     assert.ok(Math.abs(Date.parse(disabled.deliveriesSuspendedSince) - Date.now()) < 60_000)
     await act()
-    await passFence()
+    await awaitFence()
     await change({ active: true, scopes: without('events.read', 'webhooks.write') })
     await act()
-    await passFence()
+    await awaitFence()
     assert.deepEqual(sequencesAt(receiver), [1], 'nothing since it was disabled')
     const [waiting] = await listSuspendedDeliveries(database, 10)
     const due = (await sequencesOf(database, card.publicToken)).length - 1
     assert.deepEqual([waiting?.clientId, waiting?.waiting], [clientId, due])
     assert.ok(due >= 2)
-    const finding = await judgeDeliveries(database, await examineDatabase(database), newest)
+    const finding = await suspensionFindings(database, await examineDatabase(database), newest)
     assert.deepEqual(
       finding.map(({ verdict }) => verdict),
       ['warning'],

@@ -10,7 +10,7 @@ import { openPostgres } from '../../storage/postgres.ts'
 import { judgeKeys } from './check-keys.ts'
 import {
   judgeClock,
-  judgeDeliveries,
+  suspensionFindings,
   judgeDurability,
   judgeInstallation,
   judgeSchema,
@@ -43,7 +43,7 @@ const checkServer = async (
         ...judgeClock(facts.clock, before, now()),
         ...judgeSchema(facts, known),
         ...(await judgeInstallation(config, database, facts, known)),
-        ...(await judgeDeliveries(database, facts, known)),
+        ...(await suspensionFindings(database, facts, known)),
         // The table of keys is read as this program's schema has it.
         ...(facts.newestMigration === known ? await judgeKeys(database, now()) : []),
       ]
@@ -111,7 +111,7 @@ async function judgeEmbedded(
     ...judgeDurability(facts),
     ...judgeSchema(facts, known),
     ...(await judgeInstallation(config, database, facts, known)),
-    ...(await judgeDeliveries(database, facts, known)),
+    ...(await suspensionFindings(database, facts, known)),
     ...(facts.newestMigration === known ? await judgeKeys(database, now) : []),
   ]
 }

@@ -106,7 +106,7 @@ export function judgeSchema(
 const suspendedMost = 20
 
 /** Deliveries that wait for clients that may be told nothing. */
-export async function judgeDeliveries(
+export async function suspensionFindings(
   database: Database,
   { newestMigration }: DatabaseFacts,
   known: number,

@@ -10,11 +10,11 @@ import { openPostgres } from '../../storage/postgres.ts'
 import { judgeKeys } from './check-keys.ts'
 import {
   judgeClock,
-  suspensionFindings,
   judgeDurability,
   judgeInstallation,
   judgeSchema,
   judgeServer,
+  suspensionFindings,
 } from './database-findings.ts'
 import { type Check, type Finding, fault, good, messageOf } from './finding.ts'
 import { readJson } from './read-json.ts'

@@ -59,7 +59,7 @@ export const arrows: Record<string, readonly string[]> = {
   storage: ['domain', 'errors'],
   hsm: ['crypto', 'domain', 'errors'],
   domain: ['errors'],
-  outbound: [],
+  outbound: ['domain'],
   crypto: [],
   errors: [],
 

@@ -10,6 +10,7 @@ import {
   otherDigits,
   pinTry,
 } from '../support/network.ts'
+import { keyHashOf } from '../support/idempotency.ts'
 import { type Answer, sql } from '../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
@@ -179,8 +180,8 @@ onEachEngine((engine) => {
     await sql(
       opened.database,
       `update idempotency_record set created_at = created_at - interval '25 hours'
-       where idempotency_key = $1`,
-      [key],
+       where key_hash = $1`,
+      [await keyHashOf(opened.service, key, 'demo-network')],
     )
     await sweep(opened.service.issuing)
     gate.open()

@@ -14,8 +14,8 @@ const backlog = 40_000
 
 const fill = statement(
   'test_fill_backlog',
-  `insert into idempotency_record (client_id, idempotency_key, request_fingerprint, created_at)
-   select 'gone', n::text, '\\x00'::bytea, now() - interval '2 days'
+  `insert into idempotency_record (client_id, key_hash, request_fingerprint, created_at)
+   select 'gone', sha256(n::text::bytea), '\\x00'::bytea, now() - interval '2 days'
    from generate_series(1, ${backlog}) n`,
 )
 

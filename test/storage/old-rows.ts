@@ -39,9 +39,9 @@ const fills = (to: Due): string[] => [
      personal_data, start_date, expiry_date, status_code, pin_block, pin_key, cvk, last_sequence)
    select ${token}, '${clientId}', 1, 'Virtual', '400000******1234', '\\x00', '\\x00', '2020-01-01',
      ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
-  `insert into idempotency_record (client_id, idempotency_key, request_fingerprint,
+  `insert into idempotency_record (client_id, key_hash, request_fingerprint,
      created_at)
-   select 'client-' || n % 50, 'key-' || n, '\\x00', ${switches.idempotency_record[to]} from ${numbers}`,
+   select 'client-' || n % 50, sha256(n::text::bytea), '\\x00', ${switches.idempotency_record[to]} from ${numbers}`,
   `insert into client_assertion (client_id, jti_hash, expires_at)
    select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
   `insert into pin_envelope (public_token, jti_hash, expires_at)

@@ -176,7 +176,7 @@ export const problemKinds = {
     status: 429,
     title: 'Too many requests.',
     explanation:
-      'A limit of your client or of this card is used up. Wait for as many seconds as the ' +
+      'A limit of your client, your address or this card is used up. Wait for as many seconds as the ' +
       'Retry-After header says, then try again. The RateLimit headers tell how much is left.',
     retryAfterSeconds: 1,
   },

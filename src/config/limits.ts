@@ -28,13 +28,24 @@ interface VariableReader {
 
 /** Reads the limits. Null: they are off. What is wrong goes to the reader's faults. */
 export function readLimits(read: VariableReader): Limits | null {
-  const tokenCalls = readRate(read, 'TOKEN_RATE', { perSecond: 10, burst: 10 })
+  const tokenCalls = readRate(read, 'TOKEN_RATE_PER_SECOND', 'TOKEN_RATE_BURST', {
+    perSecond: 10,
+    burst: 10,
+  })
   const limits = {
-    calls: readRate(read, 'RATE', { perSecond: 200, burst: 400 }),
+    calls: readRate(read, 'RATE_PER_SECOND', 'RATE_BURST', { perSecond: 200, burst: 400 }),
     callsInFlight: read.integer('CALLS_IN_FLIGHT', 32, 1, 10_000),
     tokenCalls,
-    tokenFailures: readRate(read, 'TOKEN_FAILURE_RATE', tokenCalls),
-    openCalls: readRate(read, 'OPEN_RATE', { perSecond: 50, burst: 200 }),
+    tokenFailures: readRate(
+      read,
+      'TOKEN_FAILURE_RATE_PER_SECOND',
+      'TOKEN_FAILURE_RATE_BURST',
+      tokenCalls,
+    ),
+    openCalls: readRate(read, 'OPEN_RATE_PER_SECOND', 'OPEN_RATE_BURST', {
+      perSecond: 50,
+      burst: 200,
+    }),
     revealsPerCardHour: read.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
     revealsPerClientHour: read.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
     badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
@@ -44,7 +55,14 @@ export function readLimits(read: VariableReader): Limits | null {
   return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
 }
 
-const readRate = (read: VariableReader, name: string, otherwise: CallRate): CallRate => ({
-  perSecond: read.integer(`${name}_PER_SECOND`, otherwise.perSecond, 1, 1_000_000),
-  burst: read.integer(`${name}_BURST`, otherwise.burst, 1, 1_000_000),
-})
+function readRate(
+  read: VariableReader,
+  perSecond: string,
+  burst: string,
+  otherwise: CallRate,
+): CallRate {
+  return {
+    perSecond: read.integer(perSecond, otherwise.perSecond, 1, 1_000_000),
+    burst: read.integer(burst, otherwise.burst, 1, 1_000_000),
+  }
+}

@@ -176,8 +176,8 @@ export const problemKinds = {
     status: 429,
     title: 'Too many requests.',
     explanation:
-      'A limit of your client or of this card is used up, or too many of your calls are being worked on. ' +
-      'Wait for as many seconds as the ' +
+      'A limit of your client, your address or this card is used up, or too many of your calls are being ' +
+      'worked on. Wait for as many seconds as the ' +
       'Retry-After header says, then try again. The RateLimit headers tell how much is left.',
     retryAfterSeconds: 1,
   },

@@ -29,7 +29,7 @@ export const cardRowsMax = 101
 /**
  * A client's cards, newest first, by the status that holds on `today`.
  *
- * Each filter has statements of its own, each a walk of one index in the order of the list, so that no
+ * Each filter has a statement of its own, which walks one index in the order of the list, so that no
  * plan depends on values or statistics and a page costs the same at any depth. A card that has expired
  * and was not swept yet stands in the indexes under its old status. Mostly there is none, which one look
  * at the oldest expiry tells. Where there are, perhaps a million while a sweep runs, they are walked,
@@ -41,19 +41,10 @@ export async function listCards(
   filter: CardFilter,
 ): Promise<ListedCard[]> {
   const { after, limit } = filter
+  const { conditions, walk } = await walkOf(connection, clientId, filter)
   const page = [clientId, after?.createdAt ?? 'infinity', after?.publicToken ?? '', limit]
-  const found = new Map<string, ListedCard>()
-  for (const { conditions, walk } of await walksOf(connection, clientId, filter)) {
-    const cards = await connection.query<ListedCard>(walk, [...page, ...conditions])
-    for (const card of cards) found.set(card.publicToken, card)
-  }
-  return [...found.values()].sort(newestFirst).slice(0, limit)
+  return connection.query(walk, [...page, ...conditions])
 }
-
-const newestFirst = (a: ListedCard, b: ListedCard): number =>
-  orderOf(b.position, a.position) || orderOf(b.publicToken, a.publicToken)
-
-const orderOf = (a: string, b: string): number => Number(a > b) - Number(a < b)
 
 /** A statement, and what stands in its conditions. */
 interface Walk {
@@ -61,22 +52,25 @@ interface Walk {
   readonly conditions: readonly SqlValue[]
 }
 
-async function walksOf(
+async function walkOf(
   connection: Connection,
   clientId: string,
   { customerReference, statusCode, today }: CardFilter,
-): Promise<readonly Walk[]> {
+): Promise<Walk> {
   if (statusCode === null) {
     return customerReference === null
-      ? [{ walk: walkAll, conditions: [] }]
-      : [{ walk: walkReference, conditions: [customerReference] }]
+      ? { walk: walkAll, conditions: [] }
+      : { walk: walkReference, conditions: [customerReference] }
   }
   const isUnswept = await hasExpired(connection, clientId, statusCode, today)
   if (customerReference !== null) {
-    return [walkOfReference(customerReference, statusCode, today, isUnswept)]
+    return walkOfReference(customerReference, statusCode, today, isUnswept)
   }
-  if (isUnswept) return walksByExpiry(connection, clientId, statusCode, today)
-  return [{ walk: walkStatus, conditions: [statusCode] }]
+  if (!isUnswept) return { walk: walkStatus, conditions: [statusCode] }
+  const expiries = await listExpiries(connection, clientId)
+  return statusCode === '54'
+    ? { walk: walkExpired, conditions: [expiries.filter((date) => date < today)] }
+    : { walk: walkUnexpired, conditions: [expiries.filter((date) => date >= today), statusCode] }
 }
 
 function walkOfReference(
@@ -91,33 +85,6 @@ function walkOfReference(
     : { walk: walkReferenceUnexpired, conditions: [customerReference, statusCode, today] }
 }
 
-/** The cards of a status, while some have expired and were not swept. */
-async function walksByExpiry(
-  connection: Connection,
-  clientId: string,
-  statusCode: CardStatusCode,
-  today: string,
-): Promise<readonly Walk[]> {
-  const expiries = await listExpiries(connection, clientId)
-  const walks = (statusCodes: readonly CardStatusCode[], dates: readonly string[]): Walk[] =>
-    dates.flatMap((date) =>
-      statusCodes.map((code) => ({ walk: walkExpiry, conditions: [code, date] })),
-    )
-  if (statusCode !== '54') {
-    return walks(
-      [statusCode],
-      expiries.filter((date) => date >= today),
-    )
-  }
-  const unswept = walks(
-    unexpiredCodes,
-    expiries.filter((date) => date < today),
-  )
-  // Last, so that a card which is swept meanwhile is met twice rather than never.
-  return [...unswept, { walk: walkStatus, conditions: [statusCode] }]
-}
-
-const unexpiredCodes = cardStatusCodes.filter((code) => !isFinal(code))
 const unexpired = `status_code in ('02', '00', '62')`
 
 /** What a walk stays within: the first columns of its index, what each is, and a filter. */
@@ -135,7 +102,7 @@ interface Within {
 function walkText({ columns, filter = 'true' }: Within): string {
   const names = columns.map(([name]) => name)
   const values = columns.map(([, value]) => value)
-  return `(select public_token from card
+  return `(select public_token, created_at from card
     where (${names.join()}, created_at, public_token)
         < (${values.join()}, $2::timestamptz, $3::text)
       and (${names.join()}) >= (${values.join()}) and ${filter}
@@ -143,57 +110,72 @@ function walkText({ columns, filter = 'true' }: Within): string {
     limit ${cardRowsMax})`
 }
 
+/** The walks through some expiries, each by itself, as one. */
+const walkExpiriesText = (codes: string): string => `(select walked.public_token, walked.created_at
+  from unnest($5::date[]) as asked (expiry_date)
+  cross join unnest(${codes}) as allowed (status_code)
+  cross join lateral ${walkText({
+    columns: [
+      ['client_id', '$1'],
+      ['expiry_date', 'asked.expiry_date'],
+      ['status_code', 'allowed.status_code'],
+    ],
+    filter: unexpired,
+  })} as walked
+  order by walked.created_at desc, walked.public_token desc limit ${cardRowsMax})`
+
 /**
  * One page of cards, out of one walk or several. Rows are named by arrays, so that each is found by its
  * key whatever the planner takes the tables for.
  */
-const page = (name: string, ...walks: readonly Within[]): Statement =>
+const page = (name: string, ...walks: readonly string[]): Statement =>
   statement(
     name,
-    `with page as materialized (${walks.map(walkText).join(' union all ')})
+    `with walked as (${walks.join(' union all ')}), page as materialized (
+       select public_token from walked order by created_at desc, public_token desc limit $4
+     )
      select ${cardColumns}, ${triesColumns}, to_char(card.created_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
      from card ${triesJoins}
      where card.public_token = any(array(select public_token from page))
        and pin.public_token = any(array(select public_token from page))
        and cvv.public_token = any(array(select public_token from page))
-     order by card.created_at desc, card.public_token desc limit $4`,
+     order by card.created_at desc, card.public_token desc`,
   )
 
 const inStatus = (value: string) => ['status_code', value] as const
 const ofClient = ['client_id', '$1'] as const
-const ofReference = ['customer_reference', '$5'] as const
-const hasReference = 'customer_reference is not null'
 
-const walkAll = page('list_cards', { columns: [ofClient] })
-const walkStatus = page('list_cards_in_status', { columns: [inStatus('$5'), ofClient] })
-const walkExpiry = page('list_cards_by_expiry', {
-  columns: [ofClient, ['expiry_date', '$6::date'], inStatus('$5')],
-  filter: unexpired,
-})
+const walkAll = page('list_cards', walkText({ columns: [ofClient] }))
+const walkStatus = page('list_cards_in_status', walkText({ columns: [inStatus('$5'), ofClient] }))
+const walkUnexpired = page('list_unexpired_cards', walkExpiriesText('array[$6::text]'))
+const walkExpired = page(
+  'list_expired_cards',
+  walkExpiriesText(`array['02', '00', '62']`),
+  walkText({ columns: [inStatus(`'54'`), ofClient] }),
+)
+
+const walkOfReferenceText = (status: string, filter = 'true'): string =>
+  walkText({
+    columns: [['customer_reference', '$5'], ofClient, inStatus(status)],
+    // Nothing else tells the planner that the index has them all.
+    filter: `customer_reference is not null and ${filter}`,
+  })
+
 // A walk for each status: the index has them one after the other.
 const walkReference = page(
   'list_cards_of_reference',
-  ...cardStatusCodes.map((code) => ({
-    columns: [ofReference, ofClient, inStatus(`'${code}'`)],
-    filter: hasReference,
-  })),
+  ...cardStatusCodes.map((code) => walkOfReferenceText(`'${code}'`)),
 )
-const walkReferenceStatus = page('list_cards_of_reference_in_status', {
-  columns: [ofReference, ofClient, inStatus('$6')],
-  filter: hasReference,
-})
-const walkReferenceUnexpired = page('list_unexpired_cards_of_reference', {
-  columns: [ofReference, ofClient, inStatus('$6')],
-  filter: `${hasReference} and expiry_date >= $7::date`,
-})
+const walkReferenceStatus = page('list_cards_of_reference_in_status', walkOfReferenceText('$6'))
+const walkReferenceUnexpired = page(
+  'list_unexpired_cards_of_reference',
+  walkOfReferenceText('$6', 'expiry_date >= $7::date'),
+)
 const walkReferenceExpired = page(
   'list_expired_cards_of_reference',
-  { columns: [ofReference, ofClient, inStatus(`'54'`)], filter: hasReference },
-  ...unexpiredCodes.map((code) => ({
-    columns: [ofReference, ofClient, inStatus(`'${code}'`)],
-    filter: `${hasReference} and expiry_date < $6::date`,
-  })),
+  walkOfReferenceText(`'54'`),
+  ...['02', '00', '62'].map((code) => walkOfReferenceText(`'${code}'`, 'expiry_date < $6::date')),
 )
 
 // Of the next card in the order of the index, whoever's it is: that of another client tells that there

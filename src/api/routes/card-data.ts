@@ -32,6 +32,7 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
         access: 'cards.encrypted',
         bodyRequired: true,
         bodyRules: oneForm,
+        ciphertexts: ['key'],
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
       },
       schema: {

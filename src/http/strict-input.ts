@@ -52,10 +52,13 @@ function refuseMalformedQuery(url: string): void {
  * Refuses control characters and unpaired surrogates in every text of a request, also where no schema
  * says so: the database cannot keep some of them, and no reader sees them.
  */
-function refuseUnprintable({ body, query, validationError }: FastifyRequest): void {
+function refuseUnprintable(request: FastifyRequest): void {
   // Where faults are attached the handler refuses them all, these too.
-  if (validationError) return
-  const faults = [...textFaults(query, ''), ...textFaults(body, '')]
+  if (request.validationError) return
+  const { ciphertexts = [] } = request.routeOptions.config
+  const members = Object.entries(Object(request.body))
+  const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
+  const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
   if (faults.length > 0) throw validationFailed(...faults)
 }
 
@@ -64,6 +67,9 @@ const detail = 'must have no control characters and no unpaired surrogates'
 function textFaults(value: unknown, pointer: string): ProblemError[] {
   if (typeof value === 'string') return textFault(value) === null ? [] : [{ pointer, detail }]
   if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) {
+    return value.flatMap((member, index) => textFaults(member, `${pointer}/${index}`))
+  }
   return Object.entries(value).flatMap(([name, member]) => [
     ...(textFault(name) === null ? [] : [{ pointer, detail }]),
     ...textFaults(member, memberPointer(pointer, name)),

@@ -37,9 +37,7 @@ function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationErr
 
 /** The JSON Pointer of a member, or that of what holds it where its name is not to be repeated. */
 export const memberPointer = (holder: string, name: string): string =>
-  isNameLike(name) || isIndex(name) ? `${holder}/${escapePointer(name)}` : holder
-
-const isIndex = (name: string): boolean => /^(?:0|[1-9][0-9]{0,2})$/.test(name)
+  isNameLike(name) ? `${holder}/${escapePointer(name)}` : holder
 
 /** A member's name is repeated only if it looks like one: people put PANs and PINs everywhere. */
 const isNameLike = (name: string): boolean =>

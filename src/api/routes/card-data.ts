@@ -33,6 +33,7 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
         bodyRequired: true,
         bodyRules: oneForm,
         notRepeatable: 'each answer is sealed and on record anew',
+        ciphertexts: ['key'],
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
       },
       schema: {

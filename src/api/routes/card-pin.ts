@@ -30,6 +30,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
         repeatable: true,
         bodyRequired: true,
         bodyRules: [exactlyOneOf('pin', 'cardPin', 'encryptedPin')],
+        ciphertexts: ['encryptedPin'],
         problems: ['card_closed', 'weak_pin', 'invalid_encrypted_pin'],
       },
       schema: {

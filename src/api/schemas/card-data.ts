@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { bodyLimit } from '../../http/problem-reply.ts'
 import { stringPatterns } from '../../http/string-patterns.ts'
 
 const closed = { additionalProperties: false } as const
@@ -32,7 +33,8 @@ export const GetCardDataSchema = Type.Object(
     ),
     key: Type.Optional(
       Type.String({
-        maxLength: 4_096,
+        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        maxLength: bodyLimit,
         description:
           'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) with ' +
           'the wrap key.',

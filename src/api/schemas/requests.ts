@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes } from '../../domain/card-status.ts'
 import { integerMax } from '../../domain/identifiers.ts'
+import { bodyLimit } from '../../http/problem-reply.ts'
 import { stringPatterns } from '../../http/string-patterns.ts'
 
 const closed = { additionalProperties: false } as const
@@ -92,7 +93,8 @@ export const SetPinSchema = Type.Object(
     cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
     encryptedPin: Type.Optional(
       Type.String({
-        maxLength: 4_096,
+        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        maxLength: bodyLimit,
         description:
           'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
           '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes.',

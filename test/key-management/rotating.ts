@@ -106,17 +106,17 @@ export const countUnder = async (database: Database, version: number): Promise<n
     database,
     `select
        (select count(*)::int from card
-        where get_byte(encrypted_pan, 0) * 256 + get_byte(encrypted_pan, 1) = $1) as pan,
+        where get_byte(encrypted_pan, 1) * 256 + get_byte(encrypted_pan, 2) = $1) as pan,
        (select count(*)::int from card
-        where get_byte(personal_data, 0) * 256 + get_byte(personal_data, 1) = $1) as person,
+        where get_byte(personal_data, 1) * 256 + get_byte(personal_data, 2) = $1) as person,
        (select count(*)::int from card where pin_key = 'pin-storage/' || $1::text) as pin,
        (select count(*)::int from event
-        where get_byte(note, 0) * 256 + get_byte(note, 1) = $1) as note,
+        where get_byte(note, 1) * 256 + get_byte(note, 2) = $1) as note,
        (select count(*)::int from idempotency_record
-        where get_byte(answer, 0) * 256 + get_byte(answer, 1) = $1) as answer,
+        where get_byte(answer, 1) * 256 + get_byte(answer, 2) = $1) as answer,
        (select count(*)::int from webhook
-        where get_byte(secret, 0) * 256 + get_byte(secret, 1) = $1
-          or get_byte(description, 0) * 256 + get_byte(description, 1) = $1) as webhook`,
+        where get_byte(secret, 1) * 256 + get_byte(secret, 2) = $1
+          or get_byte(description, 1) * 256 + get_byte(description, 2) = $1) as webhook`,
     [version],
   )
   return Object.values(row ?? {})

@@ -252,11 +252,16 @@ test('a redirect is not followed, and counts as a failure', async () => {
   assert.equal(hidden.received.length, 0)
 })
 
-test('of an answer at most 256 bytes of text or JSON are kept, and none from an exception', async () => {
+test('of an answer at most 256 bytes of text or JSON are kept, none from an exception, and no card number', async () => {
+  const card = '4000 0012 3456 7899'
+  const notKept = 'The answer is not kept: it may hold a card number.'
   const answers: readonly (readonly [string, string | Buffer, string | undefined])[] = [
     ['text/plain', 'a'.repeat(5_000), 'a'.repeat(256)],
     ['application/problem+json', '{"title":"no"}', '{"title":"no"}'],
     ['text/plain', 'one\u0000\r\ntwo\u001b[31m', 'one two [31m'],
+    ['text/plain', `card ${card}`, notKept],
+    ['text/plain', `${'a'.repeat(245)} ${card} b`, notKept],
+    ['text/plain', `${'a'.repeat(400)} ${card}`, 'a'.repeat(256)],
     ['image/png', Buffer.alloc(300, 1), undefined],
     ['application/octet-stream', 'secret', undefined],
   ]

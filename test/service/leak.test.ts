@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { unwrapKeyBlock } from '../../src/crypto/key-block.ts'
+import { openXaesGcm } from '../../src/crypto/xaes-256-gcm.ts'
 import { isPan } from '../../src/domain/pan.ts'
 import { demoProducts } from '../../src/sandbox/demo-products.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -104,9 +104,9 @@ async function readPans(dataDir: string): Promise<string[]> {
     )
     return cards.map(({ publicToken, sealed }) => {
       const bytes = Buffer.from(sealed)
-      const [ciphertext, tag] = [bytes.subarray(14, -16), bytes.subarray(-16)]
+      const [ciphertext, tag] = [bytes.subarray(27, -16), bytes.subarray(-16)]
       const subject = Buffer.from(publicToken)
-      return openAesGcm(key, bytes.subarray(2, 14), subject, { ciphertext, tag }).toString()
+      return openXaesGcm(key, bytes.subarray(3, 27), subject, { ciphertext, tag }).toString()
     })
   })
 }

@@ -152,6 +152,12 @@ async function createServers(
   return { publicServer, privateServer, delivering, connections, tls: listening }
 }
 
+/** A keyed hash of a request id, in the form of one. */
+const requestIdHash = (hsm: Hsm) => async (requestId: string) => {
+  const hash = Buffer.from(await hsm.fingerprintRequestId(requestId))
+  return `hash-${hash.subarray(0, 16).toString('base64url')}`
+}
+
 /** What both listeners are made with. */
 const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: Logger) => ({
   log,
@@ -159,10 +165,7 @@ const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: 
   callers: callerAddresses(config.network.trustedProxies),
   rate: config.limits && rateLimiter(config.limits.calls),
   formats: stringFormats(() => dateOf(issuing.now())),
-  hashRequestId: async (requestId: string) => {
-    const hash = Buffer.from(await issuing.hsm.fingerprintRequestId(requestId))
-    return `hash-${hash.subarray(0, 16).toString('base64url')}`
-  },
+  hashRequestId: requestIdHash(issuing.hsm),
   hosts: config.sandbox ? sandboxHosts(config) : null,
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { sweep } from '../../src/issuing/sweep.ts'
+import { keyHashOf } from '../support/idempotency.ts'
 import {
   addNetwork,
   ask,
@@ -10,7 +11,6 @@ import {
   otherDigits,
   pinTry,
 } from '../support/network.ts'
-import { keyHashOf } from '../support/idempotency.ts'
 import { type Answer, sql } from '../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'

@@ -115,6 +115,8 @@ test('what is no plain https URL of somebody else is refused', () => {
     'https://user@client.example/',
     'https://user:secret@client.example/',
     'https://client.example/#part',
+    'https://client.example/cards/4000001234567899',
+    'https://client.example/?card=4000%200012%203456%207899',
     'https://client.example:0/',
     'https://pinfold.example/',
     'https://PINFOLD.example./',

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { problemKinds } from '../../src/errors.ts'
 import type { Route } from '../support/routes.ts'
 import { isForeign, type Matched, type RouteBook } from './document.ts'
-import { canaryPan, isRefusedText, type SchemaNode } from './values.ts'
+import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
 
 export interface Answered {
   readonly status: number
@@ -81,6 +81,7 @@ function problemFaults({ method }: Sent, { headers, status, text }: Answered): s
       'no Retry-After',
     ],
     [!text.includes(canaryPan), 'a card number that was sent'],
+    [!text.includes(canaryPin), 'a PIN that was sent'],
     [!/eyJ[\w-]{20}/.test(text), 'a token'],
   ]
   return checks.filter(([holds]) => !holds).map(([, fault]) => `${status}: ${fault}`)

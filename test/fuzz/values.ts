@@ -22,9 +22,9 @@ export interface SchemaNode {
   readonly format?: string
 }
 
-/** What is recognised in an answer: no problem may repeat it. */
+/** What is recognised in an answer: no problem may repeat them. */
 export const canaryPan = '4000001234567899'
-const canaryPin = '862519374'
+export const canaryPin = '862519374'
 
 /** Names of members whose values mean something beside their form. */
 const byName: Readonly<Record<string, readonly unknown[]>> = {

@@ -64,16 +64,19 @@ test('of two that know of different versions of a hash the first answer stays, w
     const [older, newer] = [randomBytes(32), randomBytes(32)]
     const claimId = await claimed(database, { clientId, keyHashes: [older, newer] })
     const store = ({ knows, text }: typeof first) =>
-      storeAnswer(database, { clientId, keyHashes: knows(older, newer) }, claimId, Buffer.from(text))
+      storeAnswer(
+        database,
+        { clientId, keyHashes: knows(older, newer) },
+        claimId,
+        Buffer.from(text),
+      )
     assert.equal((await store(first))?.isOwn, true)
     const stored = await store(second)
     assert.equal(stored?.isOwn, false)
     assert.equal(Buffer.from(stored?.answer ?? []).toString(), first.text)
-    const found = await findRememberedRequest(
-      database,
-      { clientId, keyHashes: [newer, older] },
-      [fingerprint],
-    )
+    const found = await findRememberedRequest(database, { clientId, keyHashes: [newer, older] }, [
+      fingerprint,
+    ])
     assert.equal(Buffer.from(found?.answer ?? []).toString(), first.text)
   }
 })

@@ -77,7 +77,7 @@ opens. Where the last column names a variable, \`yes\` in it says that it is mea
 at level \`warn\` at the start, and a warning of \`pinfold doctor\`. Where there is none, nobody can mean it.
 
 The modes of files are those of Unix; on Windows give the files to the service's account alone. Certificates are
-looked at when they are read, see [tls.md](tls.md). Why it is so: [0017](decisions/0019-production.md).
+looked at when they are read, see [tls.md](tls.md). Why it is so: [0019](decisions/0019-production.md).
 
 This file is generated from \`src/config/production.ts\` by \`npm run generate\`.
 `

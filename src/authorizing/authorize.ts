@@ -34,9 +34,10 @@ export async function authorize(
   const kinds = presented.objection === null ? kindsOf(presented, question) : []
   const beginning = await begin(authorizing, request, async (connection) => {
     const [first] = kinds
-    return first && presented.card
-      ? spendTry(connection, presented.card.publicToken, first, question)
-      : null
+    const { card } = presented
+    // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
+    if (!first || !card || remainingOf(card, first) === 0) return null
+    return spendTry(connection, card.publicToken, first, question)
   })
   const recorder = {
     request,
@@ -105,6 +106,9 @@ const kindsOf = (presented: Presented, { cvv2 }: Question): TryKind[] => [
   ...('pinBlock' in presented && presented.pinBlock ? (['pin'] as const) : []),
   ...(cvv2 === undefined ? [] : (['cvv'] as const)),
 ]
+
+const remainingOf = ({ cvvRemaining, pinRemaining }: AuthorizedCard, kind: TryKind): number =>
+  kind === 'pin' ? pinRemaining : cvvRemaining
 
 type Outcomes = Record<TryKind, CheckOutcome>
 

@@ -172,13 +172,14 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     if (request.url.length > urlLimit) {
       throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
     }
-    // Before its body is read, which would else be judged by a route that is not there.
-    if (request.is404) throw new Problem('not_found')
   })
   app.addHook('onRequest', async (request, reply) => {
-    if (!options.openRate || !isForAnybody(request)) return
-    const network = networkOf(options.callers.addressOf(request.raw))
-    reply.headers(options.openRate.spend(network))
+    if (options.openRate && isForAnybody(request)) {
+      const network = networkOf(options.callers.addressOf(request.raw))
+      reply.headers(options.openRate.spend(network))
+    }
+    // Before its body is read, which would else be judged by a route that is not there.
+    if (request.is404) throw new Problem('not_found')
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   boundInFlight(app, options.admissions)

@@ -91,7 +91,8 @@ const storeStatement = statement(
      select key_hash, answer from idempotency_record where ${ofKey} and claim_id = $3
      order by key_hash for update
    ), first as materialized (
-     select coalesce((select answer from claimed where answer is not null limit 1), $4) as answer
+     select coalesce((array_agg(answer) filter (where answer is not null))[1], $4) as answer
+     from claimed
    )
    update idempotency_record set answer = first.answer from first
    where ${ofKey} and claim_id = $3 and (select count(*) from claimed) > 0

@@ -189,8 +189,8 @@ export const deleteWebhook = async (
 const replayStatement = statement(
   'replay_webhook',
   `with earliest as (
-     select occurred_at from placed_event where client_id = $1 and occurred_at >= $3::timestamptz
-     order by occurred_at limit 1
+     select min(occurred_at) as occurred_at from placed_event
+     where client_id = $1 and occurred_at >= $3::timestamptz
    ), began as materialized (
      select position from placed_event
      where client_id = $1 and occurred_at >= (select occurred_at from earliest)

@@ -143,6 +143,7 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
   if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return undefined
   const { operationId = '' } = schema as { operationId?: string }
   const bodies: Readonly<Record<string, object>> = {
+    confirmClient: { credentialsVersion: 1 },
     setPin: { pin: '7193' },
     updateCvvStatus: { status: 'Unblocked' },
     changeCardStatus: { cardStatusCode: '62' },

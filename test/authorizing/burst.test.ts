@@ -35,6 +35,15 @@ onEachEngine((engine) => {
     await addProduct(opened.service, { productId: generous, pinTryLimit: 15, cvvTryLimit: 15 })
   })
 
+  /** Asks, and asks again what was not begun in time: such a question has spent nothing, and says so. */
+  const askUntilBegun = async (on: Services['service'], question: object): Promise<Answer> => {
+    for (let asked = 1; ; asked += 1) {
+      const answer = await ask(on, question)
+      if (answer.status !== 503 || asked === 10) return answer
+      assert.ok(Number(answer.headers['retry-after']) >= 1)
+    }
+  }
+
   /** Asks all questions at once, of both services in turn. */
   const askAll = (
     questions: readonly object[],
@@ -42,7 +51,7 @@ onEachEngine((engine) => {
   ): Promise<Answer[]> =>
     Promise.all(
       questions.map(async (question, index) => {
-        const answer = await ask(opened.services[index % 2] ?? opened.service, question)
+        const answer = await askUntilBegun(opened.services[index % 2] ?? opened.service, question)
         await onAnswer(index)
         return answer
       }),

@@ -98,7 +98,10 @@ test('each fault is told in words that say what would be right', () => {
       `/productName ${unwritable}, no unpaired surrogates and no card number in it`,
     ],
     [{ schemeName: '' }, '/schemeName must have 1 to 30 characters'],
-    [{ schemeName: 'Ho\tuse' }, `/schemeName ${unwritable} and no unpaired surrogates`],
+    [
+      { schemeName: 'Ho\tuse' },
+      `/schemeName ${unwritable}, no unpaired surrogates and no card number in it`,
+    ],
     [{ currencyCode: 'EURO' }, '/currencyCode must be three capital letters (ISO 4217)'],
     [
       { cardTypes: ['Virtual', 'Paper'] },

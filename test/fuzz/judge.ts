@@ -51,10 +51,15 @@ function refusalFaults(
   return isRight ? [] : [`${status} with Allow ${headers.allow}, not 405 with ${allow}`]
 }
 
+/** Nothing may be stored; a public document may, by whoever asks each time whether it is still the same. */
+const isNotStored = (headers: Answered['headers']): boolean =>
+  headers['cache-control'] === 'no-store' ||
+  (headers['cache-control'] === 'no-cache' && headers.etag !== undefined)
+
 function headerFaults({ headers }: Answered): string[] {
   const always = ['x-request-id', 'api-version']
   return [
-    ...(headers['cache-control'] === 'no-store' ? [] : ['may be stored']),
+    ...(isNotStored(headers) ? [] : ['may be stored']),
     ...always.filter((name) => !headers[name]).map((name) => `no ${name}`),
   ]
 }

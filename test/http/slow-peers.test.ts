@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectPlain, type Socket } from 'node:net'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { type Authority, makeAuthority } from '../support/certificates.ts'
@@ -22,7 +22,7 @@ before(async () => {
 
 /** Sockets that never close their own side: what ends them is the service. */
 const openPlain = (service: TestService): Socket =>
-  connectPlain({ host: '127.0.0.1', port: addressesOf(service).public, allowHalfOpen: true })
+  keep(connectPlain({ host: '127.0.0.1', port: addressesOf(service).public, allowHalfOpen: true }))
 
 const openTls = (): Socket => {
   const options: ConnectionOptions & { allowHalfOpen: boolean } = {
@@ -32,7 +32,7 @@ const openTls = (): Socket => {
     ca: authority.pem,
     allowHalfOpen: true,
   }
-  return connectTls(options)
+  return keep(connectTls(options))
 }
 
 const head = (line: string, host: string, ...headers: string[]): string =>
@@ -45,6 +45,17 @@ const drip = async (socket: Socket, text: string): Promise<void> => {
     socket.write(byte)
     await sleep(250)
   }
+}
+
+/** Whatever a test finds, no socket outlives it. */
+const opened = new Set<Socket>()
+after(() => {
+  for (const socket of opened) socket.destroy()
+})
+
+const keep = <Kept extends Socket>(socket: Kept): Kept => {
+  opened.add(socket)
+  return socket
 }
 
 const forever = 'x'.repeat(10_000)
@@ -114,9 +125,8 @@ const statusesIn = (answer: string): string[] => answer.match(/HTTP\/1\.1 \d{3}/
 test('a request that does not arrive within 10 s ends its connection, plain or TLS, wherever it stops', async () => {
   const heard = await Promise.all(
     Object.entries(slowPeers).map(async ([what, open]) => {
-      const socket = open()
-      const { answer, lastedMs } = await hear(socket)
-      return { what, lastedMs, statuses: statusesIn(answer), socket }
+      const { answer, lastedMs } = await hear(open())
+      return { what, lastedMs, statuses: statusesIn(answer) }
     }),
   )
   for (const { lastedMs, what } of heard) {
@@ -130,8 +140,11 @@ test('a request that does not arrive within 10 s ends its connection, plain or T
   assert.deepEqual(statusesOf('a body in drips that was answered by its head'), ['HTTP/1.1 401'])
   assert.deepEqual(statusesOf('a second request in drips'), ['HTTP/1.1 200'])
   // Our side of each is open still: the service has let go of them all the same.
-  while (plain.connections.public.count() + tls.connections.public.count() > 0) await sleep(50)
-  for (const { socket } of heard) socket.destroy()
+  const letGo = AbortSignal.timeout(promisedMs)
+  while (plain.connections.public.count() + tls.connections.public.count() > 0) {
+    assert.equal(letGo.aborted, false, 'connections are counted that have ended')
+    await sleep(50)
+  }
 })
 
 test('an answer that nobody reads ends its connection, while a stream without events lives on', async () => {

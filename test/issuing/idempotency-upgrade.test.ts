@@ -11,14 +11,14 @@ test('what an earlier program remembered under a key in clear is found after the
   const first = await create(before)
   assert.equal(first.status, 201)
   // As the earlier program left it: the key as it came, and the answer bound to that.
-  const [row] = await sql<{ fingerprint: Uint8Array; hash: Uint8Array; answer: Uint8Array }>(
+  const [row] = await sql<{ fingerprint: Uint8Array; claim: string; answer: Uint8Array }>(
     database,
     `delete from idempotency_record returning request_fingerprint as "fingerprint",
-       key_hash as "hash", answer`,
+       claim_id as "claim", answer`,
   )
   assert.ok(row)
   const { hsm } = before.issuing
-  const subject = `demo-client\n${Buffer.from(row.hash).toString('hex')}`
+  const subject = `demo-client\n${row.claim}`
   const text = await hsm.revealRecord('answer', subject, row.answer)
   const sealed = await hsm.sealRecord('answer', 'demo-client\nkey-in-clear', text)
   const insert = `insert into idempotency_record_in_clear

@@ -106,14 +106,12 @@ before(async () => {
     }),
     'POST /keys/:key/rotate': () => ({ ids: { key: 'personal-data' } }),
     'POST /component-entries': () => ({ body: entryOf(unique()) }),
+    'GET /component-entries/:entryId': async () => ({ ids: await freshEntry() }),
     'POST /component-entries/:entryId/components': async () => {
-      const { json } = await service.call('POST', '//component-entries', {
-        ...{ ...asAdmin, body: entryOf(unique()) },
-      })
       const component = randomBytes(16)
       const keyCheckValue = aesKeyCheckValue(component).toString('hex')
       const body = { person: 'Ana Lim', component: component.toString('hex'), keyCheckValue }
-      return { ids: { entryId: json.entryId }, body }
+      return { ids: await freshEntry(), body }
     },
     'POST /products': () => ({ body: product() }),
     'PATCH /products/:productId': () => ({ ids: { productId: '1003' }, body: { active: true } }),
@@ -147,8 +145,14 @@ const refusedHere: Readonly<Record<string, string>> = {
   'POST /keys/export': 'likewise',
   'POST /keys/:key/versions/:version/retire': 'nothing has outlived its successor',
   'DELETE /keys/:key/versions/:version': 'likewise',
+  'POST /clients/:clientId/confirm': 'takes a number alone; test/key-management does it',
   'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
   'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
+}
+
+const freshEntry = async (): Promise<{ entryId: string }> => {
+  const given = { ...asAdmin, body: entryOf(unique()) }
+  return (await service.call('POST', '//component-entries', given)).json
 }
 
 const callerOf = (listener: string, url: string) => {

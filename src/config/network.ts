@@ -19,8 +19,8 @@ interface VariableReader {
 /** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
 export const readNetwork = (read: VariableReader): NetworkConfig => ({
   trustedProxies: readTrustedProxies(read),
-  connectionsMax: read.integer('CONNECTIONS_MAX', 2_000, 1, 100_000),
-  connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 256, 1, 100_000),
+  connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
+  connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
 })
 
 /** Whoever trusts every address lets every caller say where it comes from. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { attribute, mechanism } from './constants.ts'
-import type { Handle } from './cryptoki.ts'
+import { type Handle, returnValueOf } from './cryptoki.ts'
 import { tokenCheckValue } from './token-check.ts'
 import { findObjects, secretTemplate } from './token-objects.ts'
 import type { TokenSession } from './token-session.ts'
@@ -15,10 +15,22 @@ const label = 'pinfold-installation'
 export function installationCheckValues(session: TokenSession): readonly string[] {
   const found = findInstallationKeys(session)
   if (found.length === 0) make(session)
-  return findInstallationKeys(session)
-    .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
-    .sort()
+  for (let look = 1; ; look += 1) {
+    try {
+      return findInstallationKeys(session)
+        .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
+        .sort()
+    } catch (error) {
+      // Another process's key may be there and not whole yet, in a token that is files.
+      if (look === looksMost || returnValueOf(error) === null) throw error
+      Atomics.wait(pause, 0, 0, 100)
+    }
+  }
 }
+
+/** How often a new token is looked at, a tenth of a second apart: this process has nothing else to do yet. */
+const looksMost = 20
+const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** Whether the token that this session is with still has its keys. */
 export const hasInstallationKey = (session: TokenSession): boolean =>

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
 import { Problem } from '../../src/errors.ts'
 import { type AdmissionBounds, createAdmission } from '../../src/http/admission.ts'
 
 /** Longer than any test runs. */
 const forEverMs = 600_000
+
+/** What waits at the end of a test goes away with it: its timer would keep the program. */
+const over = new AbortController()
+after(() => over.abort())
 
 /** Calls named by their caller, a letter, and what became of them. */
 function calls(bounds: Partial<AdmissionBounds>) {
@@ -24,8 +28,8 @@ function calls(bounds: Partial<AdmissionBounds>) {
     begun,
     refused,
     load: admission.load,
-    async enter(name: string, { weight = 1, gone }: { weight?: number; gone?: AbortSignal } = {}) {
-      const entering = admission.enter(name.slice(0, 1), { weight, ...(gone && { gone }) })
+    async enter(name: string, { weight = 1, gone = over.signal } = {}) {
+      const entering = admission.enter(name.slice(0, 1), { weight, gone })
       entering.then(
         (leave) => {
           begun.push(name)

@@ -15,10 +15,14 @@ const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
  */
 export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
   const whole = Math.max(Math.ceil(message.length / blockLength) - 1, 0) * blockLength
-  const subkey = double(encipher(Buffer.alloc(blockLength)), blockLength)
+  const subkey = cmacSubkey(encipher, blockLength)
   const last = lastBlock(message.subarray(whole), subkey, blockLength)
   return encipher(Buffer.concat([message.subarray(0, whole), last])).subarray(-blockLength)
 }
+
+/** K1, with which a whole last block is masked: of the key alone (SP 800-38B 6.1). */
+export const cmacSubkey = (encipher: CbcCipher, blockLength: 8 | 16): Buffer =>
+  double(encipher(Buffer.alloc(blockLength)), blockLength)
 
 /** The masked last block: complete with K1, padded with K2 (SP 800-38B 6.2 steps 1 to 4). */
 function lastBlock(rest: Uint8Array, subkey: Buffer, blockLength: 8 | 16): Buffer {

@@ -1,7 +1,9 @@
-import { aesBlockLength, encipherAesEcb } from './aes.ts'
+import { createCipheriv, createSecretKey } from 'node:crypto'
+import { aesBlockLength } from './aes.ts'
 import { openAesGcm, type Sealed, sealAesGcm } from './aes-gcm.ts'
-import { cmac } from './cmac.ts'
+import { cmacSubkey } from './cmac.ts'
 import { refuse } from './refusal.ts'
+import { xor } from './xor.ts'
 
 /** Bytes in a nonce: so many that drawing it at random never gives the same one twice. */
 export const xaesNonceLength = 24
@@ -14,56 +16,62 @@ export interface XaesSubkey {
   readonly iv: Uint8Array
 }
 
-/**
- * The key of one message, and the IV under it: SP 800-108 4.1 in counter mode on AES-CMAC, with the
- * label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM).
- *
- * @param encipher enciphers one block under the 256-bit key, wherever that lies.
- * @param nonce 24 bytes.
- * @throws CryptoRefusal `aes_gcm_refused` when the nonce has another length.
- */
-export function deriveXaesSubkey(
-  encipher: (block: Uint8Array) => Buffer,
-  nonce: Uint8Array,
-): XaesSubkey {
-  if (nonce.length !== xaesNonceLength) refuse('aes_gcm_refused')
-  const context = nonce.subarray(0, ivLength)
-  const half = (counter: 1 | 2): Buffer =>
-    cmac(encipher, aesBlockLength, Buffer.concat([Buffer.of(0, counter, 0x58, 0), context]))
-  return { key: Buffer.concat([half(1), half(2)]), iv: nonce.subarray(ivLength) }
+/** A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), made ready once for many messages. */
+export interface XaesKey {
+  /**
+   * @param nonce 24 bytes, which may be random: 2^80 messages collide with probability 2^-32.
+   * @param associated bytes that are bound but not enciphered; may be empty.
+   * @throws CryptoRefusal `aes_gcm_refused` when the nonce has another length.
+   */
+  seal(nonce: Uint8Array, associated: Uint8Array, plaintext: Uint8Array): Sealed
+  /**
+   * Opens what {@link XaesKey.seal} made; nothing of the plaintext is returned unless the tag is right.
+   * @throws CryptoRefusal `aes_gcm_refused`, whether key, nonce, associated bytes, ciphertext or tag is
+   *   wrong.
+   */
+  open(
+    nonce: Uint8Array,
+    associated: Uint8Array,
+    sealed: { readonly ciphertext: Uint8Array; readonly tag: Uint8Array },
+  ): Buffer
+}
+
+/** @param key 32 bytes. @throws CryptoRefusal `aes_gcm_refused` on any other length. */
+export function xaesKey(key: Uint8Array): XaesKey {
+  if (key.length !== 32) refuse('aes_gcm_refused')
+  // Without padding or chaining a cipher keeps nothing from one call to the next, and making one costs
+  // more than all that it does for a message.
+  const cipher = createCipheriv('aes-256-ecb', createSecretKey(key), null).setAutoPadding(false)
+  const derive = xaesSubkeys((blocks) => cipher.update(blocks))
+  return {
+    seal: (nonce, associated, plaintext) =>
+      withSubkey(derive(nonce), (subkey, iv) => sealAesGcm(subkey, iv, associated, plaintext)),
+    open: (nonce, associated, sealed) =>
+      withSubkey(derive(nonce), (subkey, iv) => openAesGcm(subkey, iv, associated, sealed)),
+  }
 }
 
 /**
- * Seals bytes with XAES-256-GCM, 128-bit tag (c2sp.org/XAES-256-GCM).
+ * What derives the key of each message, and the IV under it: SP 800-108 4.1 in counter mode on AES-CMAC,
+ * with the label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM). Each of the two
+ * messages of CMAC is one whole block, so that both are enciphered in one call.
  *
- * @param key 32 bytes.
- * @param nonce 24 bytes, which may be random: 2^80 messages collide with probability 2^-32.
- * @param associated bytes that are bound but not enciphered; may be empty.
- * @throws CryptoRefusal `aes_gcm_refused` when a length is wrong.
+ * @param encipher enciphers whole blocks under the 256-bit key in ECB mode, wherever that lies.
+ * @returns a function of a nonce of 24 bytes, which refuses others with `aes_gcm_refused`.
  */
-export const sealXaesGcm = (
-  key: Uint8Array,
-  nonce: Uint8Array,
-  associated: Uint8Array,
-  plaintext: Uint8Array,
-): Sealed =>
-  withSubkey(subkeyOf(key, nonce), (subkey, iv) => sealAesGcm(subkey, iv, associated, plaintext))
-
-/**
- * Opens what {@link sealXaesGcm} made; nothing of the plaintext is returned unless the tag is right.
- *
- * @param key 32 bytes.
- * @param nonce 24 bytes.
- * @throws CryptoRefusal `aes_gcm_refused`, whether key, nonce, associated bytes, ciphertext or tag is
- *   wrong.
- */
-export const openXaesGcm = (
-  key: Uint8Array,
-  nonce: Uint8Array,
-  associated: Uint8Array,
-  sealed: { readonly ciphertext: Uint8Array; readonly tag: Uint8Array },
-): Buffer =>
-  withSubkey(subkeyOf(key, nonce), (subkey, iv) => openAesGcm(subkey, iv, associated, sealed))
+export function xaesSubkeys(
+  encipher: (blocks: Uint8Array) => Buffer,
+): (nonce: Uint8Array) => XaesSubkey {
+  const mask = cmacSubkey(encipher, aesBlockLength)
+  const masks = Buffer.concat([mask, mask])
+  return (nonce) => {
+    if (nonce.length !== xaesNonceLength) refuse('aes_gcm_refused')
+    const context = nonce.subarray(0, ivLength)
+    const half = (counter: 1 | 2) => [Buffer.of(0, counter, 0x58, 0), context]
+    const key = encipher(xor(Buffer.concat([...half(1), ...half(2)]), masks))
+    return { key, iv: nonce.subarray(ivLength) }
+  }
+}
 
 /** Works with the key of one message, which is wiped then. */
 export function withSubkey<Result>(
@@ -75,9 +83,4 @@ export function withSubkey<Result>(
   } finally {
     key.fill(0)
   }
-}
-
-function subkeyOf(key: Uint8Array, nonce: Uint8Array): XaesSubkey {
-  if (key.length !== 32) refuse('aes_gcm_refused')
-  return deriveXaesSubkey((block) => encipherAesEcb(key, block), nonce)
 }

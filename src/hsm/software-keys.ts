@@ -10,11 +10,18 @@ import { promisify } from 'node:util'
 import { decipherAesEcb, encipherAesEcb } from '../crypto/aes.ts'
 import { openAesGcm } from '../crypto/aes-gcm.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../crypto/tdes.ts'
-import { openXaesGcm, sealXaesGcm, xaesNonceLength } from '../crypto/xaes-256-gcm.ts'
+import { xaesKey, xaesNonceLength } from '../crypto/xaes-256-gcm.ts'
 import type { KeyKind } from './key-table.ts'
 import { inMode } from './mode-of-use.ts'
 import { softwarePssKey, softwareUnwrappingKey } from './rsa-keys.ts'
-import type { AgreementKey, BlockKey, KeyAction, SigningKey, WorkingKeys } from './working-key.ts'
+import type {
+  AgreementKey,
+  BlockKey,
+  KeyAction,
+  SealingKey,
+  SigningKey,
+  WorkingKeys,
+} from './working-key.ts'
 
 const signInBackground = promisify(sign)
 
@@ -28,13 +35,7 @@ export const softwareKeys: {
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
   }),
-  seal: (_, key) => ({
-    seal: async (nonce, associated, clear) => sealXaesGcm(key, nonce, associated, clear),
-    open: async (nonce, associated, sealed) =>
-      nonce.length === xaesNonceLength
-        ? openXaesGcm(key, nonce, associated, sealed)
-        : openAesGcm(key, nonce, associated, sealed),
-  }),
+  seal: (_, key) => softwareSealingKey(key),
   mac: (_, key) => ({
     mac: async (message) => createHmac('sha256', key).update(message).digest(),
   }),
@@ -56,6 +57,18 @@ function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockK
     cipher,
     encipher: async (blocks) => encipher(key, blocks),
     decipher: async (blocks) => decipher(key, blocks),
+  }
+}
+
+/** XAES-256-GCM; what was sealed with AES-256-GCM, which has a shorter nonce, is still opened. */
+function softwareSealingKey(key: Uint8Array): SealingKey {
+  const xaes = xaesKey(key)
+  return {
+    seal: async (nonce, associated, clear) => xaes.seal(nonce, associated, clear),
+    open: async (nonce, associated, sealed) =>
+      nonce.length === xaesNonceLength
+        ? xaes.open(nonce, associated, sealed)
+        : openAesGcm(key, nonce, associated, sealed),
   }
 }
 

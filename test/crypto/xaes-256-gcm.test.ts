@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encipherAesEcb } from '../../src/crypto/aes.ts'
-import { deriveXaesSubkey, openXaesGcm, sealXaesGcm } from '../../src/crypto/xaes-256-gcm.ts'
+import { xaesKey, xaesSubkeys } from '../../src/crypto/xaes-256-gcm.ts'
 import { refused } from './refused.ts'
 
 /** c2sp.org/XAES-256-GCM, “Test vectors”: the top bit of the CMAC subkey is clear, then set. */
@@ -26,12 +26,12 @@ const clear = Buffer.from('XAES-256-GCM')
 
 test('the key of a message and its ciphertext are the published ones', () => {
   for (const { associated, key, sealed, subkey } of published) {
-    const derived = deriveXaesSubkey((block) => encipherAesEcb(key, block), nonce)
+    const derived = xaesSubkeys((blocks) => encipherAesEcb(key, blocks))(nonce)
     assert.equal(derived.key.toString('hex'), subkey)
     assert.equal(Buffer.from(derived.iv).toString(), 'MNOPQRSTUVWX')
-    const { ciphertext, tag } = sealXaesGcm(key, nonce, Buffer.from(associated), clear)
+    const { ciphertext, tag } = xaesKey(key).seal(nonce, Buffer.from(associated), clear)
     assert.equal(Buffer.concat([ciphertext, tag]).toString('hex'), sealed)
-    const opened = openXaesGcm(key, nonce, Buffer.from(associated), { ciphertext, tag })
+    const opened = xaesKey(key).open(nonce, Buffer.from(associated), { ciphertext, tag })
     assert.deepEqual(opened, clear)
   }
 })
@@ -49,7 +49,7 @@ test('10,000 messages of every length come to the published hash', () => {
   for (let message = 0; message < 10_000; message++) {
     const [key, drawn] = [read(32), read(24)]
     const [plaintext, associated] = [readOpaque(), readOpaque()]
-    const { ciphertext, tag } = sealXaesGcm(key, drawn, associated, plaintext)
+    const { ciphertext, tag } = xaesKey(key).seal(drawn, associated, plaintext)
     hash.update(ciphertext).update(tag)
   }
   const expected = 'e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939'
@@ -59,7 +59,7 @@ test('10,000 messages of every length come to the published hash', () => {
 test('a bit of anything that changes opens nothing, and another length is refused', () => {
   const key = randomBytes(32)
   const associated = Buffer.from('associated')
-  const sealed = sealXaesGcm(key, nonce, associated, clear)
+  const sealed = xaesKey(key).seal(nonce, associated, clear)
   const flipped = (bytes: Uint8Array): Buffer => {
     const copy = Buffer.from(bytes)
     copy[copy.length - 1] = (copy.at(-1) ?? 0) ^ 1
@@ -67,7 +67,7 @@ test('a bit of anything that changes opens nothing, and another length is refuse
   }
   const opens = (given: { key?: Buffer; nonce?: Buffer; associated?: Buffer; tag?: Buffer }) => {
     const tag = given.tag ?? sealed.tag
-    openXaesGcm(given.key ?? key, given.nonce ?? nonce, given.associated ?? associated, {
+    xaesKey(given.key ?? key).open(given.nonce ?? nonce, given.associated ?? associated, {
       ciphertext: sealed.ciphertext,
       tag,
     })
@@ -79,4 +79,15 @@ test('a bit of anything that changes opens nothing, and another length is refuse
   refused('aes_gcm_refused', () => opens({ tag: flipped(sealed.tag) }))
   refused('aes_gcm_refused', () => opens({ key: key.subarray(0, 16) }))
   refused('aes_gcm_refused', () => opens({ nonce: nonce.subarray(0, 12) }))
+})
+
+test('a key seals and opens one message after another as if each were its first', () => {
+  const key = randomBytes(32)
+  const kept = xaesKey(key)
+  for (let message = 0; message < 50; message += 1) {
+    const [drawn, text] = [randomBytes(24), randomBytes(message)]
+    const sealed = kept.seal(drawn, nonce, text)
+    assert.deepEqual(sealed, xaesKey(key).seal(drawn, nonce, text))
+    assert.deepEqual(kept.open(drawn, nonce, sealed), text)
+  }
 })

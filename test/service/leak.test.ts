@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { unwrapKeyBlock } from '../../src/crypto/key-block.ts'
-import { openXaesGcm } from '../../src/crypto/xaes-256-gcm.ts'
+import { xaesKey } from '../../src/crypto/xaes-256-gcm.ts'
 import { isPan } from '../../src/domain/pan.ts'
 import { demoProducts } from '../../src/sandbox/demo-products.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -106,7 +106,7 @@ async function readPans(dataDir: string): Promise<string[]> {
       const bytes = Buffer.from(sealed)
       const [ciphertext, tag] = [bytes.subarray(27, -16), bytes.subarray(-16)]
       const subject = Buffer.from(publicToken)
-      return openXaesGcm(key, bytes.subarray(3, 27), subject, { ciphertext, tag }).toString()
+      return xaesKey(key).open(bytes.subarray(3, 27), subject, { ciphertext, tag }).toString()
     })
   })
 }

@@ -1,5 +1,5 @@
 import { openAesGcm, sealAesGcm } from '../../crypto/aes-gcm.ts'
-import { deriveXaesSubkey, withSubkey, type XaesSubkey } from '../../crypto/xaes-256-gcm.ts'
+import { withSubkey, type XaesSubkey, xaesSubkeys } from '../../crypto/xaes-256-gcm.ts'
 import { mechanism } from './constants.ts'
 import type { Handle } from './cryptoki.ts'
 import { encipherBlocks } from './token-ciphers.ts'
@@ -41,4 +41,4 @@ export const openRecord = (
   )
 
 const derive = (session: TokenSession, key: Handle, nonce: Uint8Array): XaesSubkey =>
-  deriveXaesSubkey((block) => encipherBlocks(session, key, mechanism.aesEcb, block), nonce)
+  xaesSubkeys((blocks) => encipherBlocks(session, key, mechanism.aesEcb, blocks))(nonce)

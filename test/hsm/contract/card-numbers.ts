@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { openXaesGcm } from '../../../src/crypto/xaes-256-gcm.ts'
+import { xaesKey } from '../../../src/crypto/xaes-256-gcm.ts'
 import { makeExpiry } from '../../../src/domain/expiry.ts'
 import { Pan } from '../../../src/domain/pan.ts'
 import type { CardNumber } from '../../../src/hsm/hsm.ts'
@@ -13,7 +13,7 @@ const panKey = randomBytes(32)
 function panIn({ encryptedPan, publicToken }: CardNumber): Pan {
   const bytes = Buffer.from(encryptedPan)
   const sealed = { ciphertext: bytes.subarray(27, -16), tag: bytes.subarray(-16) }
-  const clear = openXaesGcm(panKey, bytes.subarray(3, 27), Buffer.from(publicToken), sealed)
+  const clear = xaesKey(panKey).open(bytes.subarray(3, 27), Buffer.from(publicToken), sealed)
   return new Pan(clear.toString())
 }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encipherAesEcb } from '../../../src/crypto/aes.ts'
 import { sealAesGcm } from '../../../src/crypto/aes-gcm.ts'
-import { deriveXaesSubkey, openXaesGcm } from '../../../src/crypto/xaes-256-gcm.ts'
+import { xaesKey, xaesSubkeys } from '../../../src/crypto/xaes-256-gcm.ts'
 import { keyKinds } from '../../../src/hsm/key-table.ts'
 import { openWith, type Subject, vectorsOf } from '../implementation.ts'
 
@@ -53,12 +53,12 @@ export function recordGuarantees(subject: Subject): void {
     for (let record = 0; record < 50; record++) {
       const sealed = Buffer.from(await hsm.sealRecord('note', 'a', 'text'))
       const nonce = sealed.subarray(3, 27)
-      const clear = openXaesGcm(key, nonce, Buffer.from('note\na'), {
+      const clear = xaesKey(key).open(nonce, Buffer.from('note\na'), {
         ciphertext: sealed.subarray(27, -16),
         tag: sealed.subarray(-16),
       })
       assert.equal(clear.toString(), 'text')
-      const subkey = deriveXaesSubkey((block) => encipherAesEcb(key, block), nonce)
+      const subkey = xaesSubkeys((blocks) => encipherAesEcb(key, blocks))(nonce)
       subkeys.add(subkey.key.toString('hex'))
     }
     assert.equal(subkeys.size, 50)

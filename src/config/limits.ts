@@ -34,7 +34,7 @@ export function readLimits(read: VariableReader): Limits | null {
   })
   const limits = {
     calls: readRate(read, 'RATE_PER_SECOND', 'RATE_BURST', { perSecond: 200, burst: 400 }),
-    callsInFlight: read.integer('CALLS_IN_FLIGHT', 32, 1, 10_000),
+    callsInFlight: read.integer('CALLS_IN_FLIGHT', 16, 1, 10_000),
     tokenCalls,
     tokenFailures: readRate(
       read,

@@ -1,17 +1,18 @@
+import { randomBytes } from 'node:crypto'
+import { cpus } from 'node:os'
+import type { KeyStore, StoredKey } from '../src/hsm/keys/key-ring.ts'
+import { openToken } from '../src/hsm/pkcs11/client.ts'
+import { openPkcs11Hsm } from '../src/hsm/pkcs11/hsm.ts'
+import { openSoftwareHsm } from '../src/hsm/software/hsm.ts'
+import { SecretKey } from '../src/hsm/software/master-keys.ts'
+import { openSoftHsm } from '../test/support/softhsm.ts'
+import { bareVerbs, type Verbs, verbsOf } from './crypto/verbs.ts'
+
 /**
  * `npm run bench:crypto`: verbs a second of both implementations of the HSM, beside bare `node:crypto`
  * doing the same block operations. Medians of rounds that take turns, so that whatever else the
  * machine does meets all alike.
  */
-import { randomBytes } from 'node:crypto'
-import { cpus } from 'node:os'
-import type { KeyStore, StoredKey } from '../src/hsm/key-store.ts'
-import { openPkcs11Hsm } from '../src/hsm/pkcs11/pkcs11-hsm.ts'
-import { openToken } from '../src/hsm/pkcs11/token.ts'
-import { SecretKey } from '../src/hsm/secret-key.ts'
-import { openSoftwareHsm } from '../src/hsm/software-hsm.ts'
-import { openSoftHsm } from '../test/support/softhsm.ts'
-import { bareVerbs, type Verbs, verbsOf } from './crypto/verbs.ts'
 
 const rounds = 7
 const roundMs = 400

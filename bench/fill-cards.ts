@@ -1,9 +1,10 @@
-/** A million cards of the demo client, as a bank brings them along: by SQL, each with a record that opens. */
 import pg from 'pg'
-import { readConfig } from '../src/config.ts'
-import { openHsm } from '../src/service/open-hsm.ts'
-import { openPostgres } from '../src/storage/postgres.ts'
+import { readConfig } from '../src/service/config/config.ts'
+import { openHsm } from '../src/service/hsm.ts'
+import { openPostgres } from '../src/storage/engine/postgres.ts'
 import type { Bench } from './support.ts'
+
+/** A million cards of the demo client, as a bank brings them along: by SQL, each with a record that opens. */
 
 const batchSize = 5_000
 const firstToken = 1_000_000_000

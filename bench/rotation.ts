@@ -1,24 +1,25 @@
-/**
- * 20,000 requests while every key rotates at the times of production, on the embedded database and on
- * two programs with a PostgreSQL server: `npm run bench:rotation`. None may fail, and no card may be
- * unreadable at any moment.
- */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKeyKeeping } from '../src/service/key-keeping.ts'
+import { startKeyKeeping } from '../src/service/background.ts'
 import { createLog } from '../src/service/log.ts'
-import { subjectOf } from '../test/key-management/in-process.ts'
-import { openLoad, type Send } from '../test/key-management/mixed-load.ts'
+import { subjectOf } from '../test/operations/keys/in-process.ts'
+import { openLoad, type Send } from '../test/operations/keys/mixed-load.ts'
 import {
   type Administer,
   countUnder,
   panReader,
   rotateAll,
   untilMoved,
-} from '../test/key-management/rotating.ts'
-import { administerOf, openInstallation, sendToAny } from '../test/key-management/two-programs.ts'
+} from '../test/operations/keys/rotating.ts'
+import { administerOf, openInstallation, sendToAny } from '../test/operations/keys/two-programs.ts'
 import { openPostgres } from '../test/support/postgres.ts'
 import { openTestService } from '../test/support/service.ts'
+
+/**
+ * 20,000 requests while every key rotates at the times of production, on the embedded database and on
+ * two programs with a PostgreSQL server: `npm run bench:rotation`. None may fail, and no card may be
+ * unreadable at any moment.
+ */
 
 const requests = 20_000
 const refreshMs = 1_000

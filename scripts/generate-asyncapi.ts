@@ -1,11 +1,12 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { apiVersion } from '../src/listeners/http/request.ts'
+import { messageSchemas, PingMessageSchema } from '../src/listeners/public/schemas/events.ts'
+
 /**
  * `npm run generate:asyncapi` writes asyncapi.json, the description of the messages that webhooks get,
  * from their schemas. With `--check` it writes nothing, and fails where the file differs.
  */
-import { readFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { messageSchemas, PingMessageSchema } from '../src/api/schemas/events.ts'
-import { apiVersion } from '../src/http/request-headers.ts'
 
 const file = resolve(import.meta.dirname, '../asyncapi.json')
 

@@ -1,19 +1,20 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type ProblemKind, problemKinds } from '../src/domain/problem.ts'
+import { readConfig } from '../src/service/config/config.ts'
+import { refusals } from '../src/service/config/production.ts'
+import { createLog } from '../src/service/log.ts'
+import { createService } from '../src/service/service.ts'
+import { undivided } from '../src/storage/engine/database.ts'
+import { migrate } from '../src/storage/engine/migrate.ts'
+import { openPglite } from '../src/storage/engine/pglite.ts'
+
 /**
  * `npm run generate` writes what is told twice from where it is told first: openapi.json from the
  * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals. With `--check` it writes nothing, and fails where
  * a file differs.
  */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { refusals } from '../src/config/production.ts'
-import { readConfig } from '../src/config.ts'
-import { type ProblemKind, problemKinds } from '../src/errors.ts'
-import { createLog } from '../src/service/log.ts'
-import { createService } from '../src/service/service.ts'
-import { undivided } from '../src/storage/database.ts'
-import { migrate } from '../src/storage/migrate.ts'
-import { openPglite } from '../src/storage/pglite.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const migrations = new URL('../migrations/', import.meta.url)

@@ -1,13 +1,14 @@
+import { UsageError } from '../src/cli/command.ts'
+import { reach } from '../src/cli/connection/connection.ts'
+import { failed } from '../src/cli/pinfold.ts'
+import { parseCommand } from './keys/command.ts'
+import { refuseUnknownVerb, runCommand } from './keys/run-command.ts'
+import { usage } from './keys/usage.ts'
+
 /**
  * `npm run keys -- <command>`: the life of the keys of this installation. `npm run keys -- --help` says
  * what there is.
  */
-import { UsageError } from '../src/cli/cli-error.ts'
-import { failed } from '../src/cli/failed.ts'
-import { reach } from '../src/cli/reach/reach.ts'
-import { parseCommand } from './keys/command.ts'
-import { refuseUnknownVerb, runCommand } from './keys/run-command.ts'
-import { usage } from './keys/usage.ts'
 
 process.exitCode = await main(process.argv.slice(2))
 

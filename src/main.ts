@@ -1,6 +1,5 @@
-import { readConfig } from './config.ts'
-import { serve } from './service/serve.ts'
-import { describeStartFailure } from './service/start-failure.ts'
+import { readConfig } from './service/config/config.ts'
+import { describeStartFailure, serve } from './service/run.ts'
 
 try {
   const service = await serve(readConfig())

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
-import { setOddParity } from '../../src/crypto/des-parity.ts'
-import { makeExpiry } from '../../src/domain/expiry.ts'
+import { setOddParity } from '../../src/crypto/tdes-keys.ts'
+import { makeExpiry } from '../../src/domain/calendar.ts'
 import { Pin } from '../../src/domain/pin.ts'
-import type { Hsm } from '../../src/hsm/hsm.ts'
+import type { Hsm } from '../../src/hsm/contract/hsm.ts'
 
 /** What is timed, by its name. */
 export type Verbs = Readonly<Record<'verify PIN' | 'verify CVV2' | 'seal record', () => unknown>>

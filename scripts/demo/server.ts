@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Config, readConfig } from '../../src/config.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { type Config, readConfig } from '../../src/service/config/config.ts'
+import { requireNewOrCurrent } from '../../src/service/database.ts'
 import { createLog } from '../../src/service/log.ts'
-import { requireNewOrCurrent } from '../../src/service/open-database.ts'
 
 /** The server that the demo speaks to. */
 export interface DemoServer {

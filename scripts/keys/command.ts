@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { UsageError } from '../../src/cli/cli-error.ts'
+import { UsageError } from '../../src/cli/command.ts'
 
 const options = {
   algorithm: { type: 'string' },

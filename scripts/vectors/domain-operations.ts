@@ -1,8 +1,6 @@
-import { binRanges } from '../../src/domain/bin-range.ts'
-import { type Expiry, makeExpiry } from '../../src/domain/expiry.ts'
-import { isLuhnValid, luhnCheckDigit, maskPan } from '../../src/domain/pan.ts'
-import { Pin } from '../../src/domain/pin.ts'
-import { type WeakPinContext, weakPinRule } from '../../src/domain/weak-pin.ts'
+import { type Expiry, makeExpiry } from '../../src/domain/calendar.ts'
+import { binRanges, isLuhnValid, luhnCheckDigit, maskPan } from '../../src/domain/pan.ts'
+import { Pin, type WeakPinContext, weakPinRule } from '../../src/domain/pin.ts'
 import { type Answer, type Inputs, type Operation, text, UncoveredRow } from './inputs.ts'
 
 /** The operations on PANs and on PINs that are easy to guess: rules of the domain, not cryptography. */

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { compactDecrypt, decodeProtectedHeader, importJWK, type JWK } from 'jose'
-import { concatKdf } from '../../src/crypto/concat-kdf.ts'
-import { areEqualBytes } from '../../src/crypto/equal-bytes.ts'
 import { openJwe } from '../../src/crypto/jwe.ts'
+import { concatKdf } from '../../src/crypto/key-agreement.ts'
+import { areEqualBytes } from '../../src/crypto/refusal.ts'
 import {
   bytes,
   type Inputs,

@@ -1,7 +1,6 @@
-import { aesCmac } from '../../src/crypto/aes-cmac.ts'
 import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { unwrapAesKey, wrapAesKey } from '../../src/crypto/aes-key-wrap.ts'
-import { hasOddParity, setOddParity } from '../../src/crypto/des-parity.ts'
+import { aesCmac, tdesCmac } from '../../src/crypto/cmac.ts'
 import { unwrapKeyBlock, wrapKeyBlock } from '../../src/crypto/key-block.ts'
 import {
   deriveKbak,
@@ -10,8 +9,7 @@ import {
 } from '../../src/crypto/key-block-derivation.ts'
 import { normaliseKeyBlockHeader, parseKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
-import { combineComponents } from '../../src/crypto/key-components.ts'
-import { tdesCmac } from '../../src/crypto/tdes-cmac.ts'
+import { combineComponents, hasOddParity, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import {
   bytes,
   bytesList,

@@ -1,4 +1,3 @@
-import { panFieldOfTwelve } from '../../src/crypto/pan-field.ts'
 import {
   decipherPinBlock,
   encipherPinBlock,
@@ -27,6 +26,7 @@ import {
   panFieldFormat4,
   pinFieldFormat4,
 } from '../../src/crypto/pin-block-format-4.ts'
+import { panFieldOfTwelve } from '../../src/crypto/pin-field.ts'
 import { requirePermittedTranslation, translatePinBlock } from '../../src/crypto/pin-translation.ts'
 import {
   bytes,

@@ -1,6 +1,5 @@
 import { generateCvv } from './cvv.ts'
-import { isDigits } from './digits.ts'
-import { refuse } from './refusal.ts'
+import { isDigits, refuse } from './refusal.ts'
 
 /** What the verification value of a 3-D Secure authentication is made of, the keys aside. */
 export type CavvInputs = {

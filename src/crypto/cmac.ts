@@ -1,4 +1,6 @@
-import { xor } from './xor.ts'
+import { aesBlockLength, encipherAesCbc } from './aes.ts'
+import { xor } from './refusal.ts'
+import { desBlockLength, encipherTdesCbc } from './tdes.ts'
 
 /** A block cipher under one key in CBC mode: enciphers whole blocks, from an IV of zeros. */
 export type CbcCipher = (blocks: Uint8Array) => Buffer
@@ -39,4 +41,32 @@ function double(block: Buffer, blockLength: 8 | 16): Buffer {
   const doubled = Buffer.from(block.map((byte, at) => (byte << 1) | ((block[at + 1] ?? 0) >> 7)))
   doubled[blockLength - 1] = (doubled[blockLength - 1] ?? 0) ^ (carry * reductions[blockLength])
   return doubled
+}
+
+const zeros = Buffer.alloc(aesBlockLength)
+
+/**
+ * AES-CMAC (RFC 4493 2.4, SP 800-38B 6.2).
+ *
+ * @param key 16, 24 or 32 bytes.
+ * @param message any length, also none.
+ * @returns 16 bytes.
+ * @throws CryptoRefusal `aes_refused` when the key has another length.
+ */
+export function aesCmac(key: Uint8Array, message: Uint8Array): Buffer {
+  return cmac((blocks) => encipherAesCbc(key, zeros, blocks), aesBlockLength, message)
+}
+
+const tdesZeros = Buffer.alloc(desBlockLength)
+
+/**
+ * TDES-CMAC (SP 800-38B 6.2 with a 64-bit block).
+ *
+ * @param key 8, 16 or 24 bytes.
+ * @param message any length, also none.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `tdes_refused` when the key has another length.
+ */
+export function tdesCmac(key: Uint8Array, message: Uint8Array): Buffer {
+  return cmac((blocks) => encipherTdesCbc(key, tdesZeros, blocks), desBlockLength, message)
 }

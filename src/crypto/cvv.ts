@@ -1,8 +1,6 @@
-import { decimaliseInTwoPasses } from './decimalisation.ts'
-import { isDigits } from './digits.ts'
-import { refuse } from './refusal.ts'
+import { decimaliseInTwoPasses } from './pvv.ts'
+import { isDigits, refuse, xor } from './refusal.ts'
 import { encipherTdesEcb } from './tdes.ts'
-import { xor } from './xor.ts'
 
 /** The service code that makes a CVV2, the value printed on the card. */
 export const cvv2ServiceCode = '000'

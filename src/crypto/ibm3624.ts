@@ -1,5 +1,4 @@
-import { isDigits, isHexDigits } from './digits.ts'
-import { orRefuse, refuse } from './refusal.ts'
+import { isDigits, isHexDigits, orRefuse, refuse } from './refusal.ts'
 import { encipherTdesEcb } from './tdes.ts'
 
 /** What an IBM 3624 PIN is computed from, the key aside. */

@@ -1,6 +1,5 @@
-import { aesCmac } from './aes-cmac.ts'
+import { aesCmac, tdesCmac } from './cmac.ts'
 import { orRefuse, refuse } from './refusal.ts'
-import { tdesCmac } from './tdes-cmac.ts'
 
 /**
  * How a key block's two keys come from the key block protection key (KBPK): by a variant (versions

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { decipherAesCbc, encipherAesCbc } from './aes.ts'
-import { aesCmac } from './aes-cmac.ts'
-import { areEqualBytes } from './equal-bytes.ts'
+import { aesCmac, tdesCmac } from './cmac.ts'
 import { deriveKbak, deriveKbek, type KeyBlockKeys } from './key-block-derivation.ts'
 import {
   type KeyBlockHeader,
@@ -9,9 +8,8 @@ import {
   readKeyBlockHeader,
   writeKeyBlockHeader,
 } from './key-block-header.ts'
-import { orRefuse, refuse } from './refusal.ts'
+import { areEqualBytes, orRefuse, refuse } from './refusal.ts'
 import { decipherTdesCbc, encipherTdesCbc } from './tdes.ts'
-import { tdesCmac } from './tdes-cmac.ts'
 
 /** What {@link unwrapKeyBlock} found, once its MAC was right. */
 export type UnwrappedKeyBlock = {

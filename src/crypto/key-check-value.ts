@@ -1,4 +1,4 @@
-import { aesCmac } from './aes-cmac.ts'
+import { aesCmac } from './cmac.ts'
 import { orRefuse, refuse } from './refusal.ts'
 import { encipherTdesEcb } from './tdes.ts'
 

@@ -1,8 +1,6 @@
-import { panFieldOfTwelve } from './pan-field.ts'
-import { fillLength, readPinField, writePinField } from './pin-field.ts'
-import { orRefuse, refuse } from './refusal.ts'
+import { fillLength, panFieldOfTwelve, readPinField, writePinField } from './pin-field.ts'
+import { orRefuse, refuse, xor } from './refusal.ts'
 import { decipherTdesEcb, encipherTdesEcb } from './tdes.ts'
-import { xor } from './xor.ts'
 
 const isFill = (nibble: number) => nibble === 15
 

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { decipherAesEcb, encipherAesEcb } from './aes.ts'
-import { isDigits } from './digits.ts'
 import { fillLength, readPinField, writePinField } from './pin-field.ts'
-import { orRefuse, refuse } from './refusal.ts'
-import { xor } from './xor.ts'
+import { isDigits, orRefuse, refuse, xor } from './refusal.ts'
 
 const isFill = (nibble: number) => nibble === 10
 

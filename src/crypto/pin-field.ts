@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isPin } from './digits.ts'
-import { refuse } from './refusal.ts'
+import { isDigits, isPinText, refuse } from './refusal.ts'
 
 /** Nibbles in the PIN field of formats 0 to 3, and in the first half of that of format 4. */
 const fieldNibbles = 16
@@ -14,7 +13,7 @@ export type FillRule = (nibble: number) => boolean
  * @throws CryptoRefusal `pin_block_refused` unless the PIN is 4 to 12 digits.
  */
 export function fillLength(pin: string): number {
-  return isPin(pin) ? fieldNibbles - 2 - pin.length : refuse('pin_block_refused')
+  return isPinText(pin) ? fieldNibbles - 2 - pin.length : refuse('pin_block_refused')
 }
 
 /**
@@ -73,4 +72,17 @@ export function drawFill(length: number, from: number): Buffer {
     fill.push(...randomBytes(length).filter((byte) => byte < limit))
   }
   return Buffer.from(fill.slice(0, length).map((byte) => from + (byte % choices)))
+}
+
+/**
+ * The PAN field of formats 0 and 3: four zero nibbles, then the 12 rightmost digits but for the
+ * check digit (ISO 9564-1:2017 9.3.2.3).
+ *
+ * @param pan 13 to 19 digits, check digit included.
+ * @returns 8 bytes.
+ * @throws CryptoRefusal `pin_block_refused` when it is anything else.
+ */
+export function panFieldOfTwelve(pan: string): Buffer {
+  if (!isDigits(pan, 13, 19)) refuse('pin_block_refused')
+  return Buffer.from(`0000${pan.slice(-13, -1)}`, 'hex')
 }

@@ -1,7 +1,20 @@
-import { decimaliseInTwoPasses } from './decimalisation.ts'
-import { isDigits, isPin } from './digits.ts'
-import { orRefuse, refuse } from './refusal.ts'
+import { isDigits, isPinText, orRefuse, refuse } from './refusal.ts'
 import { encipherTdesEcb } from './tdes.ts'
+
+/**
+ * Decimalization of a ciphertext in two passes, as PVV and CVV share it: from left to right the
+ * decimal digits, then from left to right A to F as 0 to 5 (the Visa PVV and CVV methods).
+ *
+ * @param ciphertext any number of bytes; n bytes always give 2n digits, so 8 bytes never fall
+ *   short.
+ * @returns two digits per byte of ciphertext.
+ */
+export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
+  const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
+  const decimal = nibbles.filter((nibble) => nibble < 10)
+  const letters = nibbles.filter((nibble) => nibble >= 10).map((nibble) => nibble - 10)
+  return [...decimal, ...letters].join('')
+}
 
 /** What a PIN verification value is made of, the key aside. */
 export type PvvInputs = {
@@ -34,7 +47,7 @@ export function generatePvv(pvk: Uint8Array, inputs: PvvInputs): string {
  * @throws CryptoRefusal `pvv_refused`, whatever is wrong.
  */
 export function transformedSecurityParameter({ pan, pvki, pin }: PvvInputs): Buffer {
-  if (!isDigits(pan, 12, 19) || !isDigits(pvki, 1, 1) || !isPin(pin)) refuse('pvv_refused')
+  if (!isDigits(pan, 12, 19) || !isDigits(pvki, 1, 1) || !isPinText(pin)) refuse('pvv_refused')
   return Buffer.from(`${pan.slice(-12, -1)}${pvki}${pin.slice(0, 4)}`, 'hex')
 }
 

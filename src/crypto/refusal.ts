@@ -1,3 +1,5 @@
+import { timingSafeEqual } from 'node:crypto'
+
 /** One code per primitive. Which check failed is never said: that would be an oracle. */
 export type RefusalCode = keyof typeof messages
 
@@ -57,4 +59,39 @@ export function orRefuse<Result>(code: RefusalCode, operation: () => Result): Re
   } catch {
     return refuse(code)
   }
+}
+
+/** Whether `text` is `least` to `most` decimal digits and nothing else. */
+export function isDigits(text: string, least: number, most: number): boolean {
+  return text.length >= least && text.length <= most && /^[0-9]+$/.test(text)
+}
+
+/** Whether `text` is `least` to `most` hexadecimal digits and nothing else. */
+export function isHexDigits(text: string, least: number, most: number): boolean {
+  return text.length >= least && text.length <= most && /^[0-9A-Fa-f]+$/.test(text)
+}
+
+/** Whether `pin` is a PIN of ISO 9564-1 clause 8.1: 4 to 12 decimal digits. */
+export function isPinText(pin: string): boolean {
+  return isDigits(pin, 4, 12)
+}
+
+/** Whether two byte strings are equal, in a time that depends on nothing but their lengths. */
+export function areEqualBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** Whether two digit strings are equal, in a time that depends on nothing but their lengths. */
+export function areEqualDigits(left: string, right: string): boolean {
+  return areEqualBytes(Buffer.from(left), Buffer.from(right))
+}
+
+/**
+ * The exclusive or of two byte strings of one length.
+ *
+ * @throws RangeError when the lengths differ: that is a fault of the caller, not of an input.
+ */
+export function xor(left: Uint8Array, right: Uint8Array): Buffer {
+  if (left.length !== right.length) throw new RangeError('Only equal lengths can be combined.')
+  return Buffer.from(left.map((byte, at) => byte ^ (right[at] ?? 0)))
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { refuse } from './refusal.ts'
-import { xor } from './xor.ts'
+import { refuse, xor } from './refusal.ts'
 
 const hashLength = 32
 const none = Buffer.alloc(0)

@@ -2,8 +2,7 @@ import { createCipheriv, createSecretKey } from 'node:crypto'
 import { aesBlockLength } from './aes.ts'
 import { openAesGcm, type Sealed, sealAesGcm } from './aes-gcm.ts'
 import { cmacSubkey } from './cmac.ts'
-import { refuse } from './refusal.ts'
-import { xor } from './xor.ts'
+import { refuse, xor } from './refusal.ts'
 
 /** Bytes in a nonce: so many that drawing it at random never gives the same one twice. */
 export const xaesNonceLength = 24

@@ -29,3 +29,82 @@ const monthLengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 const isLeapYear = (year: number): boolean =>
   year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+
+/** The month that a card is valid through, to its last day in UTC. */
+export interface Expiry {
+  readonly year: number
+  /** 1 to 12. */
+  readonly month: number
+  /** Four digits, year first, as on the stripe and in CVV (ISO/IEC 7813). */
+  yymm(): string
+  /** Four digits, month first, as printed on the card. */
+  mmyy(): string
+  /** `YYYY-MM`. */
+  yearMonth(): string
+  /** The last day of the month, `YYYY-MM-DD`: `expiryDate` on the wire. */
+  lastDay(): string
+  /** The first instant at which the card is expired: 00:00 UTC after its last day. */
+  endsAt(): Date
+  /** Whether the card is expired at an instant. */
+  isPast(at: Date): boolean
+}
+
+/** An expiry from a year (0 to 9999) and a month (1 to 12). Throws a RangeError on others. */
+export function makeExpiry(year: number, month: number): Expiry {
+  const fits = Number.isInteger(year) && year >= 0 && year <= 9999 && daysInMonth(year, month) > 0
+  if (!fits) throw new RangeError('not a month')
+  return Object.freeze({ year, month, ...methods })
+}
+
+/** An expiry from `YYYY-MM`, or null. */
+export function parseExpiry(text: string): Expiry | null {
+  const [, year, month] = /^([0-9]{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
+  return year && month ? makeExpiry(Number(year), Number(month)) : null
+}
+
+/** The expiry whose month a date `YYYY-MM-DD` lies in. Throws a RangeError if it is no date. */
+export const expiryOfDate = (date: string): Expiry =>
+  makeExpiry(Number(date.slice(0, 4)), Number(date.slice(5, 7)))
+
+/** The expiry of a card that starts on `date` (`YYYY-MM-DD`) and is valid for some months. */
+export function expiryMonthsAfter(date: string, months: number): Expiry {
+  const start = expiryOfDate(date)
+  const count = start.year * 12 + (start.month - 1) + months
+  return makeExpiry(Math.floor(count / 12), (count % 12) + 1)
+}
+
+/**
+ * Why a card created `today` (`YYYY-MM-DD`) may not have this expiry, or null if it may: its last
+ * day must lie ahead, and its month within the product's validity.
+ */
+export function expiryFault(expiry: Expiry, today: string, validityMonths: number): string | null {
+  if (expiry.lastDay() <= today) return 'must be in the future'
+  const latest = expiryMonthsAfter(today, validityMonths).yearMonth()
+  if (expiry.yearMonth() > latest) return `must not be after ${latest}, the product's validity`
+  return null
+}
+
+const methods = {
+  yymm(this: Expiry): string {
+    return twoDigits(this.year) + twoDigits(this.month)
+  },
+  mmyy(this: Expiry): string {
+    return twoDigits(this.month) + twoDigits(this.year)
+  },
+  yearMonth(this: Expiry): string {
+    return `${String(this.year).padStart(4, '0')}-${twoDigits(this.month)}`
+  },
+  lastDay(this: Expiry): string {
+    return `${this.yearMonth()}-${daysInMonth(this.year, this.month)}`
+  },
+  endsAt(this: Expiry): Date {
+    const end = new Date(`${this.lastDay()}T00:00:00Z`)
+    end.setUTCDate(end.getUTCDate() + 1)
+    return end
+  },
+  isPast(this: Expiry, at: Date): boolean {
+    return at.getTime() >= this.endsAt().getTime()
+  },
+}
+
+const twoDigits = (number: number): string => String(number % 100).padStart(2, '0')

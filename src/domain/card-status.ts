@@ -1,4 +1,4 @@
-import type { Expiry } from './expiry.ts'
+import type { Expiry } from './calendar.ts'
 
 /** Every status that a card may have: its name on the wire and where it may move. */
 export const cardStatuses = {

@@ -1,3 +1,5 @@
+import type { Expiry } from './calendar.ts'
+
 /** The fewest digits a PIN has (ISO 9564-1 section 8.1). */
 export const PIN_LENGTH_MIN = 4
 /** The most digits a PIN has (ISO 9564-1 section 8.1). */
@@ -43,3 +45,140 @@ export const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)
 
 /** A PIN from outside, or null if the text is none. */
 export const parsePin = (text: string): Pin | null => (isPin(text) ? new Pin(text) : null)
+
+/** What is known of a card and its holder when a PIN is judged. What is unknown is left out. */
+export interface WeakPinContext {
+  /** `YYYY-MM-DD`. */
+  readonly dateOfBirth?: string | undefined
+  readonly expiry?: Expiry | undefined
+  /** `400000******1234`; the hidden digits never get here, or the answer would tell them. */
+  readonly maskedPan?: string | undefined
+}
+
+/** One reason to refuse a PIN. */
+export interface WeakPinRule {
+  readonly name: string
+  /** The sentence that a caller is told. */
+  readonly detail: string
+  readonly matches: (digits: string, context: WeakPinContext) => boolean
+}
+
+/** Why a PIN is easy to guess, as a sentence, or null if no rule speaks against it. */
+export const weakPinReason = (pin: Pin, context: WeakPinContext): string | null =>
+  weakPinRule(pin, context)?.detail ?? null
+
+/** The first rule that a PIN breaks, or null. */
+export function weakPinRule(pin: Pin, context: WeakPinContext): WeakPinRule | null {
+  const digits = pin.reveal()
+  return weakPinRules.find((rule) => rule.matches(digits, context)) ?? null
+}
+
+/**
+ * The rules, in the order in which they are asked. Those over the card and its holder know patterns
+ * of four digits and more; a PIN is weak by a pattern that leaves at most two digits to guess.
+ */
+export const weakPinRules: readonly WeakPinRule[] = [
+  rule('uniform', 'One digit repeated.', (pin) => hasPeriod(pin, 1)),
+  rule('ascending series', 'An ascending series.', (pin) => isSeries(pin, 1)),
+  rule('descending series', 'A descending series.', (pin) => isSeries(pin, 9)),
+  rule('repeated pair', 'A repeated pair of digits.', (pin) => hasPeriod(pin, 2)),
+  rule('repeated triple', 'A repeated group of three digits.', (pin) => hasPeriod(pin, 3)),
+  rule('repeated group', 'A repeated group of digits.', (pin) =>
+    [4, 5, 6].some((period) => hasPeriod(pin, period)),
+  ),
+  rule('palindrome', 'The same digits read backwards.', (pin) => reversed(pin) === pin),
+  rule('doubled series', 'A series of repeated digits.', isMultipliedSeries),
+  rule('keypad column', 'A column of the keypad.', (pin) => /^(?:2580|0852)$/.test(pin)),
+  rule('keypad pattern', 'A pattern on the keypad.', (pin) => keypadLines.test(pin)),
+  rule('popular', 'One of the PINs that most people choose.', (pin) => popular.includes(pin)),
+  birth('DDMM of birth', 'The day and month of birth.', ({ day, month }) => [day + month]),
+  birth('MMDD of birth', 'The month and day of birth.', ({ day, month }) => [month + day]),
+  birth('MMYY of birth', 'The month and year of birth.', ({ month, year }) => [
+    month + year.slice(2),
+  ]),
+  birth('year of birth', 'The year of birth.', ({ year }) => [year]),
+  birth('date of birth', 'The date of birth.', wholeDates),
+  rule('expiry', 'The expiry date of the card.', (pin, { expiry }) =>
+    expiry ? isMostly(pin, [expiry.mmyy(), expiry.yymm()]) : false,
+  ),
+  rule(
+    '4 consecutive shown PAN digits',
+    'Digits in a row of the card number that are shown.',
+    (pin, { maskedPan }) => isMostly(pin, shownStretches(maskedPan ?? '')),
+  ),
+  rule('year 19xx', 'A year.', (pin) => /^(?:19[0-9]{2})+$/.test(pin)),
+  rule('year 20xx', 'A year.', (pin) => /^(?:20[0-9]{2})+$/.test(pin)),
+]
+
+function rule(name: string, detail: string, matches: WeakPinRule['matches']): WeakPinRule {
+  return { name, detail, matches }
+}
+
+interface DateParts {
+  readonly year: string
+  readonly month: string
+  readonly day: string
+}
+
+/** A rule over patterns made from the date of birth. */
+function birth(
+  name: string,
+  detail: string,
+  patterns: (date: DateParts) => readonly string[],
+): WeakPinRule {
+  return rule(name, detail, (pin, { dateOfBirth }) => {
+    const [year, month, day] = dateOfBirth?.split('-') ?? []
+    return year && month && day ? isMostly(pin, patterns({ year, month, day })) : false
+  })
+}
+
+function wholeDates({ year, month, day }: DateParts): readonly string[] {
+  return [year, year.slice(2)].flatMap((years) => [
+    day + month + years,
+    month + day + years,
+    years + month + day,
+  ])
+}
+
+// More than the four digits of a pattern may be guessed at once, but three tries do not buy a
+// thousand: only what leaves one or two digits open counts.
+const isMostly = (pin: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => pin.includes(pattern) && pin.length - pattern.length <= 2)
+
+function shownStretches(maskedPan: string): readonly string[] {
+  return maskedPan
+    .split('*')
+    .flatMap((shown) => [4, 5, 6].flatMap((length) => stretches(shown, length)))
+}
+
+function stretches(digits: string, length: number): readonly string[] {
+  const count = Math.max(0, digits.length - length + 1)
+  return Array.from({ length: count }, (_, start) => digits.slice(start, start + length))
+}
+
+/** Whether the digits are at least two groups of `period` digits, the last one perhaps cut short. */
+const hasPeriod = (digits: string, period: number): boolean =>
+  digits.length >= period * 2 && digits.startsWith(digits.slice(period))
+
+/** Whether each digit is `step` more than the one before it; after 9 comes 0, as on a keypad. */
+const isSeries = (digits: string, step: number): boolean =>
+  [...digits.slice(1)].every(
+    (digit, index) => Number(digit) === (Number(digits[index]) + step) % 10,
+  )
+
+/** Whether every digit of a series comes the same number of times, as in 1122 or 111222. */
+function isMultipliedSeries(digits: string): boolean {
+  const runs = digits.match(/(.)\1+/g) ?? []
+  const [first = ''] = runs
+  const series = runs.map((run) => run.charAt(0)).join('')
+  const isEven = runs.every((run) => run.length === first.length)
+  return isEven && runs.join('') === digits && (isSeries(series, 1) || isSeries(series, 9))
+}
+
+const reversed = (digits: string): string => [...digits].reverse().join('')
+
+// Rows, columns and diagonals of the keypad, either way, one after another.
+const keypadLines = /^(?:123|321|456|654|789|987|147|741|258|852|369|963|159|951|357|753){2,}$/
+
+// From the published counts of leaked PINs; what the rules above find is not repeated here.
+const popular = ['1004', '0007', '1357', '2468', '5683']

@@ -1,9 +1,10 @@
-import type { ProblemError } from '../errors.ts'
-import { hasLengthOf, hasPrefixOf, rangesOfScheme } from './bin-range.ts'
-import { isCurrencyCode } from './currency.ts'
 import { freeTextFault } from './free-text.ts'
-import { PAN_LENGTH } from './pan.ts'
+import { hasLengthOf, hasPrefixOf, PAN_LENGTH, rangesOfScheme } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
+import type { ProblemError } from './problem.ts'
+
+/** Whether the text has the form of an ISO 4217 code: three capital letters. */
+export const isCurrencyCode = (text: string): boolean => /^[A-Z]{3}$/.test(text)
 
 /** What a card is made of. */
 export type CardType = 'Physical' | 'Virtual'

@@ -2,8 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import type { AddressPolicy } from './address-policy.ts'
-import { guardedLookup, TargetRefused } from './guarded-lookup.ts'
-import type { ResolveHost } from './resolve-host.ts'
+import { guardedLookup, type ResolveHost, TargetRefused } from './resolve-host.ts'
 import { hostOf, portOf } from './target-url.ts'
 
 /** What a call out of this service is held against. */
@@ -72,4 +71,45 @@ function isForbidden({ httpsOnly, judge }: OutboundRules, url: URL): boolean {
   if (url.protocol !== 'https:' && (httpsOnly || url.protocol !== 'http:')) return true
   const host = hostOf(url)
   return isIP(host) !== 0 && judge(host, portOf(url)) === 'refused'
+}
+
+const timeoutMs = 5_000
+const lengthLimitBytes = 256 * 1_024
+
+/**
+ * A JSON document from an address: 200 and no redirect, within 5 s and 256 KiB.
+ * @throws Error
+ */
+export type FetchJson = (address: URL) => Promise<unknown>
+
+/** Reads documents by guarded requests. @param waitMs for the whole of one. */
+export const jsonFetcher =
+  (request: GuardedRequest, waitMs = timeoutMs): FetchJson =>
+  async (address) => {
+    const signal = AbortSignal.timeout(waitMs)
+    const response = await request(address, {
+      method: 'GET',
+      headers: { accept: 'application/json, application/jwk-set+json' },
+      signal,
+    }).catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : 'no answer'
+      throw new Error(`${address} was not read: ${reason}`, { cause })
+    })
+    try {
+      if (response.statusCode !== 200) throw new Error(`${address} answered ${response.statusCode}`)
+      return JSON.parse(await readText(response, address))
+    } finally {
+      if (!response.complete) response.destroy()
+    }
+  }
+
+async function readText(response: IncomingMessage, address: URL): Promise<string> {
+  const chunks: Buffer[] = []
+  let lengthBytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    lengthBytes += chunk.length
+    if (lengthBytes > lengthLimitBytes) throw new Error(`${address} answered too much`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
-import { validationFailed } from '../errors.ts'
-import { once } from '../idempotency/once.ts'
-import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
-import type { Issuing } from '../issuing/issuing.ts'
-import { sweep } from '../issuing/sweep.ts'
+import { validationFailed } from '../domain/problem.ts'
+import type { Issuing } from '../operations/cards/cards.ts'
+import { sweep } from '../operations/cards/change-status.ts'
+import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
 /** A clock that can be moved forward, so that an expiry can be tried today. */
 export interface MovableClock {
@@ -58,3 +58,22 @@ export const sweepingClock = (clock: MovableClock, issuing: Issuing, stop: Abort
     return answer
   },
 })
+
+/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
+const fairBytes = 250
+
+/**
+ * Digits that repeat from run to run for one seed. For tokens, PANs and PINs of a sandbox that wants
+ * the same ones again; never for keys, secrets or nonces.
+ */
+export function seededDigits(seed: string): (count: number) => string {
+  const stream = digitStream(seed)
+  return (count) => Array.from({ length: count }, () => stream.next().value).join('')
+}
+
+function* digitStream(seed: string): Generator<number, never> {
+  for (let block = 0; ; block += 1) {
+    const bytes = createHash('sha256').update(`${seed}\n${block}`).digest()
+    for (const byte of bytes) if (byte < fairBytes) yield byte % 10
+  }
+}

@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import type { Hsm, ZoneKeyAlgorithm } from '../hsm/hsm.ts'
-import { upsertClient } from '../storage/clients.ts'
-import type { Database } from '../storage/database.ts'
-import { grantProduct, insertProduct } from '../storage/products.ts'
-import { findSandboxSecret, insertSandboxSecret } from '../storage/sandbox-secrets.ts'
-import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/zone-keys.ts'
+import type { Hsm, ZoneKeyAlgorithm } from '../hsm/contract/hsm.ts'
+import { upsertClient } from '../storage/clients/clients.ts'
+import { grantProduct, insertProduct } from '../storage/clients/products.ts'
+import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/clients/zone-keys.ts'
+import type { Database } from '../storage/engine/database.ts'
+import { findSandboxSecret, insertSandboxSecret } from '../storage/engine/installation.ts'
 import {
   type DemoClient,
   demoClients,
+  demoProducts,
   demoZoneKeys,
+  otherClientProduct,
   simulatorNetwork,
   simulatorZoneKey,
-} from './demo-clients.ts'
-import { demoProducts, otherClientProduct } from './demo-products.ts'
+} from './demo-data.ts'
 
 export interface SandboxOptions {
   readonly database: Database

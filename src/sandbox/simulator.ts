@@ -1,13 +1,16 @@
-import type { Authorization } from '../authorizing/authorization-schema.ts'
-import { authorize } from '../authorizing/authorize.ts'
-import type { Authorizing, EntryMode } from '../authorizing/authorizing.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import { Pin } from '../domain/pin.ts'
-import { Problem } from '../errors.ts'
-import type { Answer, RepeatableRequest } from '../idempotency/remembered.ts'
-import { findAuthorizedCard } from '../storage/authorizations.ts'
-import { findZoneKey } from '../storage/zone-keys.ts'
-import { simulatorNetwork, simulatorZoneKey } from './demo-clients.ts'
+import { Problem } from '../domain/problem.ts'
+import type {
+  Authorization,
+  Authorizing,
+  EntryMode,
+} from '../operations/authorizations/authorization.ts'
+import { authorize } from '../operations/authorizations/authorize.ts'
+import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
+import { findAuthorizedCard } from '../storage/cards/authorizations.ts'
+import { findZoneKey } from '../storage/clients/zone-keys.ts'
+import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
 /** What a client lets the simulator try on a card of its own. */
 export interface Simulation {

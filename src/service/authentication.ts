@@ -1,23 +1,28 @@
+import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { Config, OutsideIssuer } from '../config.ts'
-import type { Hsm, TokenSigningKey } from '../hsm/hsm.ts'
+import type { ListenerName } from '../domain/client.ts'
+import type { Hsm, TokenSigningKey } from '../hsm/contract/hsm.ts'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
-} from '../oauth/access-token-verifier.ts'
+} from '../listeners/oauth/access-token-verifier.ts'
 import {
   type AuthorizationServer,
   createAuthorizationServer,
-} from '../oauth/authorization-server.ts'
-import type { Listener } from '../oauth/scopes.ts'
-import { findClient } from '../storage/clients.ts'
-import type { Databases } from '../storage/database.ts'
+} from '../listeners/oauth/authorization-server.ts'
+import {
+  type FirstAdministrator,
+  parseFirstAdministrators,
+} from '../operations/clients/credentials.ts'
+import { findClient, upsertClient } from '../storage/clients/clients.ts'
+import type { Database, Databases } from '../storage/engine/database.ts'
+import type { Config, OutsideIssuer } from './config/config.ts'
 import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
   readonly authorizationServer: AuthorizationServer
-  readonly verifiers: Readonly<Record<Listener, AccessTokenVerifier>>
+  readonly verifiers: Readonly<Record<ListenerName, AccessTokenVerifier>>
 }
 
 /**
@@ -32,7 +37,7 @@ export async function createAuthentication(
 ): Promise<Authentication> {
   const current = following(hsm, (keys) => authenticationWith(keys, config, databases, log))
   let { authorizationServer } = await current()
-  const verifier = (listener: Listener): AccessTokenVerifier => ({
+  const verifier = (listener: ListenerName): AccessTokenVerifier => ({
     verify: async (header, presented) =>
       (await current()).verifiers[listener].verify(header, presented),
   })
@@ -81,7 +86,7 @@ function authenticationWith(
   })
   const callersOf = { public: databases.clients, private: databases.networks }
   const fetchJson = issuerFetcher(config)
-  const verifier = (listener: Listener, outside: OutsideIssuer | null) =>
+  const verifier = (listener: ListenerName, outside: OutsideIssuer | null) =>
     createAccessTokenVerifier({
       listener,
       findClient: (clientId) => findClient(callersOf[listener], clientId),
@@ -99,5 +104,41 @@ function authenticationWith(
       public: verifier('public', config.outsideIssuer),
       private: verifier('private', config.privateOutsideIssuer),
     },
+  }
+}
+
+/**
+ * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523). No other
+ * administrator is asked: that one has another key than before is told in the log.
+ */
+export async function registerAdministrators(
+  database: Database,
+  jwkFile: string,
+  log: Logger,
+): Promise<void> {
+  for (const { clientId, jwks } of await readAdministrators(jwkFile)) {
+    const registered = await findClient(database, clientId)
+    if (registered && registered.jwks !== jwks) {
+      log.warn({ clientId }, 'the first administrator has another key, from ADMIN_JWK_FILE')
+    }
+    await upsertClient(database, {
+      clientId,
+      clientName: 'First administrator',
+      kind: 'admin',
+      scopes: ['admin'],
+      secretHash: null,
+      jwks,
+    })
+  }
+}
+
+/** @throws Error that names the file, never its content. */
+async function readAdministrators(jwkFile: string): Promise<readonly FirstAdministrator[]> {
+  try {
+    return parseFirstAdministrators(JSON.parse(await readFile(jwkFile, 'utf8')))
+  } catch (error) {
+    const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
+    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
   }
 }

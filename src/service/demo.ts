@@ -1,7 +1,7 @@
 import { createDemoSite } from '../../web/site/demo-site.ts'
-import type { DemoSite } from '../api/routes/demo.ts'
-import type { Config } from '../config.ts'
+import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
+import type { Config } from './config/config.ts'
 
 /**
  * The demo's client system. It runs in this process for convenience, and calls the service over HTTP

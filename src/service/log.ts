@@ -1,6 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { secretPaths } from '../api/secret-paths.ts'
-import type { LogLevel } from '../config.ts'
+import { secretPaths } from '../listeners/public/schemas/formats.ts'
+import type { LogLevel } from './config/config.ts'
 
 /** One line of JSON an event, with what schemas call secret masked. */
 export const createLog = (

@@ -1,9 +1,8 @@
-import type { Config } from '../config.ts'
 import { addressPolicy } from '../outbound/address-policy.ts'
-import { type FetchJson, jsonFetcher } from '../outbound/fetch-json.ts'
-import { guardedRequests } from '../outbound/guarded-request.ts'
+import { type FetchJson, guardedRequests, jsonFetcher } from '../outbound/guarded-request.ts'
 import { machineNames } from '../outbound/resolve-host.ts'
 import type { TargetRules } from '../outbound/target-url.ts'
+import type { Config } from './config/config.ts'
 
 const loopback = ['127.0.0.0/8', '::1']
 

@@ -1,16 +1,14 @@
-import type { Config, Listener } from '../config.ts'
-import { startDelivery } from '../delivery/start-delivery.ts'
-import type { Connections } from '../http/connections.ts'
+import { Problem, StartRefusal } from '../domain/problem.ts'
+import type { Connections } from '../listeners/http/connections.ts'
+import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
-import { freeEveryLease } from '../storage/leases.ts'
-import { startKeyKeeping } from './key-keeping.ts'
+import { freeEveryLease } from '../storage/engine/leases.ts'
+import { startKeyKeeping, startMakingKeys, startSweeping } from './background.ts'
+import { type Config, ConfigError, type Listener } from './config/config.ts'
+import { openDatabases } from './database.ts'
 import { createLog } from './log.ts'
-import { startMakingKeys } from './making-keys.ts'
-import { openDatabases } from './open-database.ts'
 import { createService, type Service } from './service.ts'
-import { startSweeping } from './sweeping.ts'
 import { startTlsRefresh } from './tls.ts'
-import { welcome } from './welcome.ts'
 
 /** How long a request that runs may take to finish once the service is told to stop. */
 const finishTimeoutMs = 3_000
@@ -84,3 +82,49 @@ async function finish(server: Service['publicServer'], connections: Connections)
   await server.close()
   clearTimeout(timer)
 }
+
+const stopTimeoutMs = 4_500
+
+/** Runs the service until a signal stops it. @returns it when it listens. */
+export async function serve(config: Config): Promise<RunningService> {
+  const service = await runService(config)
+  const stop = async () => {
+    // Whatever hangs must not keep an operator's deployment waiting.
+    setTimeout(() => process.exit(1), stopTimeoutMs).unref()
+    await service.stop()
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+  return service
+}
+
+/** What a person reads when the service is up. No secret is in it: they are in the file it names. */
+export function welcome(config: Config, sandboxFile: string | null): string {
+  const { baseUrl, databaseUrl, dataDir, privateUrl, processorPath } = config
+  const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
+  const hasDemo = sandboxFile !== null && config.outsideIssuer === null
+  const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
+  return `
+Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real cards)'}.
+
+  Clients call      ${baseUrl}/thr/${processorPath}
+  Reference         ${baseUrl}/docs${demo}
+  Networks, health  ${privateUrl}
+  Database          ${database}
+${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npm run demo\n`}`
+}
+
+/** What is told of a failure to start: a message where an operator can mend it, else all of it. */
+export function describeStartFailure(error: unknown): unknown {
+  if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
+  if (error instanceof Problem) return describeProblem(error)
+  if (!isAddressTaken(error)) return error
+  const { address, code, port } = error
+  return `${address}:${port} is taken by another program (${code}): set PORT or PRIVATE_PORT.`
+}
+
+/** A database that is away: the driver knows why, and tells no password. */
+const describeProblem = ({ cause, message }: Problem): string =>
+  cause instanceof Error ? `${message} ${cause.message}` : message
+
+const isAddressTaken = (error: unknown): error is { address: string; code: string; port: number } =>
+  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'

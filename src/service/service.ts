@@ -1,42 +1,49 @@
 import type { Logger } from 'pino'
-import { createPublicServer } from '../api/public-server.ts'
-import type { DemoSite } from '../api/routes/demo.ts'
-import { stringFormats } from '../api/schemas/formats.ts'
-import type { Authorizing } from '../authorizing/authorizing.ts'
-import type { Config } from '../config.ts'
-import type { Delivering } from '../delivery/delivering.ts'
 import { dateOf } from '../domain/calendar.ts'
-import type { Hsm } from '../hsm/hsm.ts'
-import { callerAddresses } from '../http/caller-address.ts'
-import { rateLimiter } from '../http/client-rate.ts'
-import type { Connections } from '../http/connections.ts'
-import { createMetrics, type Metrics } from '../http/metrics.ts'
-import type { Server } from '../http/server.ts'
-import { tokenAttempts } from '../http/token-attempts.ts'
-import { hashKeysInClear } from '../idempotency/hash-keys-in-clear.ts'
-import { createEventStreams } from '../issuing/event-streams.ts'
-import type { Issuing } from '../issuing/issuing.ts'
-import type { KeyManagement } from '../key-management/key-management.ts'
-import { hashClientSecret } from '../oauth/client-secret.ts'
-import type { Listener } from '../oauth/scopes.ts'
-import { createPrivateServer } from '../private-api/private-server.ts'
+import type { ListenerName } from '../domain/client.ts'
+import type { Hsm } from '../hsm/contract/hsm.ts'
+import { callerAddresses } from '../listeners/http/caller-address.ts'
+import type { Connections } from '../listeners/http/connections.ts'
+import { createMetrics, type Metrics } from '../listeners/http/metrics.ts'
+import { rateLimiter } from '../listeners/http/rate-limit.ts'
+import type { Server } from '../listeners/http/server.ts'
+import { tokenAttempts } from '../listeners/oauth/token-attempts.ts'
+import { createPrivateServer } from '../listeners/private/server.ts'
+import type { DemoSite } from '../listeners/public/routes/demo.ts'
+import { stringFormats } from '../listeners/public/schemas/formats.ts'
+import { createPublicServer } from '../listeners/public/server.ts'
+import type { Authorizing } from '../operations/authorizations/authorization.ts'
+import type { Issuing } from '../operations/cards/cards.ts'
+import { hashClientSecret } from '../operations/clients/credentials.ts'
+import { createEventStreams } from '../operations/events/streams.ts'
+import { hashKeysInClear } from '../operations/idempotency/hash-keys-in-clear.ts'
+import type { KeyManagement } from '../operations/keys/keys.ts'
+import type { Delivering } from '../operations/webhooks/delivery.ts'
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
-import type { Database, Databases } from '../storage/database.ts'
-import { pingDatabase } from '../storage/installation.ts'
-import { createAdmissions } from './admissions.ts'
-import { type Authentication, createAuthentication } from './authentication.ts'
-import { createDelivering } from './delivering.ts'
+import type { Database, Databases } from '../storage/engine/database.ts'
+import { pingDatabase } from '../storage/engine/installation.ts'
+import {
+  type Authentication,
+  createAuthentication,
+  registerAdministrators,
+} from './authentication.ts'
+import type { Config } from './config/config.ts'
+import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
-import { registerAdministrators } from './first-administrators.ts'
-import { createIssuing } from './issuing.ts'
-import { createKeyManagement } from './key-management.ts'
-import { createListenerConnections } from './listener-connections.ts'
-import { openHsm } from './open-hsm.ts'
+import { openHsm } from './hsm.ts'
+import { createAdmissions, createListenerConnections } from './limits.ts'
+import {
+  authorizingObserver,
+  createIssuing,
+  createKeyManagement,
+  watchAdmissions,
+  watchKeys,
+  watchPools,
+} from './operations.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
-import { authorizingObserver, watchAdmissions, watchKeys, watchPools } from './watching.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
@@ -46,7 +53,7 @@ export interface Service {
   readonly delivering: Delivering
   readonly keys: KeyManagement
   /** Of each listener, on whatever it speaks. */
-  readonly connections: Readonly<Record<Listener, Connections>>
+  readonly connections: Readonly<Record<ListenerName, Connections>>
   /** The listeners that speak TLS. */
   readonly tls: readonly OpenTls[]
   /** Ends, between two steps, what a request began and would go on with for long. */

@@ -1,11 +1,10 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { TlsConfig } from '../config/tls.ts'
-import { type OpenedTls, openTlsFiles, type TlsMaterial } from '../config/tls-files.ts'
-import { type Config, ConfigError } from '../config.ts'
-import { headerLimit } from '../http/problem-reply.ts'
-import { type TlsIdentity, type TlsServers, tlsServers } from '../http/tls-servers.ts'
-import type { Listener } from '../oauth/scopes.ts'
+import type { ListenerName } from '../domain/client.ts'
+import { headerLimit } from '../listeners/http/problems.ts'
+import { type TlsIdentity, type TlsServers, tlsServers } from '../listeners/http/tls.ts'
+import { type Config, ConfigError } from './config/config.ts'
+import { type OpenedTls, openTlsFiles, type TlsConfig, type TlsMaterial } from './config/tls.ts'
 
 /** TLS of one listener, and what keeps it current. */
 export interface OpenTls {
@@ -16,10 +15,10 @@ export interface OpenTls {
 
 /** What is told of the certificates of all listeners. */
 interface TlsObserver {
-  inUse(listener: Listener, material: TlsMaterial): void
-  replaced(listener: Listener, material: TlsMaterial): void
-  refused(listener: Listener, faults: readonly string[]): void
-  handshakeFailed(listener: Listener, code: string): void
+  inUse(listener: ListenerName, material: TlsMaterial): void
+  replaced(listener: ListenerName, material: TlsMaterial): void
+  refused(listener: ListenerName, faults: readonly string[]): void
+  handshakeFailed(listener: ListenerName, code: string): void
 }
 
 /** Opens the certificates of the listeners that speak TLS. @throws `ConfigError` */
@@ -27,7 +26,7 @@ export function openTls(
   { privateListener, publicListener }: Config,
   registry: Registry,
   log: Logger,
-): Readonly<Record<Listener, OpenTls | null>> {
+): Readonly<Record<ListenerName, OpenTls | null>> {
   const observer = tlsObserver(registry, log)
   return {
     public: publicListener.tls && openListener('public', publicListener.tls, observer),
@@ -39,7 +38,7 @@ export function openTls(
 export const certificateListeners = ({
   privateListener,
   publicListener,
-}: Config): ReadonlySet<Listener> => {
+}: Config): ReadonlySet<ListenerName> => {
   const asks = ({ tls }: Config['publicListener']) =>
     tls !== null && tls.clientCertificates !== 'off'
   return new Set([
@@ -61,7 +60,7 @@ export function startTlsRefresh(
 }
 
 function openListener(
-  listener: Listener,
+  listener: ListenerName,
   { clientCertificates, files }: TlsConfig,
   observer: TlsObserver,
 ): OpenTls {

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { commands } from '../../src/cli/commands/all.ts'
-import { readServerSentEvents } from '../../src/cli/commands/server-sent-events.ts'
+import { readServerSentEvents } from '../../src/cli/commands/events.ts'
+import { commands } from '../../src/cli/pinfold.ts'
 import {
   makeMigratedFolder,
   makePreparedFolder,

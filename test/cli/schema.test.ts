@@ -1,17 +1,18 @@
-/** The schema of a database is changed by a start and by `pinfold migrate`, and by no other command. */
 import assert from 'node:assert/strict'
 import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Database } from '../../src/storage/database.ts'
-import { findNewestMigration } from '../../src/storage/examination.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
+import type { Database } from '../../src/storage/engine/database.ts'
+import { findNewestMigration } from '../../src/storage/engine/installation.ts'
+import { migrate } from '../../src/storage/engine/migrate.ts'
+import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
 import { pinfold } from './run-pinfold.ts'
+
+/** The schema of a database is changed by a start and by `pinfold migrate`, and by no other command. */
 
 const migrations = new URL('../../migrations/', import.meta.url)
 const [last = ''] = (await readdir(migrations)).sort().reverse()

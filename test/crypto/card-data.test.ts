@@ -8,10 +8,14 @@ import {
 } from 'node:crypto'
 import { test } from 'node:test'
 import { calculateJwkThumbprint, compactDecrypt, decodeProtectedHeader } from 'jose'
-import { agreeEphemerally } from '../../src/crypto/ephemeral-agreement.ts'
-import { encipherPaddedAesCbc } from '../../src/crypto/padded-aes-cbc.ts'
-import { type AgreementJwk, jwkThumbprint, readAgreementJwk } from '../../src/crypto/public-jwk.ts'
-import { sealJwe } from '../../src/crypto/seal-jwe.ts'
+import { encipherPaddedAesCbc } from '../../src/crypto/aes.ts'
+import { sealJwe } from '../../src/crypto/jwe.ts'
+import {
+  type AgreementJwk,
+  agreeEphemerally,
+  jwkThumbprint,
+  readAgreementJwk,
+} from '../../src/crypto/key-agreement.ts'
 import { refused } from './refused.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { CompactEncrypt } from 'jose'
-import { concatKdf } from '../../src/crypto/concat-kdf.ts'
 import { openJwe } from '../../src/crypto/jwe.ts'
+import { concatKdf } from '../../src/crypto/key-agreement.ts'
 import { refused } from './refused.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

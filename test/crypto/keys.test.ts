@@ -3,12 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { unwrapAesKey, wrapAesKey } from '../../src/crypto/aes-key-wrap.ts'
-import { hasOddParity, setOddParity } from '../../src/crypto/des-parity.ts'
+import { tdesCmac } from '../../src/crypto/cmac.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
-import { combineComponents } from '../../src/crypto/key-components.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../../src/crypto/tdes.ts'
-import { tdesCmac } from '../../src/crypto/tdes-cmac.ts'
-import { hasEqualParts, isWeakDesKey, isWeakTdesKey } from '../../src/crypto/weak-key.ts'
+import {
+  combineComponents,
+  hasEqualParts,
+  hasOddParity,
+  isWeakDesKey,
+  isWeakTdesKey,
+  setOddParity,
+} from '../../src/crypto/tdes-keys.ts'
 import { bytes, fewerCases } from './arbitraries.ts'
 import { refused } from './refused.ts'
 

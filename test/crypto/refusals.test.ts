@@ -5,10 +5,7 @@ import { decipherAesCbc, encipherAesCbc, encipherAesEcb } from '../../src/crypto
 import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { unwrapAesKey, wrapAesKey } from '../../src/crypto/aes-key-wrap.ts'
 import { generateCavv } from '../../src/crypto/cavv.ts'
-import { concatKdf } from '../../src/crypto/concat-kdf.ts'
 import { generateCvv } from '../../src/crypto/cvv.ts'
-import { isDigits, isHexDigits } from '../../src/crypto/digits.ts'
-import { agreeEphemerally } from '../../src/crypto/ephemeral-agreement.ts'
 import {
   decimalise,
   generateNaturalPin,
@@ -17,17 +14,18 @@ import {
   validationDataOfPan,
 } from '../../src/crypto/ibm3624.ts'
 import { openJwe } from '../../src/crypto/jwe.ts'
+import { agreeEphemerally, concatKdf } from '../../src/crypto/key-agreement.ts'
 import {
   deriveKbak,
   deriveKbek,
   deriveKeyBlockKeys,
 } from '../../src/crypto/key-block-derivation.ts'
 import { parseKeyBlockHeader, readKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
-import { combineComponents } from '../../src/crypto/key-components.ts'
 import { decodePinBlockFormat1 } from '../../src/crypto/pin-block-format-1.ts'
 import { decodePinBlockFormat2 } from '../../src/crypto/pin-block-format-2.ts'
 import { decodePinFieldFormat4, pinFieldFormat4 } from '../../src/crypto/pin-block-format-4.ts'
-import { CryptoRefusal } from '../../src/crypto/refusal.ts'
+import { CryptoRefusal, isDigits, isHexDigits } from '../../src/crypto/refusal.ts'
+import { combineComponents } from '../../src/crypto/tdes-keys.ts'
 import { refused } from './refused.ts'
 
 const bytes = (length: number): Buffer => Buffer.alloc(length, 7)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { binRangeOf, binRanges, rangesOfScheme } from '../../src/domain/bin-range.ts'
+import { binRangeOf, binRanges, rangesOfScheme } from '../../src/domain/pan.ts'
 import vectorFile from '../vectors/luhn-pan.json' with { type: 'json' }
 
 const notation = (spans: readonly (readonly [string, string])[]): string =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { makeExpiry } from '../../src/domain/calendar.ts'
 import {
   allowedMoves,
   cardStatusCodes,
@@ -9,7 +10,6 @@ import {
   mayMove,
   statusAt,
 } from '../../src/domain/card-status.ts'
-import { makeExpiry } from '../../src/domain/expiry.ts'
 
 const expiry = makeExpiry(2030, 11)
 const before = new Date('2030-11-30T23:59:59.999Z')

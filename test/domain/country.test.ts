@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isCountryCode } from '../../src/domain/country.ts'
-import { isCurrencyCode } from '../../src/domain/currency.ts'
+import { isCountryCode } from '../../src/domain/free-text.ts'
+import { isCurrencyCode } from '../../src/domain/product.ts'
 
 test('a country is its alpha-3 code in capitals', () => {
   for (const code of ['DEU', 'GBR', 'MYS', 'SSD', 'XKX']) assert.ok(isCountryCode(code), code)

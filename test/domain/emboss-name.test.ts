@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { embossName, nameOnCardFault } from '../../src/domain/emboss-name.ts'
+import { embossName, nameOnCardFault } from '../../src/domain/free-text.ts'
 
 test('first and last name stand on the card in capitals', () => {
   assert.equal(embossName('Ana', 'Lim'), 'ANA LIM')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { Problem, problemKinds, validationFailed } from '../../src/errors.ts'
+import { Problem, problemKinds, validationFailed } from '../../src/domain/problem.ts'
 
 const contract = {
   400: ['malformed_request'],

@@ -7,7 +7,7 @@ import {
   expiryOfDate,
   makeExpiry,
   parseExpiry,
-} from '../../src/domain/expiry.ts'
+} from '../../src/domain/calendar.ts'
 
 test('an expiry is written year first, month first, and as the last day of its month', () => {
   const expiry = makeExpiry(2030, 11)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { expiryOfDate, makeExpiry } from '../../src/domain/expiry.ts'
+import { expiryOfDate, makeExpiry } from '../../src/domain/calendar.ts'
 import { maskPan, Pan } from '../../src/domain/pan.ts'
-import { Pin } from '../../src/domain/pin.ts'
 import {
+  Pin,
   type WeakPinContext,
   weakPinReason,
   weakPinRule,
   weakPinRules,
-} from '../../src/domain/weak-pin.ts'
+} from '../../src/domain/pin.ts'
 import vectorFile from '../vectors/weak-pin.json' with { type: 'json' }
 
 interface VectorInputs {

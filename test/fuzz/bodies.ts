@@ -1,6 +1,7 @@
+import { bodyExamples } from '../../src/listeners/public/openapi/examples.ts'
+import { newProduct } from '../operations/clients/administer.ts'
+
 /** Bodies that do what their operation is for, by `operationId`: a schema alone seldom makes one. */
-import { bodyExamples } from '../../src/api/openapi/examples.ts'
-import { newProduct } from '../administration/administer.ts'
 
 const target = { family: 'zone-master', key: 'zmk-@fresh@' }
 const pinBlock = { format: 'ISO_FORMAT_0', key: 'zone-a', data: '0123456789ABCDEF' }

@@ -1,7 +1,8 @@
-/** What each route is documented to answer: by openapi.json where it stands there, else by its configuration. */
-import { problemCodesOf } from '../../src/api/openapi/describe-route.ts'
-import { problemKinds } from '../../src/errors.ts'
+import { problemKinds } from '../../src/domain/problem.ts'
+import { problemCodesOf } from '../../src/listeners/public/openapi/document.ts'
 import type { Route } from '../support/routes.ts'
+
+/** What each route is documented to answer: by openapi.json where it stands there, else by its configuration. */
 
 /** The route that a request was answered by. */
 export type Matched = Pick<Route, 'listener' | 'method' | 'url'>

@@ -1,9 +1,10 @@
-/** What an answer must be, by the document of the route that it came from. */
 import { Compile } from 'typebox/compile'
-import { problemKinds } from '../../src/errors.ts'
+import { problemKinds } from '../../src/domain/problem.ts'
 import type { Route } from '../support/routes.ts'
 import { isForeign, type Matched, type RouteBook } from './document.ts'
 import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
+
+/** What an answer must be, by the document of the route that it came from. */
 
 export interface Answered {
   readonly status: number

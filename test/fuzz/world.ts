@@ -1,11 +1,15 @@
-/** What a fuzzed service holds, and the placeholders that stand for it. */
 import { randomUUID } from 'node:crypto'
-import { administerOf, askToken, newProduct } from '../administration/administer.ts'
-import { keepRsaKeys } from '../card-data/service.ts'
-import { type DeliveryService, openDeliveryService } from '../delivery/delivery-service.ts'
-import { until } from '../delivery/receiver.ts'
+import { keepRsaKeys } from '../operations/card-data/service.ts'
+import { administerOf, askToken, newProduct } from '../operations/clients/administer.ts'
+import {
+  type DeliveryService,
+  openDeliveryService,
+} from '../operations/webhooks/delivery-service.ts'
+import { until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { type CallerName, openServerDatabase } from '../support/service.ts'
+
+/** What a fuzzed service holds, and the placeholders that stand for it. */
 
 export interface World {
   readonly service: DeliveryService

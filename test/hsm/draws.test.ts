@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { hasOddParity, setOddParity } from '../../src/crypto/des-parity.ts'
-import { isWeakTdesKey } from '../../src/crypto/weak-key.ts'
-import { drawFitKey } from '../../src/hsm/key-fitness.ts'
-import { keyKinds } from '../../src/hsm/key-table.ts'
-import { randomDigits } from '../../src/hsm/random-digits.ts'
+import { hasOddParity, isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
+import { keyKinds } from '../../src/hsm/contract/catalogue.ts'
+import { drawFitKey } from '../../src/hsm/keys/key-strength.ts'
+import { randomDigits } from '../../src/hsm/verbs/hsm.ts'
 
 /** Gives out these bytes and then fair ones. */
 const source = (given: readonly number[]) => {

@@ -1,17 +1,17 @@
-/** What the HSM contract is proven on: an implementation, and what a test puts into it. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sealAesGcm } from '../../src/crypto/aes-gcm.ts'
-import { setOddParity } from '../../src/crypto/des-parity.ts'
-import { isWeakTdesKey } from '../../src/crypto/weak-key.ts'
-import { makeExpiry } from '../../src/domain/expiry.ts'
+import { isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
+import { makeExpiry } from '../../src/domain/calendar.ts'
 import type { Pan } from '../../src/domain/pan.ts'
-import type { HsmOptions } from '../../src/hsm/engine-hsm.ts'
-import type { CardReference, Hsm, PinRules } from '../../src/hsm/hsm.ts'
-import type { KeyAdministration } from '../../src/hsm/key-administration.ts'
-import type { KeyEngine } from '../../src/hsm/key-engine.ts'
-import type { KeyStore, StoredKey } from '../../src/hsm/key-store.ts'
-import { type KeyName, keyKinds } from '../../src/hsm/key-table.ts'
+import { type KeyName, keyKinds } from '../../src/hsm/contract/catalogue.ts'
+import type { CardReference, Hsm, PinRules } from '../../src/hsm/contract/hsm.ts'
+import type { KeyAdministration } from '../../src/hsm/contract/key-administration.ts'
+import type { KeyEngine } from '../../src/hsm/keys/key-engine.ts'
+import type { KeyStore, StoredKey } from '../../src/hsm/keys/key-ring.ts'
+import type { HsmOptions } from '../../src/hsm/verbs/hsm.ts'
+
+/** What the HSM contract is proven on: an implementation, and what a test puts into it. */
 
 /** An implementation of the HSM, with nothing in it yet. */
 export type Implementation = {

@@ -1,6 +1,5 @@
-import { openPkcs11Hsm } from '../../src/hsm/pkcs11/pkcs11-hsm.ts'
-import { openPkcs11KeyEngine } from '../../src/hsm/pkcs11/pkcs11-key-engine.ts'
-import { openToken } from '../../src/hsm/pkcs11/token.ts'
+import { openToken } from '../../src/hsm/pkcs11/client.ts'
+import { openPkcs11Hsm, openPkcs11KeyEngine } from '../../src/hsm/pkcs11/hsm.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { hsmContract } from './contract.ts'
 

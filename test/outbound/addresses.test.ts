@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { createPost } from '../../src/delivery/post.ts'
+import { createPost } from '../../src/operations/webhooks/post.ts'
 import { addressPolicy } from '../../src/outbound/address-policy.ts'
 import { targetCheck } from '../../src/outbound/target-url.ts'
-import { openReceiver } from '../delivery/receiver.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { openReceiver } from '../operations/webhooks/receiver.ts'
 import { openTestService } from '../support/service.ts'
 
 const ownPorts = [8080, 8081]

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { generateDocuments } from '../../scripts/generate-documents.ts'
-import { problemKinds } from '../../src/errors.ts'
+import { problemKinds } from '../../src/domain/problem.ts'
 
 const root = new URL('../../', import.meta.url)
 

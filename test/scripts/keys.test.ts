@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { xor } from '../../src/crypto/xor.ts'
-import { keyCheckValueOf } from '../../src/hsm/key-check.ts'
+import { xor } from '../../src/crypto/refusal.ts'
+import { keyCheckValueOf } from '../../src/hsm/keys/key-check.ts'
 import { bareEnvironment, makeMigratedFolder, startProgram } from '../support/process.ts'
 
 const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url))

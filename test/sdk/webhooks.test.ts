@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import type { PinfoldEvent, PinfoldMessage } from '../../sdk/webhooks/webhooks.ts'
 import {
+  type PinfoldEvent,
+  type PinfoldMessage,
   signTestWebhook,
   verifyWebhook,
   WebhookError,
   type WebhookErrorCode,
 } from '../../sdk/webhooks/webhooks.ts'
-import type { Message } from '../../src/api/schemas/events.ts'
+import type { Message } from '../../src/listeners/public/schemas/events.ts'
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`
 const message: PinfoldMessage = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { before, test } from 'node:test'
-import { forgetUsedOnce } from '../../src/service/forget-used-once.ts'
-import { rememberAssertion } from '../../src/storage/client-assertions.ts'
-import { rememberPinEnvelope } from '../../src/storage/pin-envelopes.ts'
+import { forgetUsedOnce } from '../../src/service/background.ts'
+import { rememberPinEnvelope } from '../../src/storage/cards/changes.ts'
+import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 
 let service: TestService

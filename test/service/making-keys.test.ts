@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { mock, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
-import { startMakingKeys } from '../../src/service/making-keys.ts'
+import { startMakingKeys } from '../../src/service/background.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 /** Nothing until they are there. */

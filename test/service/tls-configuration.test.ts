@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { inspect } from 'node:util'
-import { openTlsFiles } from '../../src/config/tls-files.ts'
-import { ConfigError, readConfig } from '../../src/config.ts'
+import { ConfigError, readConfig } from '../../src/service/config/config.ts'
+import { openTlsFiles } from '../../src/service/config/tls.ts'
 import {
   type Authority,
   fetchWith,

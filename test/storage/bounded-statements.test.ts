@@ -2,25 +2,29 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
-import { expireCards } from '../../src/storage/card-changes.ts'
-import { pruneAssertions } from '../../src/storage/client-assertions.ts'
-import type { Connection, Database, SqlValue, Statement } from '../../src/storage/database.ts'
-import { failPending, listDueDeliveries } from '../../src/storage/delivery-lanes.ts'
-import { recordTries } from '../../src/storage/delivery-tries.ts'
+import { expireCards, prunePinEnvelopes } from '../../src/storage/cards/changes.ts'
+import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
+import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
+import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
+import type {
+  Connection,
+  Database,
+  SqlValue,
+  Statement,
+} from '../../src/storage/engine/database.ts'
+import { claimStream } from '../../src/storage/events/feed.ts'
+import { markPlaced, type UnplacedEvent } from '../../src/storage/events/publish.ts'
 import {
   pruneDeliveries,
   pruneFeed,
   pruneOutbox,
   removeDeliveries,
-} from '../../src/storage/event-retention.ts'
-import { claimStream } from '../../src/storage/event-streams.ts'
-import { pruneIdempotencyRecords } from '../../src/storage/idempotency.ts'
-import { forgetPanFingerprints } from '../../src/storage/keys-of-cards.ts'
-import { pruneLimits } from '../../src/storage/limits.ts'
-import { prunePinEnvelopes } from '../../src/storage/pin-envelopes.ts'
-import { markPlaced, type UnplacedEvent } from '../../src/storage/placing.ts'
-import { replayDeliveries } from '../../src/storage/replaying.ts'
-import { pruneWrongExpiries } from '../../src/storage/wrong-expiries.ts'
+} from '../../src/storage/events/retention.ts'
+import { pruneIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
+import { recordTries } from '../../src/storage/webhooks/attempts.ts'
+import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
+import { failPending, listDueDeliveries } from '../../src/storage/webhooks/lanes.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'
@@ -62,7 +66,7 @@ const calls: readonly ((database: Database) => Promise<unknown>)[] = [
   (database) => pruneDeliveries(database, reference, 30, limit),
   (database) => removeDeliveries(database, reference, limit),
   (database) => failPending(database, reference, null, limit),
-  (database) => replayDeliveries(database, reference, limit),
+  (database) => queueUndelivered(database, reference, limit),
   (database) => listDueDeliveries(database, reference, [], limit),
   (database) => recordTries(database, reference, tried),
   (database) => claimStream(database, 'client-7', holder, 10, 60),

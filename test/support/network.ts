@@ -1,3 +1,16 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { encipherPinBlock } from '../../src/crypto/pin-block.ts'
+import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
+import { expiryOfDate } from '../../src/domain/calendar.ts'
+import { Pin } from '../../src/domain/pin.ts'
+import type { Product } from '../../src/domain/product.ts'
+import type { PinBlockFormat, ZoneKeyAlgorithm } from '../../src/hsm/contract/hsm.ts'
+import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
+import { upsertClient } from '../../src/storage/clients/clients.ts'
+import { grantProduct, insertProduct } from '../../src/storage/clients/products.ts'
+import { findZoneKey, insertZoneKey } from '../../src/storage/clients/zone-keys.ts'
+import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
+
 /**
  * Plays the card network: makes PIN blocks under the test zone keys, and asks for authorizations.
  *
@@ -6,18 +19,6 @@
  * const answer = await ask(service, { pan: card.pan, pinBlock: pinBlock(service, card) })
  * ```
  */
-import { randomBytes, randomUUID } from 'node:crypto'
-import { encipherPinBlock } from '../../src/crypto/pin-block.ts'
-import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
-import { expiryOfDate } from '../../src/domain/expiry.ts'
-import { Pin } from '../../src/domain/pin.ts'
-import type { Product } from '../../src/domain/product.ts'
-import type { PinBlockFormat, ZoneKeyAlgorithm } from '../../src/hsm/hsm.ts'
-import { hashClientSecret } from '../../src/oauth/client-secret.ts'
-import { upsertClient } from '../../src/storage/clients.ts'
-import { grantProduct, insertProduct } from '../../src/storage/products.ts'
-import { findZoneKey, insertZoneKey } from '../../src/storage/zone-keys.ts'
-import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
 
 /** A card with everything that its holder knows of it. */
 export type IssuedCard = {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { type Database, statement } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
+import { type Database, statement } from '../../src/storage/engine/database.ts'
+import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { openTestPglite } from './pglite.ts'
 
 const insertCard = statement('insert_card', 'insert into card (token) values ($1)')

@@ -1,3 +1,8 @@
+import { after } from 'node:test'
+import type { Database } from '../../src/storage/engine/database.ts'
+import { openPglite } from '../../src/storage/engine/pglite.ts'
+import { emptyPgliteImage } from './pglite-image.ts'
+
 /**
  * An embedded database for tests, fresh and empty in about a third of a second.
  *
@@ -6,10 +11,6 @@
  * t.after(() => database.close())
  * ```
  */
-import { after } from 'node:test'
-import type { Database } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
-import { emptyPgliteImage } from './pglite-image.ts'
 
 export type TestPgliteOptions = {
   /** Where its files lie; without it the database is in memory. */

@@ -1,3 +1,16 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import type { Database } from '../../src/storage/engine/database.ts'
+import { migrate } from '../../src/storage/engine/migrate.ts'
+import { openTestPglite } from './pglite.ts'
+
 /**
  * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
  * loopback, with a folder of its own. Whatever a test leaves running is killed and removed.
@@ -9,18 +22,6 @@
  * const again = await startProgram({ dataDir: program.dataDir })
  * ```
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import type { Database } from '../../src/storage/database.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openTestPglite } from './pglite.ts'
 
 export type ProgramOptions = {
   /** One that another program has left; without it, a new one that is removed after the tests. */

@@ -1,9 +1,13 @@
-/** The whole service in this process, at an address that it calls its own, with all its keys. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import { keepRsaKeys } from '../card-data/service.ts'
-import { type DeliveryService, openDeliveryService } from '../delivery/delivery-service.ts'
+import { keepRsaKeys } from '../operations/card-data/service.ts'
+import {
+  type DeliveryService,
+  openDeliveryService,
+} from '../operations/webhooks/delivery-service.ts'
+
+/** The whole service in this process, at an address that it calls its own, with all its keys. */
 
 export type ServedService = DeliveryService & { sandbox: SandboxFile }
 

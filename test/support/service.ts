@@ -1,3 +1,24 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { readConfig } from '../../src/service/config/config.ts'
+import { createLog } from '../../src/service/log.ts'
+import { createService, type Service } from '../../src/service/service.ts'
+import {
+  type Connection,
+  type Database,
+  type Databases,
+  statement,
+  undivided,
+} from '../../src/storage/engine/database.ts'
+import { migrate } from '../../src/storage/engine/migrate.ts'
+import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
+import { openTestPglite } from './pglite.ts'
+import type { TestPostgres } from './postgres.ts'
+
 /**
  * The whole service in this process, called by inject: real routes, real tokens, a real database.
  *
@@ -7,26 +28,6 @@
  * const answer = await service.call('GET', `/card-pin/${card.publicToken}/pin/status`)
  * ```
  */
-import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import type { OutgoingHttpHeaders } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after } from 'node:test'
-import { readConfig } from '../../src/config.ts'
-import { createLog } from '../../src/service/log.ts'
-import { createService, type Service } from '../../src/service/service.ts'
-import {
-  type Connection,
-  type Database,
-  type Databases,
-  statement,
-  undivided,
-} from '../../src/storage/database.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPostgres as openPool } from '../../src/storage/postgres.ts'
-import { openTestPglite } from './pglite.ts'
-import type { TestPostgres } from './postgres.ts'
 
 export type TestServiceOptions = {
   /** One that is at this program's schema; without it an embedded one. */

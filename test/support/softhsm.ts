@@ -1,3 +1,13 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
+
 /**
  * SoftHSM tokens for tests, in a folder of this process. `TEST_PKCS11=required` turns a missing
  * SoftHSM into an error.
@@ -8,15 +18,6 @@
  *   const settings = await softHsm.createToken()
  * ```
  */
-import { execFile } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import type { TokenSettings } from '../../src/hsm/pkcs11/token-session.ts'
 
 export type SoftHsm = {
   /** For `test(title, { skip: softHsm.leftOut }, …)`: `false`, or why there is no SoftHSM. */

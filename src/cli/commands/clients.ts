@@ -10,9 +10,8 @@ import {
   textOf,
   yesNoOf,
 } from '../command.ts'
-import { readJsonFile } from '../read-json-file.ts'
-import { sheet, table } from '../table.ts'
-import { asAdministrator } from './asking.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { readJsonFile, sheet, table } from '../output.ts'
 
 interface Client {
   readonly clientId: string

@@ -1,9 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { Refused, Unreachable, UsageError } from '../cli-error.ts'
-import { type Call, type Command, numberOf, textOf } from '../command.ts'
-import type { Reached } from '../reach/reached.ts'
-import { asClient } from './asking.ts'
-import { readServerSentEvents, type ServerSentEvent } from './server-sent-events.ts'
+import {
+  type Call,
+  type Command,
+  numberOf,
+  Refused,
+  textOf,
+  Unreachable,
+  UsageError,
+} from '../command.ts'
+import { asClient, type Reached } from '../connection/connection.ts'
 
 export const eventsCommand: Command = {
   words: 'events follow',
@@ -115,4 +120,36 @@ function lineOf(text: string): string {
   }
   const { publicToken, ...rest } = data
   return `${timestamp}  ${publicToken}  ${type}  ${JSON.stringify(rest)}`
+}
+
+/** One message of a stream (HTML Standard, section 9.2). */
+export interface ServerSentEvent {
+  /** Where to go on after it; null where it does not say. */
+  readonly id: string | null
+  /** Null where it only says where the stream stands. */
+  readonly data: string | null
+}
+
+/** The messages of a stream as they come. */
+export async function* readServerSentEvents(
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ServerSentEvent> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true })
+    const blocks = text.split(/\r?\n\r?\n/)
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      yield parseBlock(block)
+    }
+  }
+}
+
+function parseBlock(block: string): ServerSentEvent {
+  const fields = block.split(/\r?\n/).map((line) => /^(\w+): ?(.*)$/.exec(line))
+  const valuesOf = (name: string) =>
+    fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : []))
+  const data = valuesOf('data')
+  return { id: valuesOf('id').at(-1) ?? null, data: data.length === 0 ? null : data.join('\n') }
 }

@@ -1,5 +1,4 @@
 import type { Product } from '../../domain/product.ts'
-import { UsageError } from '../cli-error.ts'
 import {
   type Call,
   type Command,
@@ -9,11 +8,11 @@ import {
   type Options,
   type Told,
   textOf,
+  UsageError,
   yesNoOf,
 } from '../command.ts'
-import { readJsonFile } from '../read-json-file.ts'
-import { sheet, table } from '../table.ts'
-import { asAdministrator } from './asking.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { readJsonFile, sheet, table } from '../output.ts'
 
 /** Options that are members of a product. */
 const memberOptions: Options = {

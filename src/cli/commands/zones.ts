@@ -1,7 +1,6 @@
 import { type Command, given, neededOf, textOf } from '../command.ts'
-import { readJsonFile } from '../read-json-file.ts'
-import { sheet, table } from '../table.ts'
-import { asAdministrator } from './asking.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { readJsonFile, sheet, table } from '../output.ts'
 import { toldSecret } from './clients.ts'
 
 interface Zone {

@@ -1,5 +1,87 @@
 import { createRequire } from 'node:module'
 
+/** Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files). */
+
+export const sessionFlags = { readWrite: 0x2, serial: 0x4 } as const
+
+/** CKU_USER. */
+export const normalUser = 1
+
+/** CKS_RW_USER_FUNCTIONS: logged in. */
+export const loggedInState = 3
+
+/** CKO_… */
+export const objectClass = { publicKey: 2, privateKey: 3, secretKey: 4 } as const
+
+/** CKK_… */
+export const keyType = {
+  rsa: 0x0,
+  ec: 0x3,
+  genericSecret: 0x10,
+  des2: 0x14,
+  des3: 0x15,
+  aes: 0x1f,
+} as const
+
+/** CKA_… */
+export const attribute = {
+  class: 0x0,
+  token: 0x1,
+  private: 0x2,
+  label: 0x3,
+  value: 0x11,
+  keyType: 0x100,
+  id: 0x102,
+  sensitive: 0x103,
+  encrypt: 0x104,
+  decrypt: 0x105,
+  wrap: 0x106,
+  unwrap: 0x107,
+  sign: 0x108,
+  verify: 0x10a,
+  derive: 0x10c,
+  modulus: 0x120,
+  modulusBits: 0x121,
+  publicExponent: 0x122,
+  valueLength: 0x161,
+  extractable: 0x162,
+  modifiable: 0x170,
+  ecParameters: 0x180,
+  ecPoint: 0x181,
+} as const
+
+/** CKM_… */
+export const mechanism = {
+  rsaKeyPairGeneration: 0x0,
+  rsaX509: 0x3,
+  rsaPss: 0xd,
+  des2KeyGeneration: 0x130,
+  des3KeyGeneration: 0x131,
+  des3Ecb: 0x132,
+  sha256Hmac: 0x251,
+  genericSecretKeyGeneration: 0x350,
+  ecKeyPairGeneration: 0x1040,
+  ecdsa: 0x1041,
+  ecdh1Derive: 0x1050,
+  aesKeyGeneration: 0x1080,
+  aesEcb: 0x1081,
+  aesGcm: 0x1087,
+} as const
+
+/** How `pkcs11js` is told which parameters a mechanism has; GCM's are those of version 2.40. */
+export const parametersType = { rsaPss: 5, ecdh1: 6, gcm: 7 } as const
+
+/** CKM_SHA256, CKG_MGF1_SHA256, CKD_NULL: what parameters name. */
+export const sha256 = 0x250
+export const mgf1Sha256 = 0x2
+export const noKeyDerivation = 0x1
+
+/** CKR_… that must not be met with the same PIN again: a token locks itself after a few. */
+export const pinRefusals: readonly number[] = [0xa0, 0xa1, 0xa2, 0xa3, 0xa4]
+
+/** CKR_USER_ALREADY_LOGGED_IN. */
+export const alreadyLoggedIn = 0x100
+
 /** A session, slot or object, as the module numbers it. */
 export type Handle = Buffer
 

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
-import { hasOddParity, setOddParity } from '../../../src/crypto/des-parity.ts'
-import { hasEqualParts, isWeakTdesKey } from '../../../src/crypto/weak-key.ts'
+import {
+  hasEqualParts,
+  hasOddParity,
+  isWeakTdesKey,
+  setOddParity,
+} from '../../../src/crypto/tdes-keys.ts'
 import { Pin } from '../../../src/domain/pin.ts'
 import {
   isSlow,
@@ -11,7 +15,7 @@ import {
   type KeyName,
   keyKinds,
   keyNames,
-} from '../../../src/hsm/key-table.ts'
+} from '../../../src/hsm/contract/catalogue.ts'
 import {
   drawTdesKey,
   fitTdesKey,

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
-import type { KeyEngine } from '../../../src/hsm/key-engine.ts'
-import { type KeyKind, type KeyName, keyKinds, keyNames } from '../../../src/hsm/key-table.ts'
+import {
+  type KeyKind,
+  type KeyName,
+  keyKinds,
+  keyNames,
+} from '../../../src/hsm/contract/catalogue.ts'
+import type { KeyEngine } from '../../../src/hsm/keys/key-engine.ts'
 
 const kindOf = (name: KeyName): KeyKind => keyKinds[name]
 

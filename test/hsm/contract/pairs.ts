@@ -9,7 +9,7 @@ import {
   verify,
 } from 'node:crypto'
 import { test } from 'node:test'
-import { keyKinds } from '../../../src/hsm/key-table.ts'
+import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
 import type { Subject } from '../implementation.ts'
 import { assertOwnUseOnly } from './own-use.ts'
 

@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import { decipherPinBlock } from '../../../src/crypto/pin-block.ts'
 import { pvvOf, transformedSecurityParameter } from '../../../src/crypto/pvv.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
-import { Pin } from '../../../src/domain/pin.ts'
-import { weakPinReason } from '../../../src/domain/weak-pin.ts'
-import { keyKinds } from '../../../src/hsm/key-table.ts'
+import { Pin, weakPinReason } from '../../../src/domain/pin.ts'
+import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
 import { cardOf, fitTdesKey, openWith, rules, type Subject, vectorsOf } from '../implementation.ts'
 
 const panKey = randomBytes(32)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { encipherAesEcb } from '../../../src/crypto/aes.ts'
 import { sealAesGcm } from '../../../src/crypto/aes-gcm.ts'
 import { xaesKey, xaesSubkeys } from '../../../src/crypto/xaes-256-gcm.ts'
-import { keyKinds } from '../../../src/hsm/key-table.ts'
+import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
 import { openWith, type Subject, vectorsOf } from '../implementation.ts'
 
 type GcmInputs = Record<'key' | 'iv' | 'aad' | 'ciphertext' | 'tag', string>

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { cvvBlocks, cvvOf } from '../../../src/crypto/cvv.ts'
 import { decipherPinBlock, encipherPinBlock } from '../../../src/crypto/pin-block.ts'
-import { xor } from '../../../src/crypto/xor.ts'
-import { makeExpiry } from '../../../src/domain/expiry.ts'
+import { xor } from '../../../src/crypto/refusal.ts'
+import { makeExpiry } from '../../../src/domain/calendar.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
-import { type EncryptedPinBlock, type Hsm, pinBlockFormats } from '../../../src/hsm/hsm.ts'
-import { keyKinds } from '../../../src/hsm/key-table.ts'
+import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { type EncryptedPinBlock, type Hsm, pinBlockFormats } from '../../../src/hsm/contract/hsm.ts'
 import {
   cardOf,
   drawTdesKey,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
 import { exportJWK, generateKeyPair } from 'jose'
 import { CallFailed, createPinfold, type PinfoldOptions } from '../../../sdk/client/client.ts'
-import { upsertClient } from '../../../src/storage/clients.ts'
+import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Recorder, refusal } from './recorder.ts'
 

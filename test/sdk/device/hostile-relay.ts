@@ -1,4 +1,3 @@
-/** A service that a test can make say anything, with keys that the device trusts, and without. */
 import { constants, createCipheriv, generateKeyPairSync, privateDecrypt, sign } from 'node:crypto'
 import {
   CompactEncrypt,
@@ -10,7 +9,9 @@ import {
   type JWK,
 } from 'jose'
 import { pinKeys } from '../../../sdk/device/device.ts'
-import { rsaTestKey } from '../../card-data/rsa-test-key.ts'
+import { rsaTestKey } from '../../operations/card-data/rsa-test-key.ts'
+
+/** A service that a test can make say anything, with keys that the device trusts, and without. */
 
 export const issuer = 'https://cards.example'
 export const publicToken = '4820117360'

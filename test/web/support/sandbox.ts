@@ -1,11 +1,12 @@
-/** A sandbox that listens, with the keys of card data in it: drawing them would take seconds. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { SandboxFile } from '../../../src/sandbox/sandbox-file.ts'
-import type { Database } from '../../../src/storage/database.ts'
-import { openCardDataService } from '../../card-data/service.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { openCardDataService } from '../../operations/card-data/service.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openEmbedded, openServerDatabase } from '../../support/service.ts'
+
+/** A sandbox that listens, with the keys of card data in it: drawing them would take seconds. */
 
 export type Sandbox = {
   baseUrl: string

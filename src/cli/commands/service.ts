@@ -1,0 +1,85 @@
+import { styleText } from 'node:util'
+import { processEnvironment, readConfig } from '../../service/config/config.ts'
+import type { Finding } from '../../service/doctor/examine.ts'
+import { describeStartFailure } from '../../service/run.ts'
+import { type Command, Unreachable } from '../command.ts'
+import { exitCodes } from '../pinfold.ts'
+
+export const startCommand: Command = {
+  words: 'start',
+  summary: 'runs the service until it is stopped',
+  description:
+    'The environment says how (README.md lists it); without any it is the sandbox, on loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
+  example: 'LOG_LEVEL=warn pinfold start',
+  async run({ options }) {
+    const { serve } = await import('../../service/run.ts')
+    const config = readConfig()
+    const { baseUrl, dataDir, privateUrl, processorPath, sandbox } = config
+    const ready = { ready: true, baseUrl, privateUrl, processorPath, sandbox, dataDir }
+    const service = await serve(config).catch((error: unknown) => {
+      const reason = describeStartFailure(error)
+      throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
+    })
+    console.log(options.json ? JSON.stringify(ready) : service.welcome)
+    return null
+  },
+}
+
+export const migrateCommand: Command = {
+  words: 'migrate',
+  summary:
+    "brings the database to this program's schema, as a start does, and says what it applied",
+  description:
+    'Forward only: an older version cannot start on the database after that. Stop its processes first, and\nmake a backup. No other command changes the schema.',
+  example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold migrate',
+  async run() {
+    const config = readConfig()
+    const { openMigrated } = await import('../../service/database.ts')
+    const { createLog } = await import('../../service/log.ts')
+    const { applied, databases } = await openMigrated(config, createLog('silent')).catch(refuse)
+    await databases.close()
+    const lines = applied.map((fileName) => `Applied ${fileName}.`)
+    const text = applied.length === 0 ? 'There was nothing to apply.' : lines.join('\n')
+    return { json: { applied }, text }
+  },
+}
+
+function refuse(error: unknown): never {
+  const reason = describeStartFailure(error)
+  throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
+}
+
+export const doctorCommand: Command = {
+  words: 'doctor',
+  summary: 'looks at configuration, files, database, HSM, clock and listeners, and says what to do',
+  description:
+    'It changes nothing, and works beside a server that runs. With a PKCS#11 token it logs in once, so a\nwrong PIN costs the token one try. Exits with 1 where there is a fault; a warning alone is no fault.',
+  example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold doctor',
+  async run() {
+    const { examine } = await import('../../service/doctor/examine.ts')
+    const findings = await examine(processEnvironment())
+    const faults = findings.filter(({ verdict }) => verdict === 'fault').length
+    const json = { healthy: faults === 0, faults, findings }
+    const text = [...findings.map(told), '', summaryOf(findings, faults)].join('\n')
+    return { json, text, exitCode: faults === 0 ? exitCodes.done : exitCodes.refused }
+  },
+}
+
+const marks = {
+  good: () => styleText('green', 'good   '),
+  warning: () => styleText('yellow', 'warning'),
+  fault: () => styleText('red', 'FAULT  '),
+}
+
+function told({ check, found, remedy, verdict, why }: Finding): string {
+  const line = `${marks[verdict]()}  ${check}: ${found}`
+  return why === undefined ? line : `${line}\n         why   ${why}\n         do    ${remedy ?? ''}`
+}
+
+function summaryOf(findings: readonly Finding[], faults: number): string {
+  const warnings = findings.filter(({ verdict }) => verdict === 'warning').length
+  if (faults === 0 && warnings === 0) return 'Nothing is wrong.'
+  return `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
+}
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

@@ -1,0 +1,123 @@
+import {
+  createHash,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto'
+import { orRefuse, refuse } from './refusal.ts'
+
+/** What a key is derived for, the shared secret aside. */
+export type ConcatKdfInputs = {
+  /** `enc` for direct agreement, such as `A256GCM`; `alg` where the key wraps another. */
+  readonly algorithm: string
+  /** Agreement PartyUInfo, decoded; may be empty. */
+  readonly apu: Uint8Array
+  /** Agreement PartyVInfo, decoded; may be empty. */
+  readonly apv: Uint8Array
+  /** Bits of key wanted, a multiple of 8, at most 512. */
+  readonly keyBits: number
+}
+
+/**
+ * Concat KDF with SHA-256, as ECDH-ES uses it (RFC 7518 4.6.2, SP 800-56A 5.8.1).
+ *
+ * @param sharedSecret Z, the x coordinate that both sides agree on.
+ * @throws CryptoRefusal `key_derivation_refused` when the length is not one of these.
+ */
+export function concatKdf(sharedSecret: Uint8Array, inputs: ConcatKdfInputs): Buffer {
+  const { algorithm, apu, apv, keyBits } = inputs
+  const isLength = keyBits > 0 && keyBits <= 512 && keyBits % 8 === 0
+  if (!isLength) refuse('key_derivation_refused')
+  const otherInfo = Buffer.concat([
+    withLength(Buffer.from(algorithm)),
+    withLength(apu),
+    withLength(apv),
+    uint32(keyBits),
+  ])
+  const rounds = [1, 2].map((counter) =>
+    createHash('sha256').update(uint32(counter)).update(sharedSecret).update(otherInfo).digest(),
+  )
+  return Buffer.concat(rounds).subarray(0, keyBits / 8)
+}
+
+function withLength(bytes: Uint8Array): Buffer {
+  return Buffer.concat([uint32(bytes.length), bytes])
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+/** A secret shared with the holder of a public key, by a key pair that is gone by now. */
+export type EphemeralAgreement = {
+  /** The public half of that pair, on the curve of the other's key. */
+  readonly ephemeralJwk: AgreementJwk
+  /** Z: 32 bytes. */
+  readonly sharedSecret: Buffer
+}
+
+/**
+ * Agrees on a secret with the holder of a key on P-256 or X25519, by a fresh key pair (RFC 7518 4.6,
+ * RFC 8037 3.2).
+ *
+ * @throws CryptoRefusal `agreement_refused` for a key of another kind, and for a point of small order,
+ *   with which the secret would be zero whatever the pair (RFC 7748 6.1).
+ */
+export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
+  return orRefuse('agreement_refused', () => {
+    const pair = makePairFor(publicKey)
+    const sharedSecret = diffieHellman({ privateKey: pair.privateKey, publicKey })
+    if (sharedSecret.every((byte) => byte === 0)) refuse('agreement_refused')
+    return { ephemeralJwk: publicJwkOf(pair.publicKey), sharedSecret }
+  })
+}
+
+function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject) {
+  if (asymmetricKeyType === 'x25519') return generateKeyPairSync('x25519')
+  const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  return isP256 ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : refuse('agreement_refused')
+}
+
+function publicJwkOf(publicKey: KeyObject): AgreementJwk {
+  const { x = '', y } = publicKey.export({ format: 'jwk' })
+  return y === undefined ? { kty: 'OKP', crv: 'X25519', x } : { kty: 'EC', crv: 'P-256', x, y }
+}
+
+/** A public key that two sides may agree on a secret with (RFC 7518 6.2, RFC 8037 2). */
+export type AgreementJwk =
+  | { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
+  | { readonly kty: 'OKP'; readonly crv: 'X25519'; readonly x: string }
+
+const coordinateBytes = 32
+
+/**
+ * The key of a JWK.
+ *
+ * @throws CryptoRefusal `public_jwk_refused` when a coordinate is not 32 bytes in its one canonical
+ *   spelling, or the point is not on the curve.
+ */
+export function readAgreementJwk(jwk: AgreementJwk): KeyObject {
+  const coordinates = jwk.kty === 'EC' ? [jwk.x, jwk.y] : [jwk.x]
+  if (!coordinates.every(isCoordinate)) refuse('public_jwk_refused')
+  return orRefuse('public_jwk_refused', () => createPublicKey({ key: { ...jwk }, format: 'jwk' }))
+}
+
+function isCoordinate(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length === coordinateBytes && bytes.toString('base64url') === text
+}
+
+/** The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2). */
+const thumbprintMembers = { EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x'] } as const
+
+/** The thumbprint of a key: SHA-256, base64url (RFC 7638 3). */
+export function jwkThumbprint(jwk: AgreementJwk): string {
+  const members: Readonly<Record<string, string>> = { ...jwk }
+  const required = thumbprintMembers[jwk.kty].map((name) => [name, members[name]])
+  return createHash('sha256')
+    .update(JSON.stringify(Object.fromEntries(required)))
+    .digest('base64url')
+}

@@ -1,0 +1,101 @@
+import { areEqualBytes, refuse, xor } from './refusal.ts'
+
+/** 1 when a byte has an odd number of one bits, else 0. */
+function parity(byte: number): number {
+  const nibble = byte ^ (byte >> 4)
+  const pair = nibble ^ (nibble >> 2)
+  return (pair ^ (pair >> 1)) & 1
+}
+
+/**
+ * Sets the lowest bit of each byte so that every byte has an odd number of one bits
+ * (FIPS 46-3, SP 800-67 section 3).
+ *
+ * @param key any length.
+ * @returns a new key; its cryptographic value is the same.
+ */
+export function setOddParity(key: Uint8Array): Buffer {
+  return Buffer.from(key.map((byte) => byte ^ parity(byte) ^ 1))
+}
+
+/** Whether every byte of a key has an odd number of one bits; all bytes are looked at. */
+export function hasOddParity(key: Uint8Array): boolean {
+  return key.reduce((all, byte) => all & parity(byte), 1) === 1
+}
+
+/** The 4 weak and 12 semi-weak keys of DES, with odd parity (SP 800-67 section 3). */
+const weakDesKeys = [
+  '0101010101010101',
+  'fefefefefefefefe',
+  'e0e0e0e0f1f1f1f1',
+  '1f1f1f1f0e0e0e0e',
+  '01fe01fe01fe01fe',
+  'fe01fe01fe01fe01',
+  '1fe01fe00ef10ef1',
+  'e01fe01ff10ef10e',
+  '01e001e001f101f1',
+  'e001e001f101f101',
+  '1ffe1ffe0efe0efe',
+  'fe1ffe1ffe0efe0e',
+  '011f011f010e010e',
+  '1f011f010e010e01',
+  'e0fee0fef1fef1fe',
+  'fee0fee0fef1fef1',
+].map((key) => Buffer.from(key, 'hex'))
+
+/**
+ * Whether a single DES key is weak or semi-weak, whatever its parity (SP 800-67 section 3).
+ *
+ * @param key 8 bytes; any other length is not a DES key, and so not a weak one.
+ */
+export function isWeakDesKey(key: Uint8Array): boolean {
+  const adjusted = setOddParity(key)
+  return weakDesKeys.filter((weak) => areEqualBytes(weak, adjusted)).length > 0
+}
+
+/**
+ * Whether two neighbouring single keys in a TDES key are equal but for parity, so that it is no
+ * stronger than single DES (SP 800-67 section 3).
+ *
+ * @param key 16 or 24 bytes.
+ */
+export function hasEqualParts(key: Uint8Array): boolean {
+  const parts = partsOf(key)
+  return parts.some((part, at) => {
+    const next = parts[at + 1]
+    return next !== undefined && areEqualBytes(part, next)
+  })
+}
+
+/**
+ * Whether a TDES key is weak: a part is a weak or semi-weak DES key, or neighbouring parts are
+ * equal.
+ *
+ * @param key 16 or 24 bytes.
+ */
+export function isWeakTdesKey(key: Uint8Array): boolean {
+  return hasEqualParts(key) || partsOf(key).some(isWeakDesKey)
+}
+
+/** The single keys of a TDES key, with odd parity. */
+function partsOf(key: Uint8Array): readonly Buffer[] {
+  const adjusted = setOddParity(key)
+  const count = Math.ceil(key.length / 8)
+  return Array.from({ length: count }, (_, at) => adjusted.subarray(8 * at, 8 * at + 8))
+}
+
+/**
+ * Combines key components that several people hold: exclusive or of all of them (PCI PIN Security
+ * 3.1, requirement 12). Parity is left as it comes out.
+ *
+ * @param components two or more, of one length, not empty.
+ * @throws CryptoRefusal `key_components_refused` when they are anything else.
+ */
+export function combineComponents(components: readonly Uint8Array[]): Buffer {
+  const [first, ...others] = components
+  if (first === undefined || first.length === 0 || others.length === 0) {
+    return refuse('key_components_refused')
+  }
+  if (others.some(({ length }) => length !== first.length)) refuse('key_components_refused')
+  return others.reduce<Buffer>((key, component) => xor(key, component), Buffer.from(first))
+}

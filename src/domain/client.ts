@@ -1,0 +1,81 @@
+import type { ClientKind } from '../storage/clients/clients.ts'
+
+/** Whether a text can be a client id: 1 to 64 visible ASCII characters. */
+export const isClientId = (text: unknown): text is string =>
+  typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text)
+
+/** The two listeners, each an audience of its own for access tokens. */
+export type ListenerName = 'public' | 'private'
+
+/** Every scope, and the only listener where it means something. */
+export const scopeListeners = {
+  'cards.read': 'public',
+  'cards.write': 'public',
+  'cards.encrypted': 'public',
+  'pin.encrypted': 'public',
+  'pin.read': 'public',
+  'pin.reveal': 'public',
+  'pin.write': 'public',
+  'cvv.read': 'public',
+  'cvv.write': 'public',
+  'events.read': 'public',
+  'webhooks.write': 'public',
+  'simulator.write': 'public',
+  'authorizations.write': 'private',
+  admin: 'private',
+} as const satisfies Record<string, ListenerName>
+
+export type Scope = keyof typeof scopeListeners
+
+/** Whether a text names a scope of this service. */
+export const isScope = (text: string): text is Scope => Object.hasOwn(scopeListeners, text)
+
+/** All scopes, or those of one listener, in the order of the table. */
+export const scopesOf = (listener?: ListenerName): Scope[] =>
+  Object.keys(scopeListeners)
+    .filter(isScope)
+    .filter((scope) => listener === undefined || scopeListeners[scope] === listener)
+
+const kindListeners: Record<ClientKind, ListenerName> = {
+  client: 'public',
+  network: 'private',
+  admin: 'private',
+}
+
+/** The only listener that a client of this kind calls. */
+export const listenerOf = (kind: ClientKind): ListenerName => kindListeners[kind]
+
+/** What somebody did to a client that lets them act for it, or that says that they cannot. */
+export interface ProvenanceAct {
+  /**
+   * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`: made sure
+   * that its credentials are held by the one it stands for, and by nobody else.
+   */
+  readonly act: 'created' | 'credentials_set' | 'confirmed'
+  readonly by: string
+  /** Everybody who could have acted for that one then, itself among them. */
+  readonly controlledBy: readonly string[]
+}
+
+/**
+ * Every administrator who alone could act for a client: itself; and who registered it, gave it credentials,
+ * or could have acted for one who did. A confirmation takes away all of these who could not have acted for
+ * the one who confirmed, too: alone they cannot have made it up.
+ */
+export function controllersOf(
+  clientId: string,
+  provenance: readonly ProvenanceAct[],
+): readonly string[] {
+  const confirmations = provenance.filter(({ act }) => act === 'confirmed')
+  const givers = provenance.filter(({ act }) => act !== 'confirmed')
+  const others = givers
+    .flatMap(({ controlledBy }) => controlledBy)
+    .filter((id) => confirmations.every(({ controlledBy }) => controlledBy.includes(id)))
+  return [...new Set([clientId, ...others])].sort()
+}
+
+/** Who registered a client, null where it comes from the configuration, and who confirmed it. */
+export const originOf = (provenance: readonly ProvenanceAct[]) => ({
+  createdBy: provenance.find(({ act }) => act === 'created')?.by ?? null,
+  confirmedBy: provenance.filter(({ act }) => act === 'confirmed').map(({ by }) => by),
+})

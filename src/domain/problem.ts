@@ -1,0 +1,268 @@
+/** What one code of failure means, wherever it is thrown. */
+export interface ProblemKind {
+  /** The HTTP status it is answered with. */
+  readonly status: number
+  /** One sentence for people, the same for every occurrence (RFC 9457 section 3.1.3). */
+  readonly title: string
+  /** What happened and what to do about it: the text of the page `/problems/{code}`. */
+  readonly explanation: string
+  /** How long a caller should wait where the occurrence does not say. */
+  readonly retryAfterSeconds?: number
+}
+
+/** Every failure that a caller can meet. What is not in this table is an `internal_error`. */
+export const problemKinds = {
+  malformed_request: {
+    status: 400,
+    title: 'The request could not be read.',
+    explanation:
+      'The body is not valid JSON (or names a member twice), or a header or query parameter has a ' +
+      'value that cannot be understood. An Api-Version that does not exist is answered so, too. ' +
+      'Nothing was done. Correct the request and send it again.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'A valid access token is needed.',
+    explanation:
+      'The Authorization header is missing, or its token is unknown, expired, meant for another ' +
+      'service, bound to a certificate that this connection does not have, or belongs to a client ' +
+      'that is disabled. Ask the token endpoint for a new token and send it as "Authorization: ' +
+      'Bearer <token>".',
+  },
+  insufficient_scope: {
+    status: 403,
+    title: 'The access token does not allow this.',
+    explanation:
+      'The token is valid but lacks the scope that the detail names. Ask the token endpoint for a ' +
+      'token with that scope. If your client does not have it, ask the operator of the service.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing here.',
+    explanation:
+      'No resource has this address, or it does not belong to your client: the two are answered ' +
+      'alike. Check the path, and the identifier in it.',
+  },
+  card_not_found: {
+    status: 404,
+    title: 'No such card.',
+    explanation:
+      'No card of your client has this publicToken. A card of another client is answered exactly ' +
+      'like one that does not exist. Check the token, and which client the access token belongs to.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'This method is not allowed here.',
+    explanation:
+      'The address exists, but not for this method. The Allow header of the answer lists the ' +
+      'methods that it takes.',
+  },
+  card_closed: {
+    status: 409,
+    title: 'The card is closed for good.',
+    explanation:
+      'The card is lost, stolen, closed, expired or destroyed. Its PIN and CVV can no longer be set, ' +
+      'read, blocked or unblocked, and its data is no longer given out. Its statuses can still be ' +
+      'read. Create a new card instead.',
+  },
+  card_status_conflict: {
+    status: 409,
+    title: 'The card cannot move to this status.',
+    explanation:
+      'A card moves only along the allowed paths, and never out of a final status. The detail names ' +
+      'the statuses that this card may take. Expired (54) cannot be set: it begins by itself after ' +
+      'the expiry date. Read the status of the card again before you retry.',
+  },
+  pin_not_revealable: {
+    status: 409,
+    title: 'The PIN of this card cannot be shown.',
+    explanation:
+      'The product of this card keeps only a check value of the PIN, from which nobody can tell the ' +
+      'PIN. If the cardholder has forgotten it, set a new one.',
+  },
+  key_in_use: {
+    status: 409,
+    title: 'The key is still needed, or not yet ready.',
+    explanation:
+      'The version of the key is not in a state that allows this: something is still under it, it ' +
+      'has no successor, or it is not known everywhere yet. The detail says what holds it. List the ' +
+      'keys to see how far a rotation has come, and try again when it is done.',
+  },
+  idempotency_key_in_use: {
+    status: 409,
+    title: 'A request with this Idempotency-Key is still running.',
+    explanation:
+      'The first request with this key has not been answered yet. Wait a moment, then repeat the ' +
+      'same request with the same key: you will get the answer of the first one.',
+    retryAfterSeconds: 1,
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large.',
+    explanation:
+      'The body of the request is larger than the service reads. The detail names the limit. No ' +
+      'request of this interface needs that much.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body must be JSON.',
+    explanation:
+      'The Content-Type of the request is not one that this address takes. Send the body as JSON in ' +
+      'UTF-8 with "Content-Type: application/json".',
+  },
+  misdirected_request: {
+    status: 421,
+    title: 'This service is not called by that name.',
+    explanation:
+      'The Host header names a machine that this service does not answer for. A sandbox answers to ' +
+      'its loopback addresses and to the host of BASE_URL, so that a web page elsewhere cannot reach ' +
+      'it under a name of its own. Call it by the URL that it printed when it started.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'The request has members that are not valid.',
+    explanation:
+      'The request was read, but some of it breaks the rules of this operation. The errors list ' +
+      'holds every problem at once, each with a JSON Pointer to the member and what is wrong with ' +
+      'it. Nothing was changed. Correct all of them and send the request again.',
+  },
+  product_not_available: {
+    status: 422,
+    title: 'This card product is not available.',
+    explanation:
+      'No active product with this productId is granted to your client. List the products, and ' +
+      'choose one of them.',
+  },
+  weak_pin: {
+    status: 422,
+    title: 'The PIN is too easy to guess.',
+    explanation:
+      'The PIN is among those that a thief tries first: one digit repeated, a series, a repeated ' +
+      'group, a palindrome, a year, the date of birth, the expiry date of the card, or digits ' +
+      'printed on it. The PIN was not changed. Ask the cardholder for another one.',
+  },
+  invalid_session_key: {
+    status: 422,
+    title: 'The session key is not valid.',
+    explanation:
+      'The key could not be used. No more is said, because more would help an attacker. Check that ' +
+      'it is 32 random bytes, enciphered with RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) ' +
+      'under the current wrap key, in base64.',
+  },
+  invalid_encrypted_pin: {
+    status: 422,
+    title: 'The encrypted PIN is not valid.',
+    explanation:
+      'The envelope of the PIN could not be used. No more is said, because more would help an ' +
+      'attacker. Check the key and the header of the JWE, that it names this card, that the clock ' +
+      'of the device is right, and that the envelope was not sent before. Then make a new one.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'This Idempotency-Key belongs to another request.',
+    explanation:
+      'The key was first sent with another method, path or body. Nothing was done. Use a new key for ' +
+      'each new request, and the same key only to repeat the same request.',
+  },
+  key_refused: {
+    status: 422,
+    title: 'The key is not taken.',
+    explanation:
+      'A key or component breaks a rule for keys: it is weak, short or of wrong parity, has another ' +
+      'check value, is for another use, would be protected by a weaker key, or its key block is not ' +
+      'whole. The detail says which. Nothing was kept. Check the key with whoever sent it.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests.',
+    explanation:
+      'A limit of your client, your address or this card is used up, or too many of your calls are being ' +
+      'worked on. Wait for as many seconds as the ' +
+      'Retry-After header says, then try again. The RateLimit headers tell how much is left.',
+    retryAfterSeconds: 1,
+  },
+  internal_error: {
+    status: 500,
+    title: 'Something went wrong in the service.',
+    explanation:
+      'The fault is on our side and is on record under the requestId of the answer. Repeat the ' +
+      'request with the same Idempotency-Key. If it keeps failing, tell the operator the requestId.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'The service cannot answer right now.',
+    explanation:
+      'Something that the service depends on, such as its database or its security module, is away ' +
+      'or still starting, or the service is so busy that the request was not begun. Wait for as many seconds as the Retry-After header says, then repeat the ' +
+      'request with the same Idempotency-Key.',
+    retryAfterSeconds: 5,
+  },
+} as const satisfies Record<string, ProblemKind>
+
+/** The stable code of a failure: what callers switch on. */
+export type ProblemCode = keyof typeof problemKinds
+
+/** One thing wrong with a request: `pointer` is a JSON Pointer (RFC 6901), `""` the whole body. */
+export interface ProblemError {
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** What is particular to one occurrence. None of it may hold a PIN, PAN, CVV, key or SQL. */
+export interface ProblemCircumstances {
+  readonly detail?: string | undefined
+  readonly errors?: readonly ProblemError[] | undefined
+  /** Sent as `Retry-After`, rounded up to whole seconds. */
+  readonly retryAfterSeconds?: number | undefined
+  /** Sent as `Allow`. */
+  readonly allow?: readonly string[] | undefined
+  /** Further response headers, such as `www-authenticate`; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** What led to it, for the log alone. */
+  readonly cause?: unknown
+}
+
+/** A failure from the table, thrown anywhere and answered as `application/problem+json`. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly title: string
+  readonly detail: string | undefined
+  readonly errors: readonly ProblemError[] | undefined
+  /** The response headers that belong to it; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ProblemCode, circumstances: ProblemCircumstances = {}) {
+    const kind: ProblemKind = problemKinds[code]
+    super(
+      circumstances.detail ?? kind.title,
+      circumstances.cause === undefined ? undefined : { cause: circumstances.cause },
+    )
+    this.name = 'Problem'
+    this.code = code
+    this.status = kind.status
+    this.title = kind.title
+    this.detail = circumstances.detail
+    this.errors = circumstances.errors
+    this.headers = headersOf(kind, circumstances)
+  }
+}
+
+/** What keeps the program from starting and an operator can mend: its message says all of it. */
+export class StartRefusal extends Error {}
+
+/** The failure `validation_failed` with all that is wrong, or with one thing. */
+export const validationFailed = (...errors: readonly ProblemError[]): Problem =>
+  new Problem('validation_failed', { errors })
+
+function headersOf(kind: ProblemKind, circumstances: ProblemCircumstances): Record<string, string> {
+  const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
+  return {
+    ...(allow && { allow: allow.join(', ') }),
+    // At least one second: "Retry-After: 0" would invite the caller to spin.
+    ...(retryAfterSeconds !== undefined && {
+      'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
+    }),
+    ...headers,
+  }
+}

@@ -1,0 +1,177 @@
+import type { Expiry } from '../../domain/calendar.ts'
+import type { Pan } from '../../domain/pan.ts'
+import type { Pin } from '../../domain/pin.ts'
+import type { CardDataHsm } from './card-data.ts'
+
+export type {
+  CardDataKey,
+  DeviceKeyJwk,
+  DeviceSeal,
+  PinEnvelope,
+  SessionSealed,
+} from './card-data.ts'
+
+/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be told from it. */
+export interface PanFingerprint {
+  readonly fingerprint: Uint8Array
+  /** The version of the key that it was made under. */
+  readonly keyVersion: number
+}
+
+/** A new card's numbers. The PAN itself never leaves the HSM. */
+export interface CardNumber extends CardReference {
+  /** What the card is found by, and no other card may have. */
+  readonly panFingerprints: readonly PanFingerprint[]
+  /** First six and last four: `400000******1234`. */
+  readonly maskedPan: string
+  /** The key that the card's CVV, CVV2 and iCVV are made under. */
+  readonly cvk: KeyReference
+}
+
+/** A chosen PIN, taken in or refused with a sentence that says why. */
+export type ImportedPin =
+  | { readonly pin: StoredPin; readonly weakness: null }
+  | { readonly pin: null; readonly weakness: string }
+
+/** What a request is remembered by. */
+export interface RequestFingerprint {
+  /** Of the client and its idempotency key. */
+  readonly keyHash: Uint8Array
+  /** Of the request itself. */
+  readonly fingerprint: Uint8Array
+}
+
+/** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
+export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
+
+/** The formats of PIN blocks that travel (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
+export const pinBlockFormats = [
+  'ISO_FORMAT_0',
+  'ISO_FORMAT_1',
+  'ISO_FORMAT_3',
+  'ISO_FORMAT_4',
+] as const
+export type PinBlockFormat = (typeof pinBlockFormats)[number]
+
+/** A PIN block as a card network sends it. */
+export interface EncryptedPinBlock {
+  readonly format: PinBlockFormat
+  readonly bytes: Uint8Array
+  /** The key block of the zone key that it is enciphered under, or what the HSM keeps in its place. */
+  readonly zoneKeyBlock: string
+}
+
+/** What a zone key enciphers with: TDES of double length, or AES-256. */
+export type ZoneKeyAlgorithm = 'TDES' | 'AES'
+
+/** A zone key as it is kept: a key block under the master key, or a reference to a key in a token. */
+export interface ZoneKey {
+  readonly keyBlock: string
+  /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
+  readonly keyCheckValue: string
+}
+
+/** The public half of an access token signing key, as in RFC 7517. */
+export interface TokenSigningKey {
+  readonly keyId: string
+  readonly algorithm: 'ES256'
+  readonly publicJwk: {
+    readonly kty: 'EC'
+    readonly crv: 'P-256'
+    readonly x: string
+    readonly y: string
+  }
+  /** @returns r and s, 32 bytes each (RFC 7518, section 3.4). */
+  sign(message: Uint8Array): Promise<Uint8Array>
+}
+
+/**
+ * The boundary. Clear PANs, PINs and keys exist on its far side only, except where a verb says
+ * *reveal*. Every verb throws `Problem` `unavailable` when the HSM gives no answer, and Error when
+ * what it is given was not made by it.
+ */
+export interface Hsm extends CardDataHsm {
+  /** Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC 7812-1). */
+  generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
+  /** Draws a PIN without bias, again while it is weak. */
+  generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
+  /** Takes in a PIN that the cardholder chose, unless it is weak and the rules refuse that. */
+  importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
+  /** The PIN in clear. The caller has put the disclosure on record already. */
+  revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
+
+  /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
+  fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
+  /** Whether a PIN block deciphers to 4 to 12 digits for this card. No PIN is compared. */
+  isPinBlockReadable(card: CardReference, pinBlock: EncryptedPinBlock): Promise<boolean>
+  /** Compares the PIN in a block with the card's, in constant time. An unreadable block is no match. */
+  verifyPin(
+    card: CardReference,
+    pin: StoredPin,
+    pinLength: number,
+    pinBlock: EncryptedPinBlock,
+  ): Promise<boolean>
+  /** Computes the card's CVV2 and compares it, in constant time. */
+  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: string): Promise<boolean>
+  /** Makes the PIN block that a terminal would send. For the sandbox's simulator. */
+  generatePinBlock(
+    card: CardReference,
+    pin: Pin,
+    format: PinBlockFormat,
+    zoneKeyBlock: string,
+  ): Promise<EncryptedPinBlock>
+
+  /** Enciphers text that belongs to a subject, with its purpose and subject as associated data. */
+  sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>
+  /** The text of a record sealed for this purpose and subject. */
+  revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
+  /**
+   * Keyed HMACs of a request and of the key that its caller gave it, one pair for each version of their
+   * key, the active first: what a plain hash of a PIN would give away, they do not.
+   */
+  fingerprintRequest(given: {
+    readonly clientId: string
+    readonly idempotencyKey: string
+    /** Method, path and body. */
+    readonly request: string
+  }): Promise<readonly RequestFingerprint[]>
+  /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
+  fingerprintRequestId(requestId: string): Promise<Uint8Array>
+
+  /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
+  generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>
+  /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
+  importClearZoneKey(algorithm: ZoneKeyAlgorithm, key: Uint8Array): Promise<ZoneKey>
+
+  /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
+  tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
+  /** Answers when the HSM does. */
+  ping(): Promise<void>
+}
+
+/** Names one version of one key: `pin-storage/1`. */
+export type KeyReference = string
+
+/** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
+export interface CardReference {
+  readonly publicToken: string
+  readonly encryptedPan: Uint8Array
+}
+
+/** A PIN as it is kept: a format 4 block that it can be revealed from, or a PVV that it cannot. */
+export type StoredPin =
+  | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
+  | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
+
+/** What a product and a card ask of a PIN. */
+export interface PinRules {
+  readonly pinLength: number
+  readonly pinRevealable: boolean
+  readonly refuseWeakPins: boolean
+  /** The product's key for PVVs. Used where the PIN is not revealable. */
+  readonly pvk: string
+  readonly maskedPan: string
+  readonly expiry: Expiry
+  /** `YYYY-MM-DD`. */
+  readonly dateOfBirth: string
+}

@@ -1,0 +1,127 @@
+import type { KeyCheckMethod } from '../keys/key-check.ts'
+import type { KeyUse } from '../keys/key-ring.ts'
+import type { Cryptoperiod } from './catalogue.ts'
+import type { CardReference, PanFingerprint, RecordPurpose, StoredPin } from './hsm.ts'
+
+export type { Cryptoperiod, KeyUse }
+
+/** What a key is to become, and so what it may be used for. */
+export type KeyPurpose =
+  /** One of the installation's own keys, by its name in the key table. */
+  | { readonly family: 'installation'; readonly keyName: string }
+  /** A network's key for PIN blocks. */
+  | { readonly family: 'zone' }
+  /** A key that other keys travel under. */
+  | { readonly family: 'zone-master' }
+
+/** A key's algorithm and length, where its purpose leaves a choice. */
+export interface KeyForm {
+  readonly algorithm: 'TDES' | 'AES'
+  readonly lengthBytes: number
+}
+
+/** A key as it is kept: an X9.143 key block of version D under the master key. */
+export interface KeptKey {
+  readonly keyBlock: string
+  /** In hexadecimal capitals. */
+  readonly keyCheckValue: string
+}
+
+/** What a kept key says of itself (X9.143, tables 5 to 8). */
+export interface KeyDescription {
+  readonly keyUsage: string
+  readonly algorithm: string
+  readonly modeOfUse: string
+  readonly exportability: string
+  readonly checkMethod: KeyCheckMethod
+}
+
+/**
+ * What administration asks of an HSM. No verb takes or gives a clear key but `keepComponent`, which
+ * takes one component of one. Each throws `Problem` `key_refused` for a key that may not be taken, and
+ * otherwise what the verbs of `Hsm` throw.
+ */
+export interface KeyAdministration {
+  /** The names of the installation's own keys. */
+  readonly installationKeys: readonly string[]
+  /** For how long, and how often, a version of each of them may be used. */
+  readonly cryptoperiods: Readonly<Record<string, Cryptoperiod>>
+  /** How often this process has used each version since it opened the HSM. */
+  countedUses(): readonly KeyUse[]
+  /** Reads the keys again, as another process may have left them. */
+  refreshKeys(): Promise<void>
+  describeKey(keyBlock: string): KeyDescription
+  /** Draws a key. Without a form, the one that the purpose asks for. */
+  generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<KeptKey>
+
+  /** The version that sealed bytes are under: a PAN's, or a record's. */
+  sealedVersionOf(sealed: Uint8Array): number
+  /** The same PAN under the active key. */
+  rewrapPan(card: CardReference): Promise<Uint8Array>
+  /** The same PIN under the active key. */
+  rewrapPin(
+    card: CardReference,
+    pin: { readonly pinBlock: Uint8Array; readonly pinKey: string },
+  ): Promise<Extract<StoredPin, { pvv: null }>>
+  /** The same text under the active key. */
+  rewrapRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<Uint8Array>
+  /** What a card is found by, under every version that is not retired. */
+  panFingerprints(card: CardReference): Promise<readonly PanFingerprint[]>
+
+  /** @throws `Problem` `key_refused` when no key of this purpose has this form. */
+  refuseOtherForm(purpose: KeyPurpose, form: KeyForm): Promise<void>
+
+  readonly custody: KeyCustody
+}
+
+/** Keys that come and go. */
+export interface KeyCustody {
+  /**
+   * Takes in a key block, version B or D, under a zone master key.
+   * @throws `Problem` `key_refused` when it is not what it should be.
+   */
+  importKeyBlock(
+    purpose: KeyPurpose,
+    zoneMasterKeyBlock: string,
+    keyBlock: string,
+    keyCheckValue: string | null,
+  ): Promise<KeptKey>
+  /**
+   * A kept key under a zone master key.
+   * @throws `Problem` `key_refused` unless it is exportable, and where the HSM lets none out.
+   */
+  exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
+  /** Takes in one component, in hexadecimal. */
+  keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<KeptKey>
+  /** The key that kept components make (PCI PIN Security 3.1, requirement 12). */
+  combineComponents(
+    purpose: KeyPurpose,
+    form: KeyForm,
+    componentBlocks: readonly string[],
+    keyCheckValue: string,
+  ): Promise<KeptKey>
+
+  /**
+   * Destroys a key that was made and then not kept. Null where a key is its key block, and goes with it.
+   */
+  readonly discardKey: ((keyBlock: string) => Promise<void>) | null
+
+  /** Null where keys lie in the HSM itself, under none of our master keys. */
+  readonly masterKeys: MasterKeyCustody | null
+}
+
+/** The key that all others are kept under. */
+export interface MasterKeyCustody {
+  /** Of the one that key blocks are made under. */
+  checkValue(): string
+  /**
+   * Check values of those at hand: the current one, and all, read from their file again.
+   * @throws `Problem` `key_refused` when the file lacks the current one or is not what it should be.
+   */
+  read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
+  /**
+   * The same kept key under another master key at hand, labelled with its purpose.
+   * @throws `Problem` `key_refused` when its label names another.
+   */
+  rewrap(keyBlock: string, purpose: string, checkValue: string): Promise<string>
+}

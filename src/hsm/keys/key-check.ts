@@ -1,0 +1,71 @@
+import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
+import { aesKeyCheckValue, tdesKeyCheckValue } from '../../crypto/key-check-value.ts'
+import { areEqualBytes } from '../../crypto/refusal.ts'
+import { KeyRefusal } from './key-strength.ts'
+
+/** How a check value is made of a key. */
+export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
+
+interface KeyCheck {
+  readonly method: KeyCheckMethod
+  of(key: Uint8Array): Buffer
+}
+
+/** Bytes of the check values that no standard gives a length. */
+const lengthBytes = 5
+
+/** The check of each algorithm's keys: AES and TDES as X9.24-1:2017 annex A has them. */
+const keyChecks: Readonly<Record<string, KeyCheck>> = {
+  A: { method: 'CMAC', of: (key) => aesKeyCheckValue(key) },
+  T: { method: 'X9.24 zeros', of: (key) => tdesKeyCheckValue(key) },
+  // X9.143 names none for these: the HMAC of nothing, and the hash of the public half.
+  H: {
+    method: 'HMAC',
+    of: (key) => createHmac('sha256', key).digest().subarray(0, lengthBytes),
+  },
+  E: { method: 'SPKI SHA-256', of: publicKeyHash },
+  R: { method: 'SPKI SHA-256', of: publicKeyHash },
+}
+
+function publicKeyHash(pkcs8: Uint8Array): Buffer {
+  const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' })
+  return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
+}
+
+/** The check value of a key, in hexadecimal capitals. */
+export const keyCheckValueOf = (algorithm: string, key: Uint8Array): string =>
+  keyCheckOf(algorithm).of(key).toString('hex').toUpperCase()
+
+export const keyCheckMethodOf = (algorithm: string): KeyCheckMethod => keyCheckOf(algorithm).method
+
+function keyCheckOf(algorithm: string): KeyCheck {
+  const check = keyChecks[algorithm]
+  if (!check) throw new Error(`Keys of algorithm ${algorithm} are not known here.`)
+  return check
+}
+
+/** A check value with all the digits that it can have: senders tell from three bytes to the whole block. */
+const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = {
+  A: (key) => aesKeyCheckValue(key, 16),
+  T: (key) => tdesKeyCheckValue(key, 8),
+}
+
+/**
+ * Holds a key against the check value that its sender told, of which each digit counts; null leaves it
+ * unchecked.
+ * @throws KeyRefusal when it is another, or shorter than three bytes.
+ */
+export function refuseOtherCheckValue(
+  algorithm: string,
+  key: Uint8Array,
+  due: string | null,
+): void {
+  if (due === null) return
+  const whole = (wholeCheckValues[algorithm] ?? keyCheckOf(algorithm).of)(key)
+  const given = Buffer.from(due.toUpperCase())
+  const own = Buffer.from(whole.toString('hex').toUpperCase().slice(0, given.length))
+  if (given.length < 6 || !areEqualBytes(given, own)) {
+    throw new KeyRefusal('The key has another check value.')
+  }
+}

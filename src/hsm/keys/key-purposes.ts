@@ -1,0 +1,97 @@
+import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
+import { isKeyName, type KeyKind, type KeyName, keyKinds } from '../contract/catalogue.ts'
+import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
+import type { Exportability, KeyUse } from './key-engine.ts'
+import { KeyRefusal } from './key-strength.ts'
+
+/** What keys of each family may be (X9.143, tables 5 to 7). */
+const families = {
+  zone: { keyUsage: 'P0', modesOfUse: ['B', 'D'], lengths: { A: [16, 24, 32], T: [16, 24] } },
+  'zone-master': { keyUsage: 'K1', modesOfUse: ['B'], lengths: { A: [16, 24, 32], T: [16, 24] } },
+} as const
+
+const keyLengths = [16, 24, 32] as const
+
+/** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
+export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
+  if (purpose.family === 'installation') return installationKind(purpose.keyName, form)
+  const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
+  const { keyUsage, lengths } = families[purpose.family]
+  const code = algorithm === 'AES' ? 'A' : 'T'
+  const length = keyLengths.find((each) => each === lengthBytes)
+  if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
+    throw new KeyRefusal('The key has a length that is not taken.')
+  }
+  return {
+    purpose: purpose.family,
+    keyUsage,
+    algorithm: code,
+    modeOfUse: 'B',
+    action: 'blocks',
+    lengthBytes: length,
+  }
+}
+
+/** The installation's own keys that other processors of its cards may need. */
+const leavingKeys: readonly string[] = ['cvk', 'pvk'] satisfies KeyName[]
+
+/** Whether keys of a purpose may ever leave: what opens data at rest, or signs, never does. */
+export const mayLeave = (purpose: KeyPurpose): boolean =>
+  purpose.family === 'zone' ||
+  (purpose.family === 'installation' && leavingKeys.includes(purpose.keyName))
+
+function installationKind(keyName: string, form: KeyForm | null): KeyKind {
+  if (!isKeyName(keyName)) throw new KeyRefusal('There is no key of this name.')
+  const kind: KeyKind = keyKinds[keyName]
+  const algorithm = { TDES: 'T', AES: 'A' }
+  const fits =
+    form === null ||
+    (algorithm[form.algorithm] === kind.algorithm && form.lengthBytes === kind.lengthBytes)
+  if (!fits) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
+  return kind
+}
+
+/**
+ * The kind that a key block's key becomes: of the purpose, in the mode of use that the block names.
+ * @throws KeyRefusal when the key is for another use than the purpose.
+ */
+export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes: number): KeyKind {
+  const algorithm = use.algorithm === 'A' ? 'AES' : 'TDES'
+  if (use.algorithm !== 'A' && use.algorithm !== 'T') {
+    throw new KeyRefusal('Only AES and TDES keys travel.')
+  }
+  const kind = keyKindOf(purpose, { algorithm, lengthBytes })
+  const modes: readonly string[] =
+    purpose.family === 'installation' ? [kind.modeOfUse] : families[purpose.family].modesOfUse
+  if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
+    throw new KeyRefusal('The key block says that its key is for another use.')
+  }
+  return { ...kind, modeOfUse: use.modeOfUse }
+}
+
+/** The optional block that names what a key is for (X9.143:2021 6.3.6, block `LB`: a label). */
+const labelId = 'LB'
+
+/** What a key block that is kept says of its key (X9.143:2021 6.2). Its MAC binds all of it. */
+export const headerOf = (
+  {
+    algorithm,
+    keyUsage,
+    modeOfUse,
+    purpose,
+  }: Pick<KeyUse, 'algorithm' | 'keyUsage' | 'modeOfUse'> & { readonly purpose?: string },
+  exportability: Exportability,
+): KeyBlockHeader => ({
+  version: 'D',
+  keyUsage,
+  algorithm,
+  modeOfUse,
+  keyVersion: '00',
+  exportability,
+  reserved: '00',
+  optionalBlocks: purpose === undefined ? [] : [{ id: labelId, content: purpose }],
+})
+
+/** What a key is for, or null in a block that was made before blocks said so. */
+export const purposeIn = ({ optionalBlocks }: KeyBlockHeader): string | null =>
+  optionalBlocks.find(({ id }) => id === labelId)?.content ?? null

@@ -1,0 +1,308 @@
+import { Problem } from '../../domain/problem.ts'
+import {
+  isKeyName,
+  isSlow,
+  type KeyKind,
+  type KeyName,
+  keyKinds,
+  keyNames,
+  type WorkingKey,
+} from '../contract/catalogue.ts'
+import type { KeyReference } from '../contract/hsm.ts'
+import type { KeyAction, KeyEngine, WorkingKeys } from './key-engine.ts'
+import { KeyRefusal } from './key-strength.ts'
+
+/** One version of a key, ready for use. */
+export interface RingKey<Name extends KeyName> {
+  readonly name: Name
+  readonly version: number
+  readonly reference: KeyReference
+  readonly state: KeyState
+  readonly key: WorkingKey<Name>
+}
+
+/**
+ * The keys of an installation, ready for use: this side of the boundary only. Every answer is from a
+ * reading of the store that is recent enough, or it is `Problem` `unavailable`: whoever made a version
+ * pending may count on every process knowing it after that time, or answering nothing.
+ */
+export interface KeyRing {
+  /** The version that new things are made under: the newest active one. */
+  active<Name extends KeyName>(name: Name): Promise<RingKey<Name>>
+  /** The version that something was made under. @throws Error when it is not one of these keys. */
+  version<Name extends KeyName>(name: Name, version: number): Promise<RingKey<Name>>
+  /**
+   * Every version that something may be under now or soon: the active ones, the newest first, then
+   * the pending ones.
+   */
+  versions<Name extends KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
+  /** Reads the store again. */
+  refresh(): Promise<void>
+  /** How often this process has used each version. */
+  readonly countedUses: () => readonly KeyUse[]
+}
+
+export interface KeyRingOptions {
+  /** How old a reading of the store may be before nothing is answered from it. */
+  readonly staleAfterMs?: number
+}
+
+type AnyRingKey = RingKey<KeyName>
+
+/** Keys as one reading of the store found them. */
+interface Reading {
+  readonly keys: readonly AnyRingKey[]
+  isStale(afterMs: number): boolean
+}
+
+/**
+ * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
+ * agree on one key each: the store keeps the first.
+ */
+export async function openKeyRing(
+  engine: KeyEngine,
+  store: KeyStore,
+  { staleAfterMs = 10_000 }: KeyRingOptions = {},
+): Promise<KeyRing> {
+  const present = new Set((await store.list()).map((stored) => stored.keyName))
+  for (const name of keyNames) {
+    if (!present.has(name) && !isSlow(name)) await store.add(await firstVersion(engine, name))
+  }
+  const counter = createUseCounter()
+  const read = readerOf(engine, store, counter)
+  let reading = await read()
+  const refresh = asOneAtATime(async () => {
+    reading = await read()
+  })
+  const readNow = () => inTime(refresh())
+  const fresh = async (): Promise<Reading> => {
+    if (reading.isStale(staleAfterMs)) await readNow()
+    return reading
+  }
+  return { ...ringOf(fresh, readNow), refresh, countedUses: counter.counted }
+}
+
+const readTimeoutMs = 2_000
+
+/** Whoever asks may hold the connection that the store waits for: then it must let go, not wait. */
+async function inTime(reading: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The key store is slow.')), readTimeoutMs)
+  })
+  try {
+    await Promise.race([reading, late])
+  } catch (cause) {
+    throw new Problem('unavailable', { detail: 'The keys could not be read.', cause })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const refuseUntilMade = (): never => {
+  throw new Problem('unavailable', { detail: 'A key is still being made.' })
+}
+
+function ringOf(
+  fresh: () => Promise<Reading>,
+  readNow: () => Promise<void>,
+): Omit<KeyRing, 'refresh' | 'countedUses'> {
+  // The engine opened each key for the action of its name, which the types cannot follow.
+  const all = async <Name extends KeyName>(name: Name) =>
+    (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
+  const find = async <Name extends KeyName>(name: Name, version: number) =>
+    (await all(name)).find((key) => key.version === version)
+  const findActive = async <Name extends KeyName>(name: Name) =>
+    (await all(name)).find(({ state }) => state === 'active')
+  return {
+    async active(name) {
+      const known = await findActive(name)
+      if (known || !isSlow(name)) return present(known)
+      // Another process may have made it by now.
+      await readNow()
+      return (await findActive(name)) ?? refuseUntilMade()
+    },
+    async version(name, version) {
+      const known = await find(name, version)
+      if (known) return known
+      await readNow()
+      return present(await find(name, version))
+    },
+    versions: async (name) => (await all(name)).filter(({ state }) => state !== 'retired'),
+  }
+}
+
+function present<Key>(key: Key | undefined): Key {
+  if (!key) throw new Error('This key is not in the HSM.')
+  return key
+}
+
+/** Whoever asks while one is running waits for that one. */
+function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  return () => {
+    running ??= work().finally(() => {
+      running = null
+    })
+    return running
+  }
+}
+
+const stateOrder: readonly KeyState[] = ['active', 'pending', 'retired']
+
+/** A block that another row has now is another key, to be refused where it is not for that row. */
+const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlock}`
+
+/** Reads a store again and again, and opens each key block of a name once. */
+function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () => Promise<Reading> {
+  let opened = new Map<string, AnyRingKey['key']>()
+  return async () => {
+    const isStale = ageFromNow()
+    const stored = (await store.list()).filter(({ keyName }) => isKeyName(keyName))
+    const next = new Map<string, AnyRingKey['key']>()
+    for (const each of stored) {
+      const known = opened.get(rowOf(each))
+      next.set(rowOf(each), known ?? (await openKey(engine, each, counter)))
+    }
+    opened = next
+    const keys = stored.map((each) => ringKey(each, next))
+    return { keys: keys.toSorted(byUse), isStale }
+  }
+}
+
+const byUse = (a: AnyRingKey, b: AnyRingKey): number =>
+  stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version
+
+/** Counted from before the store is asked. A machine that slept may have stopped one of the clocks. */
+function ageFromNow(): (afterMs: number) => boolean {
+  const steady = performance.now()
+  const wall = Date.now()
+  return (afterMs) => Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
+}
+
+async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
+  return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
+}
+
+/** @throws KeyRefusal that names the key, where its block is not what it should be. */
+async function openKey(
+  engine: KeyEngine,
+  { keyBlock, keyName: name, keyVersion }: StoredKey,
+  counter: UseCounter,
+): Promise<AnyRingKey['key']> {
+  if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
+  const kind: KeyKind = keyKinds[name]
+  try {
+    const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
+    return counter.counting(kind.action, { keyName: name, keyVersion }, key) as AnyRingKey['key']
+  } catch (cause) {
+    if (cause instanceof Problem || !(cause instanceof Error)) throw cause
+    throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })
+  }
+}
+
+function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {
+  const { keyName: name, keyVersion: version, state } = stored
+  const reference = `${name}/${version}`
+  return { name, version, reference, state, key: opened.get(rowOf(stored)) } as AnyRingKey
+}
+
+/**
+ * The version of a key that a reference names.
+ * @throws Error when it names another key, or none.
+ */
+export async function referencedKey<Name extends KeyName>(
+  ring: KeyRing,
+  name: Name,
+  reference: KeyReference,
+): Promise<RingKey<Name>> {
+  const [keyName, version] = reference.split('/')
+  if (keyName !== name)
+    throw new Error(`The reference ${reference} is to another key than ${name}.`)
+  return ring.version(name, Number(version))
+}
+
+/**
+ * The life of a version: every process learns of it while it is `pending`; `active` ones are in use,
+ * the newest to make new things and the others to open what was made under them (NIST SP 800-57 part
+ * 1, 7.2); nothing is under a `retired` one, which still opens.
+ */
+export type KeyState = 'pending' | 'active' | 'retired'
+
+/** One version of a key as it is kept outside the HSM: a key block under the master key. */
+export interface StoredKey {
+  readonly keyName: string
+  readonly keyVersion: number
+  readonly state: KeyState
+  /** X9.143 version D; or where the keys lie in a token, a reference to one (RFC 7512). */
+  readonly keyBlock: string
+  readonly keyCheckValue: string
+}
+
+/** Where an HSM keeps its wrapped keys, shared by every process of an installation. */
+export interface KeyStore {
+  list(): Promise<readonly StoredKey[]>
+  /** Keeps a key, unless another process was first with this name and version. */
+  add(key: StoredKey): Promise<void>
+}
+
+/** How often a version of a key was used by this process. */
+export interface KeyUse {
+  readonly keyName: string
+  readonly keyVersion: number
+  readonly uses: number
+}
+
+/** Counts the uses of keys since this process has them. */
+export interface UseCounter {
+  /** The same key, which counts what it makes: opening and verifying wear no key out. */
+  counting<Action extends KeyAction>(
+    action: Action,
+    version: Pick<KeyUse, 'keyName' | 'keyVersion'>,
+    key: WorkingKeys[Action],
+  ): WorkingKeys[Action]
+  counted(): readonly KeyUse[]
+}
+
+export function createUseCounter(): UseCounter {
+  const uses = new Map<string, { keyName: string; keyVersion: number; uses: number }>()
+  return {
+    counting(action, { keyName, keyVersion }, key) {
+      const reference = `${keyName}/${keyVersion}`
+      const known = uses.get(reference) ?? { keyName, keyVersion, uses: 0 }
+      uses.set(reference, known)
+      const count = () => {
+        known.uses += 1
+      }
+      return counters[action](key, count)
+    },
+    counted: () => [...uses.values()].map((each) => ({ ...each })),
+  }
+}
+
+/** The verbs of each action that put something under the key. */
+const counters: {
+  readonly [Action in KeyAction]: (
+    key: WorkingKeys[Action],
+    count: () => void,
+  ) => WorkingKeys[Action]
+} = {
+  blocks: (key, count) => ({ ...key, encipher: after(count, key.encipher) }),
+  cvv: (key, count) => ({ ...key, encipherWithA: after(count, key.encipherWithA) }),
+  seal: (key, count) => ({ ...key, seal: after(count, key.seal) }),
+  mac: (key, count) => ({ ...key, mac: after(count, key.mac) }),
+  sign: (key, count) => ({ ...key, sign: after(count, key.sign) }),
+  signPss: (key, count) => ({ ...key, sign: after(count, key.sign) }),
+  unwrap: (key, count) => ({ ...key, unwrap: after(count, key.unwrap) }),
+  agree: (key, count) => ({ ...key, agree: after(count, key.agree) }),
+}
+
+const after =
+  <Given extends readonly unknown[], Result>(
+    count: () => void,
+    verb: (...given: Given) => Result,
+  ): ((...given: Given) => Result) =>
+  (...given) => {
+    count()
+    return verb(...given)
+  }

@@ -1,0 +1,122 @@
+import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
+import { hasOddParity, isWeakTdesKey, setOddParity } from '../../crypto/tdes-keys.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+
+/** Why a key is not taken. It says nothing of the key but which rule it breaks. */
+export class KeyRefusal extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options)
+    this.name = 'KeyRefusal'
+  }
+}
+
+/** The algorithms of keys, as key blocks name them (X9.143, table 6). */
+export type KeyAlgorithm = 'A' | 'T' | 'H' | 'E' | 'R'
+
+/** Key pairs of this house: P-256, and RSA of 4096 bits. */
+const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }
+
+/**
+ * Bits of security of a key (NIST SP 800-57 part 1, table 2; PCI PIN Security 3.1, annex C).
+ * @throws KeyRefusal when a key of this algorithm has no such length.
+ */
+export function strengthBits(algorithm: string, lengthBytes: number): number {
+  if (algorithm === 'H' && lengthBytes >= 32) return 256
+  const bits = pairStrengths[algorithm] ?? strengths[algorithm]?.[lengthBytes]
+  if (bits === undefined) throw new KeyRefusal('The key has a length that is not taken.')
+  return bits
+}
+
+const strengths: Readonly<Record<string, Readonly<Record<number, number>>>> = {
+  T: { 16: 80, 24: 112 },
+  A: { 16: 128, 24: 192, 32: 256 },
+}
+
+/**
+ * Refuses a key that is weaker than its algorithm promises: short, of wrong parity, weak or
+ * semi-weak, or made of equal parts (SP 800-67 section 3; PCI PIN Security 3.1, annex C).
+ * @throws KeyRefusal
+ */
+export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
+  strengthBits(algorithm, key.length)
+  if (algorithm === 'T') refuseWeakTdesKey(key)
+  else if (!(algorithm in pairStrengths)) refuseRepetition(key)
+}
+
+function refuseWeakTdesKey(key: Uint8Array): void {
+  if (!hasOddParity(key)) throw new KeyRefusal('The key has wrong parity.')
+  if (isWeakTdesKey(key)) throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
+  const adjusted = setOddParity(key)
+  // A third part equal to the first makes it a double-length key that passes for a triple one.
+  if (key.length === 24 && areEqualBytes(adjusted.subarray(0, 8), adjusted.subarray(16))) {
+    throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
+  }
+}
+
+/** A key of one repeated byte or two equal halves was not drawn at random. */
+function refuseRepetition(key: Uint8Array): void {
+  const half = key.length / 2
+  if (areEqualBytes(key.subarray(0, half), key.subarray(half))) {
+    throw new KeyRefusal('The key has equal parts.')
+  }
+}
+
+/**
+ * Refuses to protect a key by a weaker one (PCI PIN Security 3.1, requirement 10).
+ * @throws KeyRefusal
+ */
+export function refuseWeakerProtection(
+  protecting: { readonly algorithm: string; readonly lengthBytes: number },
+  kept: { readonly algorithm: string; readonly lengthBytes: number },
+): void {
+  const strength = strengthBits(protecting.algorithm, protecting.lengthBytes)
+  if (strength < strengthBits(kept.algorithm, kept.lengthBytes)) {
+    throw new KeyRefusal('A key must not be protected by a weaker one.')
+  }
+}
+
+/**
+ * Refuses the bytes of a symmetric key that is not what its kind asks for, or is weak.
+ * @throws KeyRefusal
+ */
+export function refuseUnfitKey({ algorithm, lengthBytes }: KeyKind, key: Uint8Array): void {
+  if (lengthBytes === null) throw new KeyRefusal('A key pair is not taken in.')
+  if (key.length !== lengthBytes) throw new KeyRefusal('The key has another length.')
+  refuseWeakKey(algorithm, key)
+}
+
+/** Draws the bytes of a symmetric key, again while they are unfit. */
+export async function drawFitKey(
+  kind: KeyKind,
+  draw: (lengthBytes: number) => Uint8Array | Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  if (kind.lengthBytes === null) throw new Error('A key pair is not drawn but generated.')
+  const drawn = await draw(kind.lengthBytes)
+  const key = kind.algorithm === 'T' ? setOddParity(drawn) : drawn
+  return isFit(kind, key) ? key : drawFitKey(kind, draw)
+}
+
+function isFit(kind: KeyKind, key: Uint8Array): boolean {
+  try {
+    refuseUnfitKey(kind, key)
+    return true
+  } catch (error) {
+    if (error instanceof KeyRefusal) return false
+    throw error
+  }
+}
+
+/** What a key or block is refused for is told; what failed inside a block is not. */
+export async function orProblem<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof KeyRefusal) throw new Problem('key_refused', { detail: error.message })
+    if (error instanceof CryptoRefusal) throw new Problem('key_refused', { detail: unusable })
+    throw error
+  }
+}
+
+/** What is told of a key block that did not unwrap: never which part of it was wrong. */
+export const unusable = 'The key block is not one under this key, or not whole.'

@@ -1,0 +1,161 @@
+import { createHash, createPublicKey } from 'node:crypto'
+import { openAesGcm, sealAesGcm } from '../../crypto/aes-gcm.ts'
+import { cmac } from '../../crypto/cmac.ts'
+import { withSubkey, type XaesSubkey, xaesSubkeys } from '../../crypto/xaes-256-gcm.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import { type Handle, type Mechanism, mechanism, parametersType } from './cryptoki.ts'
+import type { TokenKey } from './objects.ts'
+import { type PublicHalf, publicHalfOf } from './pairs.ts'
+import type { TokenSession } from './session.ts'
+
+const tagLength = 16
+/** Room that an answer may take beyond what went in: a block, or a tag. */
+const room = 16
+
+/** Enciphers or deciphers whole blocks (ECB, SP 800-38A 6.1). */
+export function encipherBlocks(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  cipher: number,
+  blocks: Uint8Array,
+): Buffer {
+  cryptoki.C_EncryptInit(handle, { mechanism: cipher }, key)
+  return cryptoki.C_Encrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
+}
+
+export function decipherBlocks(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  cipher: number,
+  blocks: Uint8Array,
+): Buffer {
+  cryptoki.C_DecryptInit(handle, { mechanism: cipher }, key)
+  return cryptoki.C_Decrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
+}
+
+const gcm = (iv: Uint8Array, associated: Uint8Array): Mechanism => ({
+  mechanism: mechanism.aesGcm,
+  parameter: {
+    type: parametersType.gcm,
+    iv: Buffer.from(iv),
+    ivBits: iv.length * 8,
+    aad: Buffer.from(associated),
+    tagBits: tagLength * 8,
+  },
+})
+
+/** @returns the ciphertext, then the tag. */
+export function sealBytes(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  iv: Uint8Array,
+  associated: Uint8Array,
+  clear: Uint8Array,
+): Buffer {
+  cryptoki.C_EncryptInit(handle, gcm(iv, associated), key)
+  const space = Buffer.alloc(clear.length + tagLength + room)
+  // Modules refuse an input of no bytes, of which there still is a tag.
+  return clear.length === 0
+    ? cryptoki.C_EncryptFinal(handle, space)
+    : cryptoki.C_Encrypt(handle, Buffer.from(clear), space)
+}
+
+/** @param sealed the ciphertext, then the tag. */
+export function openBytes(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  iv: Uint8Array,
+  associated: Uint8Array,
+  sealed: Uint8Array,
+): Buffer {
+  cryptoki.C_DecryptInit(handle, gcm(iv, associated), key)
+  return cryptoki.C_Decrypt(handle, Buffer.from(sealed), Buffer.alloc(sealed.length + room))
+}
+
+/** HMAC-SHA-256 (FIPS 198-1). */
+export function macOf(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  message: Uint8Array,
+): Buffer {
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.sha256Hmac }, key)
+  const space = Buffer.alloc(32)
+  return message.length === 0
+    ? cryptoki.C_SignFinal(handle, space)
+    : cryptoki.C_Sign(handle, Buffer.from(message), space)
+}
+
+export const drawBytes = ({ cryptoki, handle }: TokenSession, lengthBytes: number): Buffer =>
+  cryptoki.C_GenerateRandom(handle, Buffer.alloc(lengthBytes))
+
+/** Bytes of the check values that no standard gives a length, and of AES (X9.143, annex C). */
+const lengthBytes = 5
+
+/** The check value of a key whose bytes are in the token alone: the same that its bytes would give. */
+export const tokenCheckValue = (
+  session: TokenSession,
+  { algorithm }: Pick<KeyKind, 'algorithm'>,
+  key: TokenKey,
+  whole: Handle,
+): string => checks[algorithm](session, whole, key).toString('hex').toUpperCase()
+
+type Check = (session: TokenSession, whole: Handle, key: TokenKey) => Buffer
+
+const checks: Record<KeyKind['algorithm'], Check> = {
+  A: (session, whole) => aesCheckValue(session, whole),
+  T: (session, whole) =>
+    encipherBlocks(session, whole, mechanism.des3Ecb, Buffer.alloc(8)).subarray(0, 3),
+  H: (session, whole) => macOf(session, whole, Buffer.alloc(0)).subarray(0, lengthBytes),
+  E: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
+  R: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
+}
+
+function publicKeyHash(jwk: PublicHalf): Buffer {
+  const publicKey = createPublicKey({ key: { ...jwk }, format: 'jwk' })
+  const spki = publicKey.export({ format: 'der', type: 'spki' })
+  return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
+}
+
+/** CMAC of zeros. Of one block at a time, CBC from an IV of zeros is the bare cipher. */
+function aesCheckValue(session: TokenSession, key: Handle): Buffer {
+  const encipher = (block: Uint8Array) => encipherBlocks(session, key, mechanism.aesEcb, block)
+  return cmac(encipher, 16, Buffer.alloc(16)).subarray(0, lengthBytes)
+}
+
+const recordTagLength = 16
+
+/**
+ * Seals a record under a key of its own, which the token derives from one that never leaves it
+ * (XAES-256-GCM). The record's key works here, beside the token's module, where its clear text is anyway,
+ * and is wiped: modules that derive keys inside the token for this are few.
+ * @returns the ciphertext, then the tag.
+ */
+export const sealRecord = (
+  session: TokenSession,
+  key: Handle,
+  nonce: Uint8Array,
+  associated: Uint8Array,
+  clear: Uint8Array,
+): Buffer =>
+  withSubkey(derive(session, key, nonce), (subkey, iv) => {
+    const { ciphertext, tag } = sealAesGcm(subkey, iv, associated, clear)
+    return Buffer.concat([ciphertext, tag])
+  })
+
+/** @param sealed the ciphertext, then the tag. */
+export const openRecord = (
+  session: TokenSession,
+  key: Handle,
+  nonce: Uint8Array,
+  associated: Uint8Array,
+  sealed: Uint8Array,
+): Buffer =>
+  withSubkey(derive(session, key, nonce), (subkey, iv) =>
+    openAesGcm(subkey, iv, associated, {
+      ciphertext: sealed.subarray(0, -recordTagLength),
+      tag: sealed.subarray(-recordTagLength),
+    }),
+  )
+
+const derive = (session: TokenSession, key: Handle, nonce: Uint8Array): XaesSubkey =>
+  xaesSubkeys((blocks) => encipherBlocks(session, key, mechanism.aesEcb, blocks))(nonce)

@@ -1,0 +1,261 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { Problem } from '../../domain/problem.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { GeneratedKey } from '../keys/key-engine.ts'
+import { KeyRefusal } from '../keys/key-strength.ts'
+import type { TokenSettings } from './session.ts'
+import type { TokenVerbs } from './verbs.ts'
+
+/** A token that is asked from here and lives in a process of its own, which is begun anew at need. */
+export interface Token {
+  /** Of the keys that tell this token from others, each of them as good. */
+  readonly checkValues: readonly string[]
+  /**
+   * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was asked
+   *   was wrong.
+   */
+  ask<Verb extends keyof TokenVerbs>(
+    verb: Verb,
+    ...given: Parameters<TokenVerbs[Verb]>
+  ): Promise<ReturnType<TokenVerbs[Verb]>>
+  /** Makes a key that takes long, in a process of its own, so that nobody waits behind it. */
+  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<GeneratedKey>
+  close(): void
+}
+
+/** Questions that may wait at once: beyond them waiting would only end in a time-out. */
+const questionsMax = 1_000
+/** How long after a failed start the next one may be tried. */
+const restartAfterMs = 250
+
+/** @throws Error that says why the token cannot be used. */
+export async function openToken(settings: TokenSettings): Promise<Token> {
+  const first = await startTokenProcess(settings, null)
+  const [checkValue = ''] = first.checkValues
+  const { close, running } = keepRunning(first, () => startTokenProcess(settings, checkValue))
+  let waiting = 0
+  return {
+    checkValues: first.checkValues,
+    async ask(verb, ...given) {
+      if (waiting >= questionsMax) throw tokenUnavailable('Too many questions wait for the token.')
+      waiting += 1
+      try {
+        return await (await running()).ask(verb, given)
+      } finally {
+        waiting -= 1
+      }
+    },
+    async generateApart(kind, signal) {
+      const apart = await startTokenProcess(settings, checkValue).catch((cause: unknown) => {
+        throw tokenUnavailable('The token is away.', cause)
+      })
+      signal?.addEventListener('abort', apart.kill, { once: true })
+      try {
+        return await apart.ask('generate', [kind])
+      } finally {
+        signal?.removeEventListener('abort', apart.kill)
+        apart.end()
+      }
+    },
+    close,
+  }
+}
+
+interface Running {
+  running(): Promise<TokenProcess>
+  close(): void
+}
+
+/** One process at a time, and after its end another as soon as one is asked for. */
+function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): Running {
+  let current: Promise<TokenProcess> | null = null
+  let resting: { readonly problem: Problem; readonly until: number } | null = null
+  const keep = (token: TokenProcess): TokenProcess => {
+    void token.ended.then(() => {
+      current = null
+    })
+    return token
+  }
+  const rest = (cause: unknown): never => {
+    const problem = tokenUnavailable('The token is away.', cause)
+    const restMs = cause instanceof FinalRefusal ? Infinity : restartAfterMs
+    resting = { problem, until: performance.now() + restMs }
+    current = null
+    throw problem
+  }
+  current = Promise.resolve(keep(first))
+  return {
+    async running() {
+      if (resting && performance.now() < resting.until) throw resting.problem
+      current ??= start().then(keep, rest)
+      return current
+    },
+    close() {
+      resting = { problem: tokenUnavailable('The token was closed.'), until: Infinity }
+      void current?.then((token) => token.end()).catch(() => undefined)
+    },
+  }
+}
+
+const tokenUnavailable = (detail: string, cause?: unknown): Problem =>
+  new Problem('unavailable', { detail, cause })
+
+/** A process that holds the token, from here. */
+export interface TokenProcess {
+  readonly checkValues: readonly string[]
+  /** Resolves when there is no more to be had of it. */
+  readonly ended: Promise<void>
+  ask<Verb extends keyof TokenVerbs>(
+    verb: Verb,
+    given: Parameters<TokenVerbs[Verb]>,
+  ): Promise<ReturnType<TokenVerbs[Verb]>>
+  end(): void
+  /** Ends it in the middle of whatever it does. */
+  kill(): void
+}
+
+/** The token could not be opened, and trying again would do harm. */
+export class FinalRefusal extends Error {}
+
+/** Longer than a verb waits: a busy machine may take its time to start a process. */
+const startTimeoutMs = 15_000
+const askTimeoutMs = 5_000
+/** RSA keys take long, and are made where nobody waits for them. */
+const generateTimeoutMs = 600_000
+
+/**
+ * Starts a process and opens the token in it.
+ * @param checkValue of a key that the token must have, or null.
+ * @throws Error that says why not; FinalRefusal.
+ */
+export async function startTokenProcess(
+  settings: TokenSettings,
+  checkValue: string | null,
+): Promise<TokenProcess> {
+  const child = fork(new URL('process.ts', import.meta.url), {
+    execArgv: [],
+    serialization: 'advanced',
+    // Modules print what they like, and standard output is the service's own.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const started = await firstAnswer(child, { settings, checkValue })
+  // Whoever asks waits by a timer; a token that nobody asks must not keep the service from ending.
+  child.unref()
+  child.channel?.unref()
+  return { checkValues: started.checkValues, ...questionsTo(child) }
+}
+
+async function firstAnswer(child: ChildProcess, start: Start) {
+  const signal = AbortSignal.timeout(startTimeoutMs)
+  const ended = once(child, 'exit', { signal }).then(() => [{ failure: 'Its process ended.' }])
+  // Rejects when the message is not taken; the process has ended then.
+  child.send(start, () => undefined)
+  try {
+    const [started] = (await Promise.race([once(child, 'message', { signal }), ended])) as [Started]
+    if ('checkValues' in started) return started
+    throw new (started.isFinal ? FinalRefusal : Error)(started.failure)
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
+  } finally {
+    ended.catch(() => undefined)
+  }
+}
+
+interface Waiting {
+  readonly sentAt: number
+  settle(answer: TokenAnswer | Problem): void
+}
+
+function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
+  const waiting = new Map<number, Waiting>()
+  let lastId = 0
+  let answeredAt = 0
+  // Not `once`, which also rejects: an error of the child is no more than a reason to end it.
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
+      resolve()
+    })
+  })
+  child.on('error', () => child.kill('SIGKILL'))
+  child.on('message', (answer: TokenAnswer) => {
+    answeredAt = performance.now()
+    waiting.get(answer.id)?.settle(answer)
+  })
+  const timeOut = ({ sentAt, settle }: Waiting) => {
+    settle(unavailable('It did not answer in time.'))
+    // One that still answers others is slow; one that answers nobody hangs in its module.
+    if (answeredAt < sentAt) child.kill('SIGKILL')
+  }
+  return {
+    ended,
+    ask(verb, given) {
+      lastId += 1
+      const id = lastId
+      const limitMs = verb === 'generate' ? generateTimeoutMs : askTimeoutMs
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => timeOut(entry), limitMs)
+        const entry: Waiting = {
+          sentAt: performance.now(),
+          settle(answer) {
+            clearTimeout(timer)
+            waiting.delete(id)
+            if ('answer' in answer) resolve(answer.answer as ReturnType<TokenVerbs[typeof verb]>)
+            else reject(failureOf(answer))
+          },
+        }
+        waiting.set(id, entry)
+        child.send({ id, verb, given }, (error) => {
+          if (error) entry.settle(unavailable('Its process does not listen.'))
+        })
+      })
+    },
+    end: () => child.connected && child.disconnect(),
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+const failureOf = (answer: Exclude<TokenAnswer, { answer: unknown }> | Problem): Error => {
+  if (answer instanceof Problem) return answer
+  const { failure, kind } = answer
+  if (kind === 'keyRefused') return new KeyRefusal(failure)
+  return kind === 'refused' ? new Error(failure) : unavailable(failure)
+}
+
+const unavailable = (reason: string): Problem =>
+  new Problem('unavailable', { detail: 'The token gave no answer.', cause: new Error(reason) })
+
+/** The first message to the process that holds the token. */
+export interface Start {
+  readonly settings: TokenSettings
+  /** A key that the token must have; null when this installation does not know its token yet. */
+  readonly checkValue: string | null
+}
+
+/** The answer to it. */
+export type Started =
+  | { readonly checkValues: readonly string[] }
+  /** `isFinal`: trying again would do harm. */
+  | { readonly failure: string; readonly isFinal: boolean }
+
+/** Every other message to it. */
+export type TokenQuestion = {
+  [Verb in keyof TokenVerbs]: {
+    readonly id: number
+    readonly verb: Verb
+    readonly given: Parameters<TokenVerbs[Verb]>
+  }
+}[keyof TokenVerbs]
+
+/** The answer to it. */
+export type TokenAnswer =
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly failure: string; readonly kind: FailureKind }
+
+/**
+ * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be told;
+ * `unavailable`: the token did not do what was asked.
+ */
+export type FailureKind = 'refused' | 'keyRefused' | 'unavailable'

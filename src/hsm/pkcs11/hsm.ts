@@ -1,0 +1,133 @@
+import { Problem } from '../../domain/problem.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { Hsm } from '../contract/hsm.ts'
+import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
+import type { KeyEngine } from '../keys/key-engine.ts'
+import { KeyRefusal, orProblem, refuseUnfitKey } from '../keys/key-strength.ts'
+import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
+import type { Token } from './client.ts'
+import { readReference, useOf } from './objects.ts'
+import { tokenKeys } from './working-keys.ts'
+
+export interface Pkcs11HsmOptions extends HsmOptions {
+  readonly token: Token
+}
+
+/** How long a verb may take, however many questions to the token it is made of. */
+const verbTimeoutMs = 5_000
+
+/**
+ * The HSM contract on keys that lie in a PKCS#11 token and never leave it. PANs and PINs pass through
+ * this process in clear, because PKCS#11 has no verbs for them: a secure device for keys, not for PINs.
+ */
+export async function openPkcs11Hsm({
+  token,
+  ...options
+}: Pkcs11HsmOptions): Promise<Hsm & KeyAdministration> {
+  const hsm = await openEngineHsm(openPkcs11KeyEngine(token), options, tokenCustody(token))
+  return { ...hsm, ...limitVerbs(hsm) }
+}
+
+/** The verbs that a request waits for. Making keys may take its time. */
+const verbs = {
+  generateCardNumber: true,
+  generatePin: true,
+  importPin: true,
+  revealPin: true,
+  fingerprintPan: true,
+  isPinBlockReadable: true,
+  verifyPin: true,
+  verifyCvv2: true,
+  generatePinBlock: true,
+  sealRecord: true,
+  revealRecord: true,
+  fingerprintRequest: true,
+  fingerprintRequestId: true,
+  generateTestZoneKey: true,
+  importClearZoneKey: true,
+  tokenSigningKeys: true,
+  cardDataKeys: true,
+  generateCardDataKeys: false,
+  importSessionKey: true,
+  importDeviceKey: true,
+  importEncryptedPin: true,
+  ping: true,
+} satisfies Record<keyof Hsm, boolean>
+
+const limitedNames = new Set(
+  Object.entries(verbs).flatMap(([name, isLimited]) => (isLimited ? [name] : [])),
+)
+
+type Verb = (...given: never[]) => Promise<unknown>
+
+const limitVerbs = (hsm: Hsm): Hsm => {
+  const limits = Object.entries(hsm)
+    .filter(([name]) => limitedNames.has(name))
+    .map(([name, verb]: [string, Verb]) => [name, limited(verb)])
+  // The same names with the same functions, only that each of them ends.
+  return Object.fromEntries(limits) as Hsm
+}
+
+const limited =
+  (verb: Verb): Verb =>
+  async (...given) => {
+    const timeOut = Promise.withResolvers<never>()
+    const timer = setTimeout(() => timeOut.reject(tooSlow()), verbTimeoutMs)
+    try {
+      return await Promise.race([verb(...given), timeOut.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+const tooSlow = (): Problem =>
+  new Problem('unavailable', { detail: 'The token did not answer in time.' })
+
+/** Keys that lie and work in a PKCS#11 token; the key store keeps references to them. */
+export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
+  async generate(kind, exportability = 'N', signal) {
+    if (exportability !== 'N') throw new KeyRefusal('A key of a token does not leave it.')
+    if (kind.algorithm === 'R') return token.generateApart(kind, signal)
+    return token.ask('generate', kind)
+  },
+  async import(kind, key) {
+    refuseUnfitKey(kind, key)
+    return token.ask('import', kind, key)
+  },
+  async open(kind, reference) {
+    refuseOtherUse(kind, reference)
+    return tokenKeys[kind.action](token, reference, await token.ask('inspect', reference))
+  },
+  usageOf(reference) {
+    const { algorithm, exportability, keyUsage, modeOfUse } = useOf(readReference(reference))
+    return { keyUsage, algorithm, modeOfUse, exportability }
+  },
+  random: (lengthBytes) => token.ask('random', lengthBytes),
+})
+
+/** A reference moved to another row must not turn a key into one with another use or purpose. */
+function refuseOtherUse(kind: KeyKind, reference: string): void {
+  const { algorithm, keyUsage, modeOfUse, purpose } = useOf(readReference(reference))
+  const isForThis =
+    keyUsage === kind.keyUsage &&
+    algorithm === kind.algorithm &&
+    modeOfUse === kind.modeOfUse &&
+    (purpose ?? kind.purpose) === kind.purpose
+  if (!isForThis) throw new Error('This key is for another use.')
+}
+
+/** Keys that come into a token. None leaves it, and the key that it keeps them under is its own. */
+export const tokenCustody = (token: Token): KeyCustody => ({
+  importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
+    orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),
+  exportKeyBlock: () =>
+    orProblem(() => {
+      throw new KeyRefusal('A key of a token does not leave it.')
+    }),
+  keepComponent: (form, component, keyCheckValue) =>
+    orProblem(() => token.ask('keepComponent', form, component, keyCheckValue)),
+  combineComponents: (purpose, form, components, keyCheckValue) =>
+    orProblem(() => token.ask('combineComponents', purpose, form, components, keyCheckValue)),
+  discardKey: (keyBlock) => token.ask('destroy', keyBlock),
+  masterKeys: null,
+})

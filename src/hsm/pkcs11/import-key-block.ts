@@ -1,0 +1,89 @@
+import { cmac } from '../../crypto/cmac.ts'
+import { unwrapKeyBlockWith } from '../../crypto/key-block.ts'
+import { deriveKeyBlockKeys, type KeyBlockKeys } from '../../crypto/key-block-derivation.ts'
+import { CryptoRefusal } from '../../crypto/refusal.ts'
+import type { KeyPurpose } from '../contract/key-administration.ts'
+import type { GeneratedKey } from '../keys/key-engine.ts'
+import { KeyRefusal, unusable } from '../keys/key-strength.ts'
+import { type Protection, refuseOtherBlockVersion, travelledKind } from '../keys/transported-key.ts'
+import { encipherBlocks } from './ciphers.ts'
+import { type Handle, mechanism } from './cryptoki.ts'
+import { importTokenKey } from './make-keys.ts'
+import { findObject, readReference, refuseExtractable, useOf } from './objects.ts'
+import type { TokenSession } from './session.ts'
+
+/** A zone master key that lies in the token. */
+interface ZoneMasterKey extends Protection {
+  readonly object: Handle
+}
+
+/**
+ * Takes in a key block under a zone master key of the token. PKCS#11 has no verb for key blocks: the
+ * token makes the MACs that the block's two keys are derived by, and the key that comes out of the block
+ * is in this process until the token has it.
+ * @throws KeyRefusal when it is not what it should be.
+ */
+export function importKeyBlock(
+  session: TokenSession,
+  purpose: KeyPurpose,
+  zoneMasterKeyReference: string,
+  keyBlock: string,
+  keyCheckValue: string | null,
+): GeneratedKey {
+  const zoneMasterKey = openZoneMasterKey(session, zoneMasterKeyReference)
+  const { header, key } = orUnusable(() => {
+    refuseOtherBlockVersion(zoneMasterKey, keyBlock)
+    return unwrapUnder(session, zoneMasterKey, keyBlock)
+  })
+  try {
+    const kind = travelledKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
+    return importTokenKey(session, kind, key)
+  } finally {
+    key.fill(0)
+  }
+}
+
+function openZoneMasterKey(session: TokenSession, reference: string): ZoneMasterKey {
+  const key = readReference(reference)
+  const { algorithm, keyUsage, lengthBytes, purpose } = useOf(key)
+  if (keyUsage !== 'K1' || purpose !== 'zone-master' || lengthBytes === null) {
+    throw new KeyRefusal('This is no zone master key.')
+  }
+  const object = findObject(session, key, 'whole')
+  refuseExtractable(session, object)
+  return { object, algorithm, lengthBytes }
+}
+
+function unwrapUnder(
+  session: TokenSession,
+  { algorithm, lengthBytes, object }: ZoneMasterKey,
+  keyBlock: string,
+) {
+  const [cipher, blockLength] =
+    algorithm === 'A' ? ([mechanism.aesEcb, 16] as const) : ([mechanism.des3Ecb, 8] as const)
+  // Of one block at a time, CBC from an IV of zeros is the bare cipher.
+  const encipher = (block: Uint8Array) => encipherBlocks(session, object, cipher, block)
+  const mac = (message: Uint8Array) => cmac(encipher, blockLength, message)
+  const derived: KeyBlockKeys[] = []
+  try {
+    return unwrapKeyBlockWith((method) => {
+      const keys = deriveKeyBlockKeys(mac, lengthBytes, method)
+      derived.push(keys)
+      return keys
+    }, keyBlock)
+  } finally {
+    for (const { kbak, kbek } of derived) {
+      kbak.fill(0)
+      kbek.fill(0)
+    }
+  }
+}
+
+function orUnusable<Result>(work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof CryptoRefusal) throw new KeyRefusal(unusable)
+    throw error
+  }
+}

@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto'
+import { expandTdesKey } from '../../crypto/tdes.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
+import { codeOf, combinedKey, readComponent } from '../keys/components.ts'
+import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
+import type { GeneratedKey } from '../keys/key-engine.ts'
+import { keyKindOf } from '../keys/key-purposes.ts'
+import { drawFitKey, KeyRefusal, refuseUnfitKey } from '../keys/key-strength.ts'
+import { drawBytes, openBytes, sealBytes, tokenCheckValue } from './ciphers.ts'
+import { attribute, keyType, mechanism } from './cryptoki.ts'
+import {
+  bytesTemplate,
+  findObject,
+  findObjects,
+  labelOf,
+  type Permission,
+  privateTemplate,
+  publicTemplate,
+  readReference,
+  referenceTo,
+  refuseExtractable,
+  secretTemplate,
+  type TokenKey,
+} from './objects.ts'
+import type { TokenSession } from './session.ts'
+
+/** What a mode of use allows (X9.143, table 7). Whoever verifies a PVV or CVV makes it again. */
+const allowedByMode: Readonly<Record<string, readonly Permission[]>> = {
+  B: ['encrypt', 'decrypt'],
+  C: ['encrypt'],
+  D: ['decrypt'],
+  E: ['encrypt'],
+  G: ['sign'],
+  S: ['sign'],
+  X: ['derive'],
+}
+
+/** Makes a key in the token, which it never leaves. */
+export async function generateTokenKey(
+  session: TokenSession,
+  kind: KeyKind,
+): Promise<GeneratedKey> {
+  const key = newKey(kind)
+  // One half of a pair cannot be made a key of its own without its bytes.
+  if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
+  const { algorithm } = kind
+  if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
+  else generateSecret(session, kind, key)
+  const whole = findObject(session, key, 'whole')
+  return {
+    keyBlock: referenceTo(key),
+    keyCheckValue: tokenCheckValue(session, kind, key, whole),
+  }
+}
+
+/** Takes in the bytes of a symmetric key. @throws KeyRefusal */
+export function importTokenKey(
+  session: TokenSession,
+  kind: KeyKind,
+  bytes: Uint8Array,
+): GeneratedKey {
+  refuseUnfitKey(kind, bytes)
+  const key = newKey(kind)
+  createSecrets(session, kind, key, bytes)
+  return { keyBlock: referenceTo(key), keyCheckValue: keyCheckValueOf(kind.algorithm, bytes) }
+}
+
+const newKey = (kind: KeyKind): TokenKey => ({
+  label: labelOf(kind, 'N'),
+  id: randomBytes(16).toString('hex'),
+})
+
+/** A zone master key works by MACs alone, which are made of it by enciphering. */
+const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly Permission[] =>
+  keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
+
+async function drawCvvKey(
+  session: TokenSession,
+  kind: KeyKind,
+  key: TokenKey,
+): Promise<GeneratedKey> {
+  const bytes = await drawFitKey(kind, (lengthBytes) => drawBytes(session, lengthBytes))
+  createSecrets(session, kind, key, bytes)
+  const keyCheckValue = keyCheckValueOf(kind.algorithm, bytes)
+  bytes.fill(0)
+  return { keyBlock: referenceTo(key), keyCheckValue }
+}
+
+function createSecrets(
+  { cryptoki, handle }: TokenSession,
+  kind: KeyKind,
+  key: TokenKey,
+  bytes: Uint8Array,
+): void {
+  const create = (part: 'whole' | 'keyA', type: number, value: Uint8Array) =>
+    cryptoki.C_CreateObject(handle, [
+      ...secretTemplate(key, part, permissionsOf(kind)),
+      ...bytesTemplate(type, value),
+    ])
+  create('whole', importedType(kind), kind.algorithm === 'T' ? expandTdesKey(bytes) : bytes)
+  // Few modules still have single DES: `expandTdesKey` makes A, A, A of it, which is the same.
+  if (kind.action === 'cvv') create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
+}
+
+function importedType({ algorithm }: KeyKind): number {
+  if (algorithm === 'T') return keyType.des3
+  return algorithm === 'A' ? keyType.aes : keyType.genericSecret
+}
+
+function generateSecret({ cryptoki, handle }: TokenSession, kind: KeyKind, key: TokenKey): void {
+  const length = { type: attribute.valueLength, value: kind.lengthBytes ?? 0 }
+  cryptoki.C_GenerateKey(handle, { mechanism: generationOf(kind) }, [
+    ...secretTemplate(key, 'whole', permissionsOf(kind)),
+    ...(kind.algorithm === 'T' ? [] : [length]),
+  ])
+}
+
+function generationOf({ algorithm, lengthBytes }: KeyKind): number {
+  if (algorithm === 'A') return mechanism.aesKeyGeneration
+  if (algorithm === 'H') return mechanism.genericSecretKeyGeneration
+  return lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration
+}
+
+const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
+
+function generatePair(
+  { cryptoki, handle }: TokenSession,
+  kind: KeyKind,
+  algorithm: 'E' | 'R',
+  key: TokenKey,
+): void {
+  cryptoki.C_GenerateKeyPair(
+    handle,
+    { mechanism: pairGenerations[algorithm] },
+    publicTemplate(key, algorithm),
+    privateTemplate(key, permissionsOf(kind)),
+  )
+}
+
+/** What components are sealed under until the last of them has come. It never leaves the token. */
+const sealingKind: KeyKind = {
+  purpose: 'component',
+  keyUsage: '10',
+  algorithm: 'A',
+  modeOfUse: 'B',
+  action: 'seal',
+  lengthBytes: 32,
+}
+
+const ivLength = 12
+const mark = ';sealed='
+
+/**
+ * Takes in one component, in hexadecimal. @returns it sealed under a key of the token.
+ * @throws KeyRefusal
+ */
+export async function keepComponent(
+  session: TokenSession,
+  form: KeyForm,
+  component: string,
+  due: string,
+): Promise<GeneratedKey> {
+  const { bytes, keyCheckValue } = readComponent(form, component, due)
+  try {
+    const key = (await findSealingKey(session)) ?? (await makeSealingKey(session))
+    const object = findObject(session, key, 'whole')
+    refuseExtractable(session, object)
+    const iv = drawBytes(session, ivLength)
+    const sealed = sealBytes(session, object, iv, associated(form), bytes)
+    const text = Buffer.concat([iv, sealed]).toString('base64url')
+    return { keyBlock: `${referenceTo(key)}${mark}${text}`, keyCheckValue }
+  } finally {
+    bytes.fill(0)
+  }
+}
+
+/**
+ * Puts the key that components make into the token. They and it are in this process until it is there:
+ * PKCS#11 has no verb that combines what lies in the token.
+ * @throws KeyRefusal
+ */
+export function combineTokenComponents(
+  session: TokenSession,
+  purpose: KeyPurpose,
+  form: KeyForm,
+  kept: readonly string[],
+  due: string,
+): GeneratedKey {
+  const kind = keyKindOf(purpose, form)
+  const clear: Buffer[] = []
+  const wipedAfter = (bytes: Buffer): Buffer => {
+    clear.push(bytes)
+    return bytes
+  }
+  try {
+    const components = kept.map((each) => wipedAfter(openComponent(session, form, each)))
+    const key = wipedAfter(combinedKey(form, components))
+    refuseUnfitKey(kind, key)
+    refuseOtherCheckValue(codeOf(form), key, due)
+    return importTokenKey(session, kind, key)
+  } finally {
+    for (const bytes of clear) bytes.fill(0)
+  }
+}
+
+function openComponent(session: TokenSession, form: KeyForm, kept: string): Buffer {
+  const [reference = '', text] = kept.split(mark)
+  const key = readReference(reference)
+  if (text === undefined || key.label !== labelOf(sealingKind, 'N')) {
+    throw new KeyRefusal('This is no key component.')
+  }
+  const sealed = Buffer.from(text, 'base64url')
+  const iv = sealed.subarray(0, ivLength)
+  const object = findObject(session, key, 'whole')
+  return openBytes(session, object, iv, associated(form), sealed.subarray(ivLength))
+}
+
+/** A component of one form is none of another. */
+const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
+  Buffer.from(`component ${algorithm} ${lengthBytes}`)
+
+/** Several that begin at once may make a key each: what was sealed says under which it is. */
+async function makeSealingKey(session: TokenSession): Promise<TokenKey> {
+  return readReference((await generateTokenKey(session, sealingKind)).keyBlock)
+}
+
+async function findSealingKey(session: TokenSession): Promise<TokenKey | null> {
+  const label = labelOf(sealingKind, 'N')
+  const [object] = findObjects(session, [{ type: attribute.label, value: label }])
+  if (!object) return null
+  const { cryptoki, handle } = session
+  const [id] = cryptoki.C_GetAttributeValue(handle, object, [{ type: attribute.id }])
+  return id ? { label, id: id.value.toString('hex') } : null
+}

@@ -1,0 +1,187 @@
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { Exportability, KeyUse } from '../keys/key-engine.ts'
+import { type Attribute, attribute, type Handle, keyType, objectClass } from './cryptoki.ts'
+import type { TokenSession } from './session.ts'
+
+/**
+ * A key in the token, as the key store keeps it: a URI in the form of RFC 7512. Its use stands in
+ * the label, which cannot be changed in the token, so a reference cannot be given another use.
+ */
+export interface TokenKey {
+  /**
+   * `pinfold-` and usage, algorithm, mode of use and exportability, as a key block has them; then what it
+   * is for, and of a symmetric key its length: `pinfold-P0TDN-zone-16`. Labels once had no more than the
+   * first part.
+   */
+  readonly label: string
+  /** 16 random bytes in hex: what belongs together in the token has one (CKA_ID). */
+  readonly id: string
+}
+
+const labelForm =
+  /^pinfold-(?<keyUsage>[A-Z0-9]{2})(?<algorithm>[A-Z])(?<modeOfUse>[A-Z])(?<exportability>[EN])(?:-(?<purpose>[a-z]+(?:-[a-z]+)*)(?:-(?<length>[0-9]{2}))?)?$/
+const form = /^pkcs11:object=(pinfold-[A-Za-z0-9-]+);id=((?:%[0-9A-F]{2}){16})$/
+
+export const referenceTo = ({ id, label }: TokenKey): string =>
+  `pkcs11:object=${label};id=${id.toUpperCase().replace(/../g, '%$&')}`
+
+/** @throws Error when it is no reference to a key in a token. */
+export function readReference(reference: string): TokenKey {
+  const [, label, id] = form.exec(reference) ?? []
+  if (label === undefined || id === undefined || !labelForm.test(label))
+    throw new Error('This is no key of a token.')
+  return { label, id: id.replaceAll('%', '').toLowerCase() }
+}
+
+export const labelOf = (
+  { algorithm, keyUsage, lengthBytes, modeOfUse, purpose }: KeyKind,
+  exportability: Exportability,
+): string => {
+  const use = `pinfold-${keyUsage}${algorithm}${modeOfUse}${exportability}-${purpose}`
+  return lengthBytes === null ? use : `${use}-${lengthBytes}`
+}
+
+/** What a label says of a key; null where it is of before labels said so. */
+export interface TokenKeyUse extends KeyUse {
+  readonly purpose: string | null
+  readonly lengthBytes: number | null
+}
+
+/** What the label of a key says of it. */
+export function useOf({ label }: TokenKey): TokenKeyUse {
+  const parts = labelForm.exec(label)?.groups
+  if (!parts) throw new Error('This is no key of a token.')
+  const { algorithm = '', exportability = '', keyUsage = '', modeOfUse = '' } = parts
+  const { length, purpose = null } = parts
+  const lengthBytes = length === undefined ? null : Number(length)
+  return { keyUsage, algorithm, modeOfUse, exportability, purpose, lengthBytes }
+}
+
+/** The parts of a key that are objects of their own: key A of a CVK pair, a public half. */
+export const parts = ['whole', 'keyA', 'publicHalf'] as const
+export type Part = (typeof parts)[number]
+
+/** What a key may do; all that is not named is forbidden. */
+export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
+
+const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
+const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const
+
+/** The key is not in the token, or the token is away: only another look tells. */
+export class KeyMissing extends Error {
+  constructor() {
+    super('This key is not in the token.')
+    this.name = 'KeyMissing'
+  }
+}
+
+/** All are said, because modules allow by themselves what is left out. */
+const allow = (
+  allowed: readonly Permission[],
+  among: readonly (keyof typeof attribute)[] = permissions,
+): Attribute[] =>
+  among.map((permission) => ({
+    type: attribute[permission],
+    value: allowed.some((each) => each === permission),
+  }))
+
+const partLabels: Record<Part, (label: string) => string> = {
+  whole: (label) => label,
+  keyA: (label) => `${label}-A`,
+  publicHalf: (label) => `${label}-public`,
+}
+
+const nameOf = ({ id, label }: TokenKey, part: Part): Attribute[] => [
+  { type: attribute.label, value: partLabels[part](label) },
+  { type: attribute.id, value: Buffer.from(id, 'hex') },
+]
+
+/** A symmetric key, or a part of one. */
+export const secretTemplate = (
+  key: TokenKey,
+  part: Part,
+  allowed: readonly Permission[],
+): Attribute[] => [...keptInside(key, part), ...allow(allowed)]
+
+/** The private half of a pair. */
+export const privateTemplate = (key: TokenKey, allowed: readonly Permission[]): Attribute[] => [
+  ...keptInside(key, 'whole'),
+  ...allow(allowed, permissionsOfPrivateHalf),
+]
+
+/** What every key is that must not leave the token. */
+const keptInside = (key: TokenKey, part: Part): Attribute[] => [
+  ...nameOf(key, part),
+  { type: attribute.token, value: true },
+  { type: attribute.private, value: true },
+  { type: attribute.sensitive, value: true },
+  { type: attribute.extractable, value: false },
+  // Or whoever has the PIN could give the key another label and another use.
+  { type: attribute.modifiable, value: false },
+]
+
+/** A symmetric key whose bytes are at hand. */
+export const bytesTemplate = (type: number, bytes: Uint8Array): Attribute[] => [
+  { type: attribute.class, value: objectClass.secretKey },
+  { type: attribute.keyType, value: type },
+  { type: attribute.value, value: Buffer.from(bytes) },
+]
+
+/** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
+const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
+
+/** The public half of a pair that is to be made: of P-256, or of RSA-4096 with exponent 65,537. */
+export const publicTemplate = (key: TokenKey, algorithm: 'E' | 'R'): Attribute[] => [
+  ...nameOf(key, 'publicHalf'),
+  { type: attribute.token, value: true },
+  ...pairParameters[algorithm],
+]
+
+const pairParameters = {
+  E: [
+    { type: attribute.keyType, value: keyType.ec },
+    { type: attribute.ecParameters, value: p256 },
+  ],
+  R: [
+    { type: attribute.keyType, value: keyType.rsa },
+    { type: attribute.modulusBits, value: 4096 },
+    { type: attribute.publicExponent, value: Buffer.of(1, 0, 1) },
+  ],
+} as const satisfies Record<string, readonly Attribute[]>
+
+/** @throws KeyMissing unless there is exactly one. */
+export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {
+  const [object, another] = findObjects(session, nameOf(key, part))
+  if (!object || another) throw new KeyMissing()
+  return object
+}
+
+/** At most so many objects are looked at: a first start of many processes makes a handful. */
+const foundMax = 100
+
+export function findObjects({ cryptoki, handle }: TokenSession, template: Attribute[]): Handle[] {
+  cryptoki.C_FindObjectsInit(handle, template)
+  const found = cryptoki.C_FindObjects(handle, foundMax)
+  cryptoki.C_FindObjectsFinal(handle)
+  return found
+}
+
+/** Destroys every object of a key. */
+export function destroyKey(session: TokenSession, key: TokenKey): void {
+  for (const part of parts) {
+    for (const object of findObjects(session, nameOf(key, part))) {
+      session.cryptoki.C_DestroyObject(session.handle, object)
+    }
+  }
+}
+
+/** @throws Error when the token would give the key out. */
+export function refuseExtractable({ cryptoki, handle }: TokenSession, object: Handle): void {
+  const [sensitive, extractable] = cryptoki.C_GetAttributeValue(handle, object, [
+    { type: attribute.sensitive },
+    { type: attribute.extractable },
+  ])
+  if (sensitive?.value[0] !== 1 || extractable?.value[0] !== 0) {
+    throw new Error('This key could leave the token.')
+  }
+}

@@ -1,0 +1,142 @@
+import { CryptoRefusal } from '../../crypto/refusal.ts'
+import { removeOaepPadding } from '../../crypto/rsa-oaep-padding.ts'
+import type { RsaPublicJwk, SigningKey } from '../keys/key-engine.ts'
+import {
+  attribute,
+  type Handle,
+  keyType,
+  mechanism,
+  mgf1Sha256,
+  noKeyDerivation,
+  objectClass,
+  parametersType,
+  sha256,
+} from './cryptoki.ts'
+import { findObject, type TokenKey, useOf } from './objects.ts'
+import type { TokenSession } from './session.ts'
+
+/** Bytes of the modulus of RSA-4096: room for whatever comes of it. */
+const modulusLength = 512
+
+/** ECDSA over a digest that was made already. @returns r and s, 32 bytes each. */
+export function signDigest(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  digest: Uint8Array,
+): Buffer {
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.ecdsa }, key)
+  return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(64))
+}
+
+/** RSASSA-PSS with SHA-256 and 32 bytes of salt over a digest that was made already. */
+export function signDigestPss(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  digest: Uint8Array,
+): Buffer {
+  const parameter = {
+    type: parametersType.rsaPss,
+    hashAlg: sha256,
+    mgf: mgf1Sha256,
+    saltLen: 32,
+  }
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.rsaPss, parameter }, key)
+  return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(modulusLength))
+}
+
+/**
+ * Opens RSA-OAEP with SHA-256. The token does the bare operation, because many modules know SHA-1
+ * only and tell what is wrong with a padding by how they fail.
+ * @returns null when the padding is wrong, whatever is wrong with it.
+ */
+export function unwrapOaep(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  wrapped: Uint8Array,
+): Buffer | null {
+  cryptoki.C_DecryptInit(handle, { mechanism: mechanism.rsaX509 }, key)
+  const encoded = cryptoki.C_Decrypt(handle, Buffer.from(wrapped), Buffer.alloc(modulusLength))
+  try {
+    return removeOaepPadding(encoded)
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return null
+    throw error
+  }
+}
+
+/**
+ * ECDH with a point of another (SP 800-56A 5.7.1.2). @returns the x coordinate of the shared point,
+ * which is made as a key of this session alone and given out at once.
+ */
+export function agreeWith(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  point: Uint8Array,
+): Buffer {
+  const publicData = Buffer.from(point)
+  const parameter = { type: parametersType.ecdh1, kdf: noKeyDerivation, publicData }
+  const secret = cryptoki.C_DeriveKey(
+    handle,
+    { mechanism: mechanism.ecdh1Derive, parameter },
+    key,
+    [
+      { type: attribute.class, value: objectClass.secretKey },
+      { type: attribute.keyType, value: keyType.genericSecret },
+      { type: attribute.valueLength, value: 32 },
+      { type: attribute.token, value: false },
+      { type: attribute.sensitive, value: false },
+      { type: attribute.extractable, value: true },
+    ],
+  )
+  const [found] = cryptoki.C_GetAttributeValue(handle, secret, [{ type: attribute.value }])
+  cryptoki.C_DestroyObject(handle, secret)
+  if (found?.value.length !== 32) throw new Error('The token agreed on no secret.')
+  return found.value
+}
+
+export type EcPublicJwk = SigningKey['publicJwk']
+export type PublicHalf = EcPublicJwk | RsaPublicJwk
+
+/** The public half of a key pair. @throws Error when it is neither on P-256 nor of RSA. */
+export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
+  const read = attributesOf(session, key)
+  return useOf(key).algorithm === 'R' ? rsaJwk(read) : ecJwk(read)
+}
+
+type Read = (...types: readonly number[]) => readonly Buffer[]
+
+function attributesOf(session: TokenSession, key: TokenKey): Read {
+  const { cryptoki, handle } = session
+  const object = findObject(session, key, 'publicHalf')
+  return (...types) => {
+    const found = types.map((type) => ({ type }))
+    return cryptoki.C_GetAttributeValue(handle, object, found).map(({ value }) => value)
+  }
+}
+
+/** An integer without leading zeros (RFC 7518 2, Base64urlUInt). */
+const integer = (bytes: Buffer): string =>
+  bytes.subarray(bytes.findIndex((byte) => byte !== 0)).toString('base64url')
+
+function rsaJwk(read: Read): RsaPublicJwk {
+  const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
+  if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
+  return { kty: 'RSA', n: integer(modulus), e: integer(exponent) }
+}
+
+const coordinateLength = 32
+
+function ecJwk(read: Read): EcPublicJwk {
+  const [value = Buffer.alloc(0)] = read(attribute.ecPoint)
+  // An uncompressed point (SEC 1, 2.3.3), which some modules wrap as a DER octet string.
+  const point = value.subarray(-1 - 2 * coordinateLength)
+  if (point[0] !== 4 || point.length !== 1 + 2 * coordinateLength) {
+    throw new Error('This key pair is not on P-256.')
+  }
+  return {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 1 + coordinateLength).toString('base64url'),
+    y: point.subarray(1 + coordinateLength).toString('base64url'),
+  }
+}

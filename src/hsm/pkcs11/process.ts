@@ -1,0 +1,120 @@
+import { KeyRefusal } from '../keys/key-strength.ts'
+import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
+import { returnValueOf } from './cryptoki.ts'
+import { KeyMissing } from './objects.ts'
+import {
+  hasInstallationKey,
+  installationCheckValues,
+  openTokenSession,
+  PinRefused,
+  type TokenSession,
+} from './session.ts'
+import { type SessionVerbs, tokenVerbs } from './verbs.ts'
+
+/**
+ * The process that holds the token: a PKCS#11 module is called synchronously, may hang or crash, and
+ * once it has lost its token rarely finds it again, so it lives where it can be ended and begun anew.
+ */
+
+/** A session and what is answered in it. */
+interface Work {
+  readonly session: TokenSession
+  readonly verbs: SessionVerbs
+}
+
+const workIn = (session: TokenSession): Work => ({ session, verbs: tokenVerbs(session) })
+
+let work: Work | null = null
+
+process.once('message', (start: Start) => {
+  const { opened, started } = open(start)
+  work = opened
+  reply(started, () => {
+    if (opened) process.on('message', (question: TokenQuestion) => void answer(question))
+    else process.exit(1)
+  })
+})
+process.on('disconnect', () => {
+  try {
+    work?.session.end()
+  } finally {
+    process.exit(0)
+  }
+})
+// A signal to the whole group is for the service to follow: it still has requests to finish.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+
+function open({ checkValue, settings }: Start): { opened: Work | null; started: Started } {
+  try {
+    const session = openTokenSession(settings)
+    if (checkValue !== null && !hasInstallationKey(session)) throw new Error(wrongToken)
+    const checkValues = installationCheckValues(session)
+    if (checkValue !== null && !checkValues.includes(checkValue)) throw new Error(wrongToken)
+    return { opened: workIn(session), started: { checkValues } }
+  } catch (error) {
+    const started = { failure: messageOf(error), isFinal: error instanceof PinRefused }
+    return { opened: null, started }
+  }
+}
+
+const wrongToken = 'The token of this label does not hold the keys of this installation.'
+
+async function answer(question: TokenQuestion): Promise<void> {
+  if (!work) return
+  try {
+    reply({ id: question.id, answer: await ask(work.verbs, question) })
+  } catch (error) {
+    await fail(work, question, error)
+  }
+}
+
+function ask(verbs: SessionVerbs, { given, verb }: TokenQuestion): unknown {
+  // Each question carries the arguments of its verb, which the types cannot follow.
+  const run = verbs[verb] as (...given: readonly unknown[]) => unknown
+  return run(...given)
+}
+
+/** Whatever went wrong, the session may be in the middle of it: a new one takes its place. */
+async function fail({ session }: Work, question: TokenQuestion, error: unknown): Promise<void> {
+  const renewed = renew(session)
+  work = renewed
+  const kind = renewed ? kindOf(question, error) : 'unavailable'
+  const answer = { id: question.id, failure: messageOf(error), kind }
+  reply(answer, () => {
+    if (!renewed) process.exit(1)
+  })
+}
+
+/** A session in which the token answers, or null when it is away. */
+function renew(session: TokenSession): Work | null {
+  try {
+    const renewed = session.renew()
+    return hasInstallationKey(renewed) ? workIn(renewed) : null
+  } catch {
+    return null
+  }
+}
+
+function kindOf(question: TokenQuestion, error: unknown): FailureKind {
+  if (error instanceof KeyRefusal) return 'keyRefused'
+  return isFaultOfQuestion(question, error) ? 'refused' : 'unavailable'
+}
+
+/**
+ * What was asked is at fault when it was not the module that objected, or when something did not
+ * open: modules tell a wrong tag by any of several return values, some of them general.
+ */
+const isFaultOfQuestion = ({ verb }: TokenQuestion, error: unknown): boolean =>
+  error instanceof KeyMissing || returnValueOf(error) === null || verb === 'open'
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  // The first line says what; what follows is where, for a programmer.
+  const [reason] = cause instanceof Error ? cause.message.split('\n') : []
+  return reason === undefined ? error.message : `${error.message} (${reason})`
+}
+
+function reply(message: Started | TokenAnswer, sent: () => void = () => undefined): void {
+  process.send?.(message, undefined, undefined, sent)
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { tokenCheckValue } from './ciphers.ts'
+import {
+  alreadyLoggedIn,
+  attribute,
+  type Cryptoki,
+  type Handle,
+  loadCryptoki,
+  mechanism,
+  normalUser,
+  pinRefusals,
+  returnValueOf,
+  sessionFlags,
+} from './cryptoki.ts'
+import { findObjects, secretTemplate } from './objects.ts'
+
+/** Where the keys are, and how to come to them. */
+export interface TokenSettings {
+  /** The vendor's shared library. */
+  readonly module: string
+  /** Slots change their numbers from start to start; a label stays. */
+  readonly tokenLabel: string
+  /** A file that holds the PIN of the token's normal user, mode 0600. */
+  readonly pinFile: string
+}
+
+/** The token did not take the PIN. It must not be tried again: a token locks itself after a few. */
+export class PinRefused extends Error {
+  constructor(cause: unknown) {
+    super('The token refused the PIN.', { cause })
+    this.name = 'PinRefused'
+  }
+}
+
+/** A session with a token, in which its normal user is logged in. */
+export interface TokenSession {
+  readonly cryptoki: Cryptoki
+  readonly handle: Handle
+  /** A new session in this one's place. This one must not be used any more. */
+  renew(): TokenSession
+  /** Lets go of the module. */
+  end(): void
+}
+
+/** @throws Error when there is not exactly one token of this label; PinRefused. */
+export function openTokenSession(settings: TokenSettings): TokenSession {
+  const cryptoki = loadCryptoki(settings.module)
+  const slot = findToken(cryptoki, settings.tokenLabel)
+  return openSession(cryptoki, slot, readPinFile(settings.pinFile))
+}
+
+function findToken(cryptoki: Cryptoki, label: string): Handle {
+  const slots = cryptoki
+    .C_GetSlotList(true)
+    // PKCS#11 pads labels with blanks to 32 bytes.
+    .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === label)
+  const [slot] = slots
+  if (slot && slots.length === 1) return slot
+  throw new Error(`${slots.length} tokens have the label ${label}; there must be one.`)
+}
+
+function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSession {
+  const handle = cryptoki.C_OpenSession(slot, sessionFlags.readWrite | sessionFlags.serial)
+  logIn(cryptoki, handle, pin)
+  return {
+    cryptoki,
+    handle,
+    renew() {
+      // The last session takes the login with it, so the old one goes first.
+      cryptoki.C_CloseSession(handle)
+      return openSession(cryptoki, slot, pin)
+    },
+    end: () => cryptoki.C_Finalize(),
+  }
+}
+
+function logIn(cryptoki: Cryptoki, handle: Handle, pin: string): void {
+  try {
+    cryptoki.C_Login(handle, normalUser, pin)
+  } catch (error) {
+    const returned = returnValueOf(error)
+    if (returned === alreadyLoggedIn) return
+    throw returned !== null && pinRefusals.includes(returned) ? new PinRefused(error) : error
+  }
+}
+
+/**
+ * Reads the PIN of a token: one line, in a file that its owner alone can read.
+ * @throws Error that names the file, never its content.
+ */
+export function readPinFile(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    if ((fstatSync(file).mode & 0o077) !== 0) {
+      throw new Error(`${path} holds a PIN and must be readable by its owner alone (mode 0600).`)
+    }
+    return onlyLine(path, readFileSync(file, 'utf8'))
+  } finally {
+    closeSync(file)
+  }
+}
+
+function onlyLine(path: string, text: string): string {
+  const line = text.replace(/\r?\n$/, '')
+  if (/^[^\p{Cc}]{1,255}$/u.test(line)) return line
+  throw new Error(`${path} must hold the PIN of the token, and nothing else.`)
+}
+
+const label = 'pinfold-installation'
+
+/**
+ * The check values of the keys that tell this token from others: an AES key that does nothing else,
+ * made in the token by the first process that finds none. Processes that start at once may make one
+ * each; whichever the database remembers, this is the token that has it.
+ */
+export function installationCheckValues(session: TokenSession): readonly string[] {
+  const found = findInstallationKeys(session)
+  if (found.length === 0) make(session)
+  for (let look = 1; ; look += 1) {
+    try {
+      return findInstallationKeys(session)
+        .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
+        .sort()
+    } catch (error) {
+      // Another process's key may be there and not whole yet, in a token that is files.
+      if (look === looksMost || returnValueOf(error) === null) throw error
+      Atomics.wait(pause, 0, 0, 100)
+    }
+  }
+}
+
+/** How often a new token is looked at, a tenth of a second apart: this process has nothing else to do yet. */
+const looksMost = 20
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
+/** Whether the token that this session is with still has its keys. */
+export const hasInstallationKey = (session: TokenSession): boolean =>
+  findInstallationKeys(session).length > 0
+
+const findInstallationKeys = (session: TokenSession): Handle[] =>
+  findObjects(session, [{ type: attribute.label, value: label }])
+
+function make(session: TokenSession): void {
+  const id = randomBytes(16).toString('hex')
+  session.cryptoki.C_GenerateKey(session.handle, { mechanism: mechanism.aesKeyGeneration }, [
+    ...secretTemplate({ label, id }, 'whole', ['encrypt']),
+    { type: attribute.valueLength, value: 32 },
+  ])
+}

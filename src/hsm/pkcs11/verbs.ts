@@ -1,0 +1,133 @@
+import { xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
+import type { GeneratedKey } from '../keys/key-engine.ts'
+import {
+  decipherBlocks,
+  drawBytes,
+  encipherBlocks,
+  macOf,
+  openBytes,
+  openRecord,
+  sealRecord,
+} from './ciphers.ts'
+import { type Handle, mechanism } from './cryptoki.ts'
+import { importKeyBlock } from './import-key-block.ts'
+import {
+  combineTokenComponents,
+  generateTokenKey,
+  importTokenKey,
+  keepComponent,
+} from './make-keys.ts'
+import {
+  destroyKey,
+  findObject,
+  type Part,
+  parts,
+  readReference,
+  refuseExtractable,
+  useOf,
+} from './objects.ts'
+import {
+  agreeWith,
+  type PublicHalf,
+  publicHalfOf,
+  signDigest,
+  signDigestPss,
+  unwrapOaep,
+} from './pairs.ts'
+import type { TokenSession } from './session.ts'
+
+/** What a token is asked. Keys are named by their references. */
+export interface TokenVerbs {
+  random(lengthBytes: number): Buffer
+  generate(kind: KeyKind): GeneratedKey
+  import(kind: KeyKind, bytes: Uint8Array): GeneratedKey
+  /** Takes in a key block under a zone master key of the token. */
+  importKeyBlock(
+    purpose: KeyPurpose,
+    zoneMasterKey: string,
+    keyBlock: string,
+    keyCheckValue: string | null,
+  ): GeneratedKey
+  /** Seals a component, in hexadecimal, until the others have come. */
+  keepComponent(form: KeyForm, component: string, keyCheckValue: string): GeneratedKey
+  combineComponents(
+    purpose: KeyPurpose,
+    form: KeyForm,
+    components: readonly string[],
+    keyCheckValue: string,
+  ): GeneratedKey
+  /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
+  inspect(reference: string): PublicHalf | null
+  /** Destroys every part of a key. */
+  destroy(reference: string): void
+  encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
+  decipher(reference: string, blocks: Uint8Array): Buffer
+  /** @returns the ciphertext, then the tag. */
+  seal(reference: string, nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
+  /** @param nonce 12 bytes of what was sealed before every record had a key of its own. */
+  open(reference: string, nonce: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
+  mac(reference: string, message: Uint8Array): Buffer
+  signDigest(reference: string, digest: Uint8Array): Buffer
+  signDigestPss(reference: string, digest: Uint8Array): Buffer
+  /** @returns null when the padding is wrong. */
+  unwrap(reference: string, wrapped: Uint8Array): Buffer | null
+  /** @param point of another on P-256, uncompressed. */
+  agree(reference: string, point: Uint8Array): Buffer
+}
+
+/** The verbs where the session is. */
+export type SessionVerbs = {
+  readonly [Verb in keyof TokenVerbs]: (
+    ...given: Parameters<TokenVerbs[Verb]>
+  ) => ReturnType<TokenVerbs[Verb]> | Promise<ReturnType<TokenVerbs[Verb]>>
+}
+
+/** What a token answers, in one session. */
+export function tokenVerbs(session: TokenSession): SessionVerbs {
+  const objects = new Map<string, Handle>()
+  const object = (reference: string, part: Part = 'whole'): Handle => {
+    const known = objects.get(`${part} ${reference}`)
+    const found = known ?? findObject(session, readReference(reference), part)
+    objects.set(`${part} ${reference}`, found)
+    return found
+  }
+  return {
+    random: (lengthBytes) => drawBytes(session, lengthBytes),
+    generate: (kind) => generateTokenKey(session, kind),
+    import: (kind, bytes) => importTokenKey(session, kind, bytes),
+    importKeyBlock: (...given) => importKeyBlock(session, ...given),
+    keepComponent: (...given) => keepComponent(session, ...given),
+    combineComponents: (...given) => combineTokenComponents(session, ...given),
+    inspect(reference) {
+      const key = readReference(reference)
+      const { algorithm, keyUsage } = useOf(key)
+      refuseExtractable(session, object(reference))
+      if (keyUsage === 'C0') refuseExtractable(session, object(reference, 'keyA'))
+      return algorithm === 'E' || algorithm === 'R' ? publicHalfOf(session, key) : null
+    },
+    destroy(reference) {
+      for (const part of parts) objects.delete(`${part} ${reference}`)
+      destroyKey(session, readReference(reference))
+    },
+    encipher: (reference, part, blocks) =>
+      encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
+    decipher: (reference, blocks) =>
+      decipherBlocks(session, object(reference), cipherOf(reference), blocks),
+    seal: (reference, nonce, associated, clear) =>
+      sealRecord(session, object(reference), nonce, associated, clear),
+    open: (reference, nonce, associated, sealed) =>
+      nonce.length === xaesNonceLength
+        ? openRecord(session, object(reference), nonce, associated, sealed)
+        : openBytes(session, object(reference), nonce, associated, sealed),
+    mac: (reference, message) => macOf(session, object(reference), message),
+    signDigest: (reference, digest) => signDigest(session, object(reference), digest),
+    signDigestPss: (reference, digest) => signDigestPss(session, object(reference), digest),
+    unwrap: (reference, wrapped) => unwrapOaep(session, object(reference), wrapped),
+    agree: (reference, point) => agreeWith(session, object(reference), point),
+  }
+}
+
+const cipherOf = (reference: string): number =>
+  useOf(readReference(reference)).algorithm === 'A' ? mechanism.aesEcb : mechanism.des3Ecb

@@ -1,0 +1,85 @@
+import { createHash, type KeyObject } from 'node:crypto'
+import { aesBlockLength } from '../../crypto/aes.ts'
+import { desBlockLength } from '../../crypto/tdes.ts'
+import { inMode, type KeyAction, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
+import type { Token } from './client.ts'
+import { readReference, useOf } from './objects.ts'
+import type { EcPublicJwk, PublicHalf } from './pairs.ts'
+
+/** What each action is when the key lies in a token. */
+export const tokenKeys: {
+  readonly [Action in KeyAction]: (
+    token: Token,
+    reference: string,
+    publicHalf: PublicHalf | null,
+  ) => WorkingKeys[Action]
+} = {
+  blocks(token, reference) {
+    const { algorithm, modeOfUse } = useOf(readReference(reference))
+    const cipher = algorithm === 'A' ? 'AES' : 'TDES'
+    return inMode(modeOfUse, {
+      cipher,
+      encipher: async (blocks) =>
+        token.ask('encipher', reference, 'whole', wholeBlocks(cipher, blocks)),
+      decipher: async (blocks) => token.ask('decipher', reference, wholeBlocks(cipher, blocks)),
+    })
+  },
+  cvv: (token, reference) => ({
+    encipherWithA: async (block) =>
+      token.ask('encipher', reference, 'keyA', wholeBlocks('TDES', block)),
+    encipherWithBoth: async (block) =>
+      token.ask('encipher', reference, 'whole', wholeBlocks('TDES', block)),
+  }),
+  seal: (token, reference) => ({
+    async seal(nonce, associated, clear) {
+      const sealed = await token.ask('seal', reference, nonce, associated, clear)
+      return { ciphertext: sealed.subarray(0, clear.length), tag: sealed.subarray(clear.length) }
+    },
+    open: (nonce, associated, { ciphertext, tag }) =>
+      token.ask('open', reference, nonce, associated, Buffer.concat([ciphertext, tag])),
+  }),
+  mac: (token, reference) => ({ mac: (message) => token.ask('mac', reference, message) }),
+  sign: (token, reference, publicHalf) => ({
+    publicJwk: ecHalf(publicHalf),
+    sign: async (message) => token.ask('signDigest', reference, digestOf(message)),
+  }),
+  signPss: (token, reference, publicHalf) => ({
+    publicJwk: rsaHalf(publicHalf),
+    sign: async (message) => token.ask('signDigestPss', reference, digestOf(message)),
+  }),
+  unwrap: (token, reference, publicHalf) => ({
+    publicJwk: rsaHalf(publicHalf),
+    unwrap: (wrapped) => token.ask('unwrap', reference, wrapped),
+  }),
+  agree: (token, reference, publicHalf) => ({
+    publicJwk: ecHalf(publicHalf),
+    agree: async (publicKey) => token.ask('agree', reference, pointOf(publicKey)),
+  }),
+}
+
+const digestOf = (message: Uint8Array): Buffer => createHash('sha256').update(message).digest()
+
+function ecHalf(publicHalf: PublicHalf | null): EcPublicJwk {
+  if (publicHalf?.kty !== 'EC') throw new Error('This key has no public half on P-256.')
+  return publicHalf
+}
+
+function rsaHalf(publicHalf: PublicHalf | null): RsaPublicJwk {
+  if (publicHalf?.kty !== 'RSA') throw new Error('This key has no public half of RSA.')
+  return publicHalf
+}
+
+/** A point that Node has found to be on its curve, uncompressed (SEC 1, 2.3.3). */
+function pointOf(publicKey: KeyObject): Buffer {
+  const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  if (crv !== 'P-256') throw new Error('This key is not on P-256.')
+  return Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
+}
+
+const blockLengths = { AES: aesBlockLength, TDES: desBlockLength }
+
+/** What the token would object to by an error that could as well be its own. */
+function wholeBlocks(cipher: keyof typeof blockLengths, blocks: Uint8Array): Uint8Array {
+  if (blocks.length > 0 && blocks.length % blockLengths[cipher] === 0) return blocks
+  throw new Error('Only whole blocks can be enciphered.')
+}

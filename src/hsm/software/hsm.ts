@@ -1,0 +1,34 @@
+import type { Hsm } from '../contract/hsm.ts'
+import type { KeyAdministration } from '../contract/key-administration.ts'
+import type { KeyStore } from '../keys/key-ring.ts'
+import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
+import { keyCustody } from './custody.ts'
+import { openSoftwareKeyEngine } from './key-engine.ts'
+import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
+
+export interface SoftwareHsmOptions extends HsmOptions {
+  /** AES-256: every other key is kept as a key block under it. */
+  readonly masterKey: SecretKey | MasterKeys
+}
+
+/**
+ * The HSM contract in this process's memory. It is no secure cryptographic device (ISO 13491): whoever
+ * reads this process's memory reads the keys, so it is not for production PINs.
+ */
+export async function openSoftwareHsm(
+  options: SoftwareHsmOptions,
+): Promise<Hsm & KeyAdministration> {
+  const masterKeys = masterKeysOf(options.masterKey)
+  const { keyStore } = options
+  return openEngineHsm(
+    openSoftwareKeyEngine(masterKeys),
+    // A key block may be under a master key that this process does not have yet.
+    { ...options, keyStore: { ...keyStore, list: () => listUnder(masterKeys, keyStore) } },
+    keyCustody(masterKeys),
+  )
+}
+
+async function listUnder(masterKeys: MasterKeys, keyStore: KeyStore) {
+  await masterKeys.refresh()
+  return keyStore.list()
+}

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { link, open, readFile, unlink } from 'node:fs/promises'
+import { inspect } from 'node:util'
+import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../../crypto/key-block.ts'
+import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
+import { aesKeyCheckValue } from '../../crypto/key-check-value.ts'
+import { refuse } from '../../crypto/refusal.ts'
+import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
+
+/** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
+export interface MasterKeys {
+  /** Of the one that key blocks are made under. */
+  currentCheckValue(): string
+  /** Of every one at hand, in the order of their file. */
+  checkValues(): readonly string[]
+  /** @throws KeyRefusal when the key is weak, or stronger than the master key. */
+  wrap(header: KeyBlockHeader, key: Uint8Array, checkValue?: string): string
+  /** Unwraps a block that is under any of them. @throws CryptoRefusal when it is under none. */
+  unwrap(keyBlock: string): UnwrappedKeyBlock
+  /** Finds out which one is current, and reads their file again where that one is not at hand. */
+  refresh(): Promise<void>
+  /** Reads their file again. @throws KeyRefusal where it has not the current one: none is let go of then. */
+  reread(): Promise<void>
+}
+
+/** Where master keys come from, and which of them an installation is under. */
+export interface MasterKeySource {
+  read(): Promise<readonly SecretKey[]>
+  /** Check value of the current one. */
+  current(): Promise<string>
+}
+
+/** A master key's check value: AES-CMAC of zeros, five bytes in hex (X9.143, annex C). */
+export const masterKeyCheckValue = (masterKey: SecretKey): string =>
+  aesKeyCheckValue(masterKey.reveal()).toString('hex').toUpperCase()
+
+/** @throws KeyRefusal when the current master key is not among those that the source has. */
+export async function openMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
+  let keys = new Map<string, SecretKey>()
+  let current = ''
+  // Keys that work are not given up for a file that lacks the one in use.
+  const readWith = async (due: string) => {
+    const read = byCheckValue(await source.read())
+    if (!read.has(due)) throw new KeyRefusal(missing(due, [...read.keys()]))
+    keys = read
+  }
+  const refresh = async () => {
+    const due = await source.current()
+    if (!keys.has(due)) await readWith(due)
+    current = due
+  }
+  await refresh()
+  return {
+    currentCheckValue: () => current,
+    checkValues: () => [...keys.keys()],
+    wrap: (header, key, checkValue = current) => wrapUnder(keys.get(checkValue), header, key),
+    // The one that blocks are made under is tried first: all of them are, but during a rotation.
+    unwrap: (keyBlock) =>
+      unwrapUnder(
+        [current, ...keys.keys()].flatMap((value) => keys.get(value) ?? []),
+        keyBlock,
+      ),
+    refresh,
+    reread: () => readWith(current),
+  }
+}
+
+const missing = (due: string, present: readonly string[]): string =>
+  `This database is under the master key with check value ${due}; ` +
+  `the one given has ${present.join(', ')}.`
+
+/** One master key that never changes. */
+export function soleMasterKey(masterKey: SecretKey): MasterKeys {
+  const checkValue = masterKeyCheckValue(masterKey)
+  return {
+    currentCheckValue: () => checkValue,
+    checkValues: () => [checkValue],
+    wrap: (header, key) => wrapUnder(masterKey, header, key),
+    unwrap: (keyBlock) => unwrapUnder([masterKey], keyBlock),
+    refresh: async () => {},
+    reread: async () => {},
+  }
+}
+
+export const masterKeysOf = (given: SecretKey | MasterKeys): MasterKeys =>
+  given instanceof SecretKey ? soleMasterKey(given) : given
+
+function byCheckValue(keys: readonly SecretKey[]): Map<string, SecretKey> {
+  for (const key of keys) refuseWeakKey('A', key.reveal())
+  return new Map(keys.map((key) => [masterKeyCheckValue(key), key]))
+}
+
+function wrapUnder(
+  masterKey: SecretKey | undefined,
+  header: KeyBlockHeader,
+  key: Uint8Array,
+): string {
+  if (!masterKey) throw new Error('This master key is not at hand.')
+  const kbpk = masterKey.reveal()
+  refuseWeakerProtection(
+    { algorithm: 'A', lengthBytes: kbpk.length },
+    { algorithm: header.algorithm, lengthBytes: key.length },
+  )
+  return wrapKeyBlock(kbpk, header, key)
+}
+
+function unwrapUnder(masterKeys: readonly SecretKey[], keyBlock: string): UnwrappedKeyBlock {
+  const [first, ...others] = masterKeys
+  if (!first) return refuse('key_block_refused')
+  try {
+    return unwrapKeyBlock(first.reveal(), keyBlock)
+  } catch (error) {
+    if (others.length === 0) throw error
+    return unwrapUnder(others, keyBlock)
+  }
+}
+
+/** Master keys that a file may hold at once: the current one, and those of a rotation. */
+const keysMax = 4
+
+/**
+ * Reads the master keys of a file, one a line: 64 hexadecimal digits each. Which of them is current
+ * the database says; a new one is added to the file before a rotation, the old one taken out after it.
+ * @throws KeyRefusal that names the file, never its content.
+ */
+export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new KeyRefusal(`${file} cannot be read: ${codeOf(cause)}.`, { cause })
+  })
+  const lines = text.trim().split(/\s*\n\s*/)
+  if (lines.length > keysMax || !lines.every((line) => /^[0-9a-f]{64}$/i.test(line))) {
+    throw new KeyRefusal(
+      `${file} must hold one to ${keysMax} master keys, each a line of 64 hexadecimal digits.`,
+    )
+  }
+  return lines.map((line) => new SecretKey(Buffer.from(line, 'hex')))
+}
+
+/** Reads master keys, or makes the file first, which only its owner can read. For the sandbox. */
+export async function readOrMakeMasterKeys(file: string): Promise<readonly SecretKey[]> {
+  try {
+    return await readMasterKeys(file)
+  } catch (error) {
+    if (!(error instanceof KeyRefusal) || codeOf(error.cause) !== 'ENOENT') throw error
+    await writeNewFile(file, `${randomBytes(32).toString('hex')}\n`)
+    return readMasterKeys(file)
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
+/**
+ * Durable before anything is enciphered under it, and whole or not there at all, however this process
+ * ends. Of several that write at once the first is kept.
+ */
+async function writeNewFile(file: string, text: string): Promise<void> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const handle = await open(draft, 'wx', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+    await link(draft, file)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  } finally {
+    await handle.close()
+    await unlink(draft)
+  }
+}
+
+const mask = '[key]'
+
+/** The bytes of a key. It prints as its mask; `reveal()` is for the primitive that works with it. */
+export class SecretKey {
+  readonly #bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  reveal(): Uint8Array {
+    return this.#bytes
+  }
+
+  toString(): string {
+    return mask
+  }
+
+  toJSON(): string {
+    return mask
+  }
+
+  [inspect.custom](): string {
+    return mask
+  }
+}

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  webcrypto,
+} from 'node:crypto'
+import { once } from 'node:events'
+import { setPriority, constants as systemConstants } from 'node:os'
+import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { PssKey, RsaPublicJwk, UnwrappingKey } from '../keys/key-engine.ts'
+
+const signInBackground = promisify(sign)
+
+/** RSA-OAEP with SHA-256 (RFC 8017 7.1), off the event loop. */
+export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
+  const privateKey = readPkcs8(pkcs8)
+  const algorithm = { name: 'RSA-OAEP', hash: 'SHA-256' }
+  // Of Node's ways to decipher, this one alone works in the thread pool.
+  const key = privateKey.toCryptoKey(algorithm, false, ['decrypt'])
+  return {
+    publicJwk: publicJwkOf(privateKey),
+    unwrap: async (wrapped) =>
+      webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, nothingOfRefusal),
+  }
+}
+
+/** OpenSSL's one refusal, whatever is wrong with the padding. */
+function nothingOfRefusal(error: unknown): null {
+  if (error instanceof DOMException && error.name === 'OperationError') return null
+  throw error
+}
+
+/** RSASSA-PSS with SHA-256 and 32 bytes of salt (RFC 8017 8.1), off the event loop. */
+export function softwarePssKey(pkcs8: Uint8Array): PssKey {
+  const key = readPkcs8(pkcs8)
+  const padding = constants.RSA_PKCS1_PSS_PADDING
+  return {
+    publicJwk: publicJwkOf(key),
+    sign: (message) => signInBackground('sha256', message, { key, padding, saltLength: 32 }),
+  }
+}
+
+const readPkcs8 = (pkcs8: Uint8Array): KeyObject =>
+  createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+
+function publicJwkOf(privateKey: KeyObject): RsaPublicJwk {
+  const { e, n } = createPublicKey(privateKey).export({ format: 'jwk' })
+  if (e === undefined || n === undefined) throw new Error('This is no RSA key.')
+  return { kty: 'RSA', n, e }
+}
+
+const program = fileURLToPath(new URL('rsa-key-process.ts', import.meta.url))
+
+/**
+ * Makes an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, which are spent in another process
+ * of lower priority; that one ends with this one at the latest.
+ *
+ * @param signal ends it before it is done.
+ */
+export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
+  const child = spawn(process.execPath, [program], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: {},
+    killSignal: 'SIGKILL',
+    ...(signal && { signal }),
+  })
+  if (child.pid !== undefined) lowerPriority(child.pid)
+  const [bytes, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
+  if (code !== 0 || bytes.length === 0) throw new Error('No RSA key was made.')
+  return bytes
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, systemConstants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It may have ended, or the machine forbids it: then it works at ours.
+  }
+}

@@ -1,0 +1,253 @@
+import { createPublicKey, randomBytes } from 'node:crypto'
+import { encipherPaddedAesCbc } from '../../crypto/aes.ts'
+import { sealJwe } from '../../crypto/jwe.ts'
+import {
+  type AgreementJwk,
+  agreeEphemerally,
+  type EphemeralAgreement,
+  jwkThumbprint,
+  readAgreementJwk,
+} from '../../crypto/key-agreement.ts'
+import { CryptoRefusal } from '../../crypto/refusal.ts'
+import type {
+  CardDataHsm,
+  CardDataKey,
+  CardDisclosure,
+  DeviceKeyClaims,
+  DeviceKeyJwk,
+  SessionSealed,
+} from '../contract/card-data.ts'
+import { isSlow, type KeyName, keyKinds } from '../contract/catalogue.ts'
+import type { Hsm } from '../contract/hsm.ts'
+import type { KeyEngine, PssKey, UnwrappingKey } from '../keys/key-engine.ts'
+import { type KeyRing, type KeyStore, type RingKey, referencedKey } from '../keys/key-ring.ts'
+import { encryptedPinVerbs } from './encrypted-pin.ts'
+import { openPin } from './pins.ts'
+import { openPan } from './records.ts'
+import { makeCvv2 } from './verification.ts'
+
+/** Card data to the device, and PINs from it. */
+export const cardDataVerbs = (
+  engine: KeyEngine,
+  ring: KeyRing,
+  keyStore: KeyStore,
+  pins: Pick<Hsm, 'importPin'>,
+): CardDataHsm => ({
+  ...publishedKeyVerbs(engine, ring, keyStore),
+  ...sessionKeyVerbs(ring),
+  ...deviceKeyVerbs(ring),
+  ...encryptedPinVerbs(ring, pins),
+})
+
+/** What each card-data key is for, as it is published. */
+const published = {
+  'card-data-wrap': { use: 'enc', algorithm: 'RSA-OAEP-256' },
+  'card-data-sign': { use: 'sig', algorithm: 'PS256' },
+  'card-data-sign-ec': { use: 'sig', algorithm: 'ES256' },
+  'card-data-pin': { use: 'enc', algorithm: 'ECDH-ES' },
+} as const satisfies Partial<Record<KeyName, Pick<CardDataKey, 'use' | 'algorithm'>>>
+
+type CardDataKeyName = keyof typeof published
+
+const names = Object.keys(published) as CardDataKeyName[]
+
+/** What a version is known by outside: its `kid`. */
+export const cardDataKeyId = (name: CardDataKeyName, version: number): string =>
+  `${name}-${version}`
+
+/** Makes and tells the keys of card data. */
+export const publishedKeyVerbs = (
+  engine: KeyEngine,
+  ring: KeyRing,
+  keyStore: KeyStore,
+): Pick<CardDataHsm, 'cardDataKeys' | 'generateCardDataKeys'> => ({
+  async cardDataKeys() {
+    // All of them or none: who is told some would look for the others in vain.
+    for (const name of names) await ring.active(name)
+    const versions = await Promise.all(names.map((name) => ring.versions(name)))
+    return versions.flat().map((key) => describe(key))
+  },
+  async generateCardDataKeys(signal) {
+    for (const keyName of names.filter(isSlow)) {
+      // Another process may have made it by now.
+      await ring.refresh()
+      const isThere = (await ring.versions(keyName)).length > 0
+      if (isThere) continue
+      const made = await engine.generate(keyKinds[keyName], 'N', signal)
+      await keyStore.add({ keyName, keyVersion: 1, state: 'active', ...made })
+      await ring.refresh()
+    }
+  },
+})
+
+/** What was told of a key. Whoever asks needs no token: a stranger must not have it exported each time. */
+const described = new WeakMap<RingKey<CardDataKeyName>['key'], CardDataKey>()
+
+function describe({ key, name, version }: RingKey<CardDataKeyName>): CardDataKey {
+  const known = described.get(key)
+  if (known) return known
+  const publicJwk = { ...key.publicJwk }
+  const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
+  const description = {
+    keyId: cardDataKeyId(name, version),
+    ...published[name],
+    publicJwk,
+    publicPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+  }
+  described.set(key, description)
+  return description
+}
+
+/** What a card shows, as the wire names it. Clear: it goes into a seal and nowhere else. */
+export interface CardSecrets {
+  readonly PAN: string
+  readonly CVV: string
+  /** `YYYY-MM`. */
+  readonly expiryDate: string
+  readonly PIN?: string
+}
+
+/** Opens what a card shows. */
+export async function openCardSecrets(
+  ring: KeyRing,
+  { card, cvk, expiry, pin }: CardDisclosure,
+): Promise<CardSecrets> {
+  const pan = await openPan(ring, card)
+  const { key } = await referencedKey(ring, 'cvk', cvk)
+  if (pin?.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
+  return {
+    PAN: pan.reveal(),
+    CVV: await makeCvv2(key, pan, expiry),
+    expiryDate: expiry.yearMonth(),
+    ...(pin && { PIN: await openPin(ring, pan, pin.pinBlock, pin.pinKey) }),
+  }
+}
+
+/** Seconds since 1970, as JWTs tell instants (RFC 7519 2). */
+export const numericDate = (at: Date): number => Math.floor(at.getTime() / 1000)
+
+/** Seconds that an answer is good for. */
+const lifeSeconds = 60
+
+/** Seals card data to a device's fresh key, forward secret. */
+export const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => ({
+  async importDeviceKey(key, claims) {
+    // Before the device's key is looked at: a seal that could not be made must not be on record.
+    const signingKey = await ring.active('card-data-sign-ec')
+    const jwk = agreementJwkOf(key)
+    const agreement = jwk && agree(jwk)
+    if (!jwk || !agreement) return null
+    const cnf = { jkt: jwkThumbprint(jwk) }
+    return {
+      async seal(disclosure) {
+        const jws = await signCard(ring, signingKey, disclosure, { ...claims, cnf })
+        return sealJwe(agreement, 'JWT', Buffer.from(jws))
+      },
+    }
+  },
+})
+
+function agreementJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
+  if (kty === 'EC' && crv === 'P-256' && y !== undefined) return { kty, crv, x, y }
+  return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
+}
+
+/** By a key pair of our own for this answer alone. */
+function agree(jwk: AgreementJwk): EphemeralAgreement | null {
+  try {
+    return agreeEphemerally(readAgreementJwk(jwk))
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return null
+    throw error
+  }
+}
+
+/** A JWS in compact form (RFC 7515 3.1). */
+async function signCard(
+  ring: KeyRing,
+  { key, version }: RingKey<'card-data-sign-ec'>,
+  disclosure: CardDisclosure,
+  { cnf, issuer, nonce }: DeviceKeyClaims & { readonly cnf: { readonly jkt: string } },
+): Promise<string> {
+  const iat = numericDate(disclosure.at)
+  const kid = cardDataKeyId('card-data-sign-ec', version)
+  const header = { alg: 'ES256', typ: 'card-data+jwt', kid }
+  const claims = {
+    iss: issuer,
+    sub: disclosure.card.publicToken,
+    nonce,
+    iat,
+    exp: iat + lifeSeconds,
+    cnf,
+    card: await openCardSecrets(ring, disclosure),
+  }
+  const signed = `${encode(header)}.${encode(claims)}`
+  const signature = await key.sign(Buffer.from(signed))
+  return `${signed}.${Buffer.from(signature).toString('base64url')}`
+}
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
+
+const sessionKeyLength = 32
+const ivLength = 16
+
+/** Seals card data under a session key that a device made, as existing clients speak it. */
+export const sessionKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importSessionKey'> => ({
+  async importSessionKey(key) {
+    // Before the session key is looked at: a seal that could not be made must not be on record.
+    const { key: signingKey } = await ring.active('card-data-sign')
+    await ring.active('card-data-wrap')
+    const wrapKeys = (await ring.versions('card-data-wrap')).map((version) => version.key)
+    const sessionKey = await unwrapSessionKey(wrapKeys, key)
+    return sessionKey && { seal: (given) => seal(ring, signingKey, sessionKey, given) }
+  },
+})
+
+/**
+ * The session key, or null. Each version of the wrap key does its work, whatever came: how long it
+ * takes tells nobody what was wrong, or how far it was right.
+ */
+async function unwrapSessionKey(
+  wrapKeys: readonly UnwrappingKey[],
+  key: string,
+): Promise<Uint8Array | null> {
+  const wrapped = Buffer.from(key, 'base64')
+  const isCanonical = wrapped.toString('base64') === key
+  let found: Uint8Array | null = null
+  // One after the other: one call must not take as many threads as the key has versions.
+  for (const wrapKey of wrapKeys) {
+    const isFit = isCanonical && fits(wrapped, modulusOf(wrapKey))
+    const opened = await wrapKey.unwrap(isFit ? wrapped : unfitFor(wrapKey))
+    if (isFit && opened?.length === sessionKeyLength) found ??= opened
+  }
+  return found
+}
+
+/** A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1). */
+const fits = (wrapped: Buffer, modulus: Buffer): boolean =>
+  wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
+
+const modulusOf = ({ publicJwk }: UnwrappingKey): Buffer => Buffer.from(publicJwk.n, 'base64url')
+
+/** A ciphertext that nothing comes of, for as much work as with any other. */
+function unfitFor(wrapKey: UnwrappingKey): Buffer {
+  const bytes = randomBytes(modulusOf(wrapKey).length)
+  bytes[0] = 0
+  return bytes
+}
+
+async function seal(
+  ring: KeyRing,
+  signingKey: PssKey,
+  sessionKey: Uint8Array,
+  disclosure: CardDisclosure,
+): Promise<SessionSealed> {
+  const { PAN, CVV, expiryDate, PIN } = await openCardSecrets(ring, disclosure)
+  const { publicToken } = disclosure.card
+  const iat = numericDate(disclosure.at)
+  const clear = JSON.stringify({ PAN, CVV, expiryDate, publicToken, iat, PIN })
+  const iv = randomBytes(ivLength)
+  const encryptedPayload = encipherPaddedAesCbc(sessionKey, iv, Buffer.from(clear))
+  const signatureOfPayloadAndIv = await signingKey.sign(Buffer.concat([encryptedPayload, iv]))
+  return { iv, encryptedPayload, signatureOfPayloadAndIv }
+}

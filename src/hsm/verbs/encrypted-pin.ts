@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { readJwe } from '../../crypto/jwe.ts'
+import { CryptoRefusal } from '../../crypto/refusal.ts'
+import { type Pin, parsePin } from '../../domain/pin.ts'
+import type { CardDataHsm } from '../contract/card-data.ts'
+import type { CardReference, Hsm, PinRules } from '../contract/hsm.ts'
+import type { KeyRing, RingKey } from '../keys/key-ring.ts'
+import { cardDataKeyId, numericDate } from './card-data.ts'
+
+/** Seconds that an envelope may be old, and that the device's clock may be ahead. */
+const pastSeconds = 300
+const aheadSeconds = 60
+
+const type = 'set-pin+jwe'
+const headerMembers = ['alg', 'enc', 'epk', 'kid', 'typ']
+const envelopeMembers = 'iat,jti,pin,publicToken'
+
+type PinKey = RingKey<'card-data-pin'>
+
+/** What a device put into an envelope. */
+interface Envelope {
+  readonly pin: Pin
+  readonly publicToken: string
+  readonly jti: string
+  /** Seconds since 1970. */
+  readonly iat: number
+}
+
+/** Takes in PINs that were sealed on a device. */
+export const encryptedPinVerbs = (
+  ring: KeyRing,
+  { importPin }: Pick<Hsm, 'importPin'>,
+): Pick<CardDataHsm, 'importEncryptedPin'> => ({
+  async importEncryptedPin(card, rules, encryptedPin, at) {
+    await ring.active('card-data-pin')
+    const envelope = await openEnvelope(await ring.versions('card-data-pin'), encryptedPin)
+    if (!envelope || !isFor(envelope, card, rules, at)) {
+      return { pin: null, refusal: 'invalid_encrypted_pin' }
+    }
+    const { pin } = await importPin(card, rules, envelope.pin)
+    if (!pin) return { pin: null, refusal: 'weak_pin' }
+    const jtiHash = createHash('sha256').update(envelope.jti).digest()
+    const expiresAt = new Date((envelope.iat + pastSeconds + 1) * 1000)
+    return { pin, envelope: { jtiHash, expiresAt }, refusal: null }
+  },
+})
+
+function isFor(
+  { iat, pin, publicToken }: Envelope,
+  card: CardReference,
+  { pinLength }: PinRules,
+  at: Date,
+): boolean {
+  const now = numericDate(at)
+  const isNow = iat >= now - pastSeconds && iat <= now + aheadSeconds
+  return isNow && publicToken === card.publicToken && pin.length === pinLength
+}
+
+/** The envelope in a JWE to one of the keys, or null, whatever is wrong with it. */
+async function openEnvelope(keys: readonly PinKey[], jwe: string): Promise<Envelope | null> {
+  const read = orNull(() => readJwe(jwe, { typ: type }))
+  if (!read || !Object.keys(read.header).every((name) => headerMembers.includes(name))) return null
+  const { kid } = read.header
+  for (const { key, version } of keys) {
+    if (kid !== undefined && kid !== cardDataKeyId('card-data-pin', version)) continue
+    const sharedSecret = await key.agree(read.ephemeralKey)
+    const plaintext = orNull(() => read.open(sharedSecret))
+    if (plaintext) return readEnvelope(plaintext)
+  }
+  return null
+}
+
+function orNull<Result>(work: () => Result): Result | null {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return null
+    throw error
+  }
+}
+
+function readEnvelope(plaintext: Uint8Array): Envelope | null {
+  const { iat, jti, pin: digits, publicToken } = membersOf(plaintext)
+  const pin = typeof digits === 'string' ? parsePin(digits) : null
+  const isJti = typeof jti === 'string' && jti.length > 0 && jti.length <= 255
+  const isEnvelope = pin && isJti && Number.isSafeInteger(iat) && typeof publicToken === 'string'
+  return isEnvelope ? { pin, publicToken, jti, iat: Number(iat) } : null
+}
+
+/** The members of an envelope, or none when it has others. */
+function membersOf(plaintext: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext))
+    const isObject = typeof value === 'object' && value !== null
+    return isObject && Object.keys(value).sort().join() === envelopeMembers ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,78 @@
+import type { Hsm } from '../contract/hsm.ts'
+import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
+import type { KeyEngine } from '../keys/key-engine.ts'
+import { type KeyRing, type KeyStore, openKeyRing } from '../keys/key-ring.ts'
+import { cardDataVerbs } from './card-data.ts'
+import { keyLifeVerbs } from './keys.ts'
+import { pinVerbs } from './pins.ts'
+import { cardNumberVerbs, recordVerbs } from './records.ts'
+import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
+
+/** What every implementation of the HSM needs, wherever its keys lie. */
+export interface HsmOptions {
+  readonly keyStore: KeyStore
+  /** Where tokens, PANs and PINs are drawn from; unpredictable unless given. */
+  readonly drawDigits?: DigitSource
+  /** How old a reading of the key store may be before nothing is answered from it. */
+  readonly staleAfterMs?: number
+}
+
+/** The verbs, on keys that lie wherever the engine has them. */
+export async function openEngineHsm(
+  engine: KeyEngine,
+  options: HsmOptions,
+  custody: KeyCustody,
+): Promise<Hsm & KeyAdministration> {
+  const { drawDigits = randomDigits(engine.random), keyStore } = options
+  const ring = await openKeyRing(engine, keyStore, options)
+  const pins = pinVerbs(ring, drawDigits)
+  return {
+    custody,
+    ...keyLifeVerbs(engine, ring),
+    ...cardNumberVerbs(ring, drawDigits),
+    ...pins,
+    ...recordVerbs(ring),
+    ...tokenSigningVerbs(ring),
+    ...zoneKeyVerbs(engine),
+    ...cardDataVerbs(engine, ring, keyStore, pins),
+    ...verificationVerbs(ring, openZoneKeys(engine)),
+    ping: () => useKey(ring),
+  }
+}
+
+/** The way that every verb goes, down to a key that works. */
+async function useKey(ring: KeyRing): Promise<void> {
+  const { key } = await ring.active('request-fingerprint')
+  await key.mac(Buffer.from('ping'))
+}
+
+/** Signs access tokens with ES256 (RFC 7518, section 3.4). */
+export const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
+  async tokenSigningKeys() {
+    return (await ring.versions('token-signing')).map(({ key, version }) => ({
+      keyId: `token-signing-${version}`,
+      algorithm: 'ES256',
+      publicJwk: key.publicJwk,
+      sign: (message) => key.sign(message),
+    }))
+  },
+})
+
+/** Draws so many decimal digits. */
+export type DigitSource = (count: number) => string | Promise<string>
+
+/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
+const fairBytes = 250
+
+/** Digits without bias from unpredictable bytes. */
+export const randomDigits =
+  (random: KeyEngine['random']): DigitSource =>
+  async (count) => {
+    let digits = ''
+    while (digits.length < count) {
+      // A few more than are wanted, because one byte in 43 is thrown away.
+      const bytes = Array.from(await random(count + 4)).filter((byte) => byte < fairBytes)
+      digits += bytes.map((byte) => byte % 10).join('')
+    }
+    return digits.slice(0, count)
+  }

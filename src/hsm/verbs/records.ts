@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
+import { accountLength, buildPan, Pan } from '../../domain/pan.ts'
+import type { CardReference, Hsm, PanFingerprint, RecordPurpose } from '../contract/hsm.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { DigitSource } from './hsm.ts'
+
+/** Seals text that belongs to a subject, and fingerprints requests. */
+export const recordVerbs = (
+  ring: KeyRing,
+): Pick<Hsm, 'sealRecord' | 'revealRecord' | 'fingerprintRequest' | 'fingerprintRequestId'> => ({
+  sealRecord: (purpose, subject, text) =>
+    seal(ring, 'personal-data', associated(purpose, subject), Buffer.from(text)),
+  async revealRecord(purpose, subject, sealed) {
+    return (await open(ring, 'personal-data', associated(purpose, subject), sealed)).toString()
+  },
+  async fingerprintRequest({ clientId, idempotencyKey, request }) {
+    const versions = await ring.versions('request-fingerprint')
+    // A request begins with its method, in capitals: no key and no request id is ever one.
+    const idempotent = Buffer.from(`idempotency-key\n${clientId}\n${idempotencyKey}`)
+    return Promise.all(
+      versions.map(async ({ key }) => {
+        const macs = [key.mac(idempotent), key.mac(Buffer.from(request))] as const
+        const [keyHash, fingerprint] = await Promise.all(macs)
+        return { keyHash, fingerprint }
+      }),
+    )
+  },
+  async fingerprintRequestId(requestId) {
+    const { key } = await ring.active('request-fingerprint')
+    return key.mac(Buffer.from(`request-id\n${requestId}`))
+  },
+})
+
+const associated = (purpose: RecordPurpose, subject: string): string => `${purpose}\n${subject}`
+
+/** What stands before a sealed record: its form, then the version of its key (2 bytes), then a nonce. */
+const extendedForm = 0xf2
+// What was sealed before forms were told begins with the version, which never came so far.
+const versionLimit = extendedForm << 8
+
+const ivLength = 12
+const tagLength = 16
+
+/** The keys that seal. */
+type SealingKeyName = 'pan' | 'personal-data'
+
+/**
+ * Seals bytes under the active version of a key, each record under a key of its own (XAES-256-GCM): the
+ * nonces may then be random however many records there are, which under one key of AES-GCM they may be
+ * for 2^32 only (SP 800-38D 8.3).
+ * @returns form (1 byte), key version (2), nonce (24), ciphertext, tag (16).
+ */
+export async function seal(
+  ring: KeyRing,
+  name: SealingKeyName,
+  associated: string,
+  clear: Uint8Array,
+): Promise<Buffer> {
+  const { key, version } = await ring.active(name)
+  if (version >= versionLimit) throw new Error('A version of a key has too high a number.')
+  const nonce = randomBytes(xaesNonceLength)
+  const { ciphertext, tag } = await key.seal(nonce, Buffer.from(associated), clear)
+  const prefix = Buffer.of(extendedForm, version >> 8, version & 0xff)
+  return Buffer.concat([prefix, nonce, ciphertext, tag])
+}
+
+/** The version of its key that {@link seal} wrote before what it sealed. */
+export const sealedVersionOf = (sealed: Uint8Array): number => readPrefix(sealed).version
+
+/** Opens what {@link seal} made, now or in its earlier form, under the version that it names. @throws Error when it did not. */
+export async function open(
+  ring: KeyRing,
+  name: SealingKeyName,
+  associated: string,
+  sealed: Uint8Array,
+): Promise<Buffer> {
+  const { bodyStart, nonceStart, version } = readPrefix(sealed)
+  if (sealed.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
+  const { key } = await ring.version(name, version)
+  return key.open(sealed.subarray(nonceStart, bodyStart), Buffer.from(associated), {
+    ciphertext: Buffer.from(sealed.subarray(bodyStart, -tagLength)),
+    tag: Buffer.from(sealed.subarray(-tagLength)),
+  })
+}
+
+/** Earlier records have no form: the version (2 bytes), then an IV of AES-256-GCM. */
+function readPrefix(sealed: Uint8Array) {
+  const [versionStart, nonceLength] =
+    sealed[0] === extendedForm ? [1, xaesNonceLength] : [0, ivLength]
+  const nonceStart = versionStart + 2
+  const version = ((sealed[versionStart] ?? 0) << 8) | (sealed[versionStart + 1] ?? 0)
+  return { version, nonceStart, bodyStart: nonceStart + nonceLength }
+}
+
+/** Draws card numbers and keeps their PANs enciphered. */
+export const cardNumberVerbs = (
+  ring: KeyRing,
+  drawDigits: DigitSource,
+): Pick<Hsm, 'generateCardNumber' | 'fingerprintPan'> => ({
+  async generateCardNumber(bin, cvk) {
+    const publicToken = await drawPublicToken(drawDigits)
+    const pan = buildPan(bin, await drawDigits(accountLength(bin)))
+    return {
+      publicToken,
+      encryptedPan: await seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
+      panFingerprints: await fingerprintsOf(ring, pan),
+      maskedPan: pan.masked,
+      cvk: await activeCvk(ring, cvk),
+    }
+  },
+  fingerprintPan: (pan) => fingerprintsOf(ring, pan),
+})
+
+/** The fingerprints of a PAN under every version that a card is found by, the active one first. */
+export async function fingerprintsOf(ring: KeyRing, pan: Pan): Promise<PanFingerprint[]> {
+  const versions = await ring.versions('pan-fingerprint')
+  return Promise.all(
+    versions.map(async ({ key, version }) => ({
+      fingerprint: await key.mac(Buffer.from(pan.reveal())),
+      keyVersion: version,
+    })),
+  )
+}
+
+/** The PAN of a card, bound to its token: a PAN moved to another card's row does not open. */
+export const openPan = async (
+  ring: KeyRing,
+  { encryptedPan, publicToken }: CardReference,
+): Promise<Pan> => new Pan((await open(ring, 'pan', publicToken, encryptedPan)).toString())
+
+async function activeCvk(ring: KeyRing, cvk: string): Promise<string> {
+  if (cvk !== 'cvk') throw new Error(`A product names an unknown key: ${cvk}.`)
+  return (await ring.active(cvk)).reference
+}
+
+async function drawPublicToken(drawDigits: DigitSource): Promise<string> {
+  const token = await drawDigits(10)
+  return token.startsWith('0') ? drawPublicToken(drawDigits) : token
+}

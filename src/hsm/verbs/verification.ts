@@ -1,0 +1,105 @@
+import { LRUCache } from 'lru-cache'
+import { cvv2ServiceCode, cvvBlocks, cvvOf } from '../../crypto/cvv.ts'
+import { areEqualDigits, xor } from '../../crypto/refusal.ts'
+import type { Expiry } from '../../domain/calendar.ts'
+import type { Pan } from '../../domain/pan.ts'
+import type { KeyKind } from '../contract/catalogue.ts'
+import type { EncryptedPinBlock, Hsm, StoredPin, ZoneKeyAlgorithm } from '../contract/hsm.ts'
+import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
+import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
+import { drawFitKey } from '../keys/key-strength.ts'
+import { decipherPinBlock, encipherPinBlock, makePvv, openPin } from './pins.ts'
+import { openPan } from './records.ts'
+
+type VerificationVerbs = Pick<
+  Hsm,
+  'isPinBlockReadable' | 'verifyPin' | 'verifyCvv2' | 'generatePinBlock'
+>
+
+/** Compares what a card network brings with what the card has. */
+export const verificationVerbs = (ring: KeyRing, zoneKeys: ZoneKeys): VerificationVerbs => ({
+  async isPinBlockReadable(card, pinBlock) {
+    return (await readPin(zoneKeys, await openPan(ring, card), pinBlock)) !== null
+  },
+  async verifyPin(card, stored, pinLength, pinBlock) {
+    const pan = await openPan(ring, card)
+    const pin = await readPin(zoneKeys, pan, pinBlock)
+    // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
+    return pin?.length === pinLength && isPinOf(ring, pan, stored, pin)
+  },
+  async verifyCvv2(card, cvk, expiry, cvv2) {
+    const { key } = await referencedKey(ring, 'cvk', cvk)
+    return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2)
+  },
+  async generatePinBlock(card, pin, format, zoneKeyBlock) {
+    const pan = await openPan(ring, card)
+    const key = await zoneKeys(zoneKeyBlock)
+    const bytes = await encipherPinBlock(format, key, pin.reveal(), pan.reveal())
+    return { format, bytes, zoneKeyBlock }
+  },
+})
+
+/** The PIN in a block, or null, whatever is wrong with the block. */
+const readPin = async (
+  zoneKeys: ZoneKeys,
+  pan: Pan,
+  { bytes, format, zoneKeyBlock }: EncryptedPinBlock,
+): Promise<string | null> =>
+  decipherPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan.reveal())
+
+async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string): Promise<boolean> {
+  if (stored.pinBlock !== null) {
+    return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
+  }
+  const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
+  return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
+}
+
+/** The card's CVV2, three digits. */
+export async function makeCvv2(cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> {
+  const [first, second] = cvvBlocks({
+    pan: pan.reveal(),
+    // The profile of this service's CVKs: as printed on the card, month first.
+    expiry: expiry.mmyy(),
+    serviceCode: cvv2ServiceCode,
+  })
+  return cvvOf(await cvk.encipherWithBoth(xor(await cvk.encipherWithA(first), second)))
+}
+
+type ZoneKeyKind = KeyKind & { readonly action: 'blocks' }
+
+/** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
+const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
+const kinds: Record<ZoneKeyAlgorithm, ZoneKeyKind> = {
+  TDES: { ...common, algorithm: 'T', lengthBytes: 16 },
+  AES: { ...common, algorithm: 'A', lengthBytes: 32 },
+}
+
+/** Takes in keys that card networks encipher PIN blocks under. */
+export const zoneKeyVerbs = (
+  engine: KeyEngine,
+): Pick<Hsm, 'generateTestZoneKey' | 'importClearZoneKey'> => ({
+  generateTestZoneKey: (algorithm) => drawFitKey(kinds[algorithm], engine.random),
+  importClearZoneKey: (algorithm, key) => engine.import(kinds[algorithm], key),
+})
+
+/** Zone keys in use at once, opened: a network has a handful. */
+const openedMax = 1_000
+
+/** Finds the zone key in a key block. */
+export type ZoneKeys = (keyBlock: string) => Promise<BlockKey>
+
+/** Opens each key block once. @throws Error when a block is not ours, or is for another use. */
+export function openZoneKeys(engine: KeyEngine): ZoneKeys {
+  const opened = new LRUCache<string, BlockKey>({ max: openedMax })
+  return async (keyBlock) => {
+    const known = opened.get(keyBlock)
+    if (known) return known
+    const { algorithm, modeOfUse } = engine.usageOf(keyBlock)
+    const kind = kinds[algorithm === 'A' ? 'AES' : 'TDES']
+    // A network's own key may be for deciphering alone.
+    const zoneKey = await engine.open(modeOfUse === 'D' ? { ...kind, modeOfUse } : kind, keyBlock)
+    opened.set(keyBlock, zoneKey)
+    return zoneKey
+  }
+}

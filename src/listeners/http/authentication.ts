@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Scope } from '../../domain/client.ts'
+import { Problem, type ProblemCode } from '../../domain/problem.ts'
+import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
+import { clientThumbprintOf } from '../oauth/client-certificate.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import { authorizationOf, type BodyRule } from './request.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
+    readonly access?: Scope | 'open'
+    /** Whether all that a route does is to refuse methods that its path does not have. */
+    readonly refusesMethods?: boolean
+    /** Whether an open route limits its callers by itself, and not by their address alone. */
+    readonly limitsItself?: boolean
+    /** Whether an idempotency key is honoured. */
+    readonly repeatable?: boolean
+    /** Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the same. */
+    readonly notRepeatable?: string
+    /** Whether a call without a body is malformed. */
+    readonly bodyRequired?: boolean
+    /** Members of a body that are ciphertext: whatever is wrong with one has one answer, the operation's. */
+    readonly ciphertexts?: readonly string[]
+    /** What its schema cannot say of a body; told together with what the schema finds. */
+    readonly bodyRules?: readonly BodyRule[]
+    /** What this operation refuses, beside what any call may meet: for its description. */
+    readonly problems?: readonly ProblemCode[]
+  }
+  interface FastifyRequest {
+    /** Who calls: set on every route that is not open. */
+    caller: Caller | null
+  }
+}
+
+/**
+ * Refuses in this order: no or bad token, missing scope, too many calls (contract, section 3).
+ * The client is read from the token and from nowhere else.
+ */
+export const authenticate =
+  (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const { access } = request.routeOptions.config
+    if (request.is404 || access === 'open') return
+    const presented = clientThumbprintOf(request.raw.socket)
+    const caller = await verifier.verify(authorizationOf(request.raw), presented)
+    request.caller = caller
+    // A route that forgot to say what it needs is closed to everybody.
+    if (access === undefined) throw new Problem('not_found')
+    requireScope(caller, access)
+    // A card network has cards waiting at a till: it is let in one after the other, and never turned away.
+    if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
+  }
+
+/** @throws `Problem` `insufficient_scope`, naming it. */
+export function requireScope({ scopes }: Caller, scope: Scope): void {
+  if (scopes.has(scope)) return
+  throw new Problem('insufficient_scope', {
+    detail: `The scope ${scope} is needed.`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+  })
+}
+
+/** The caller of a route that needs a token. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (!request.caller) throw new Problem('unauthenticated')
+  return request.caller
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import { Problem, type ProblemKind, problemKinds } from '../../domain/problem.ts'
+import { publishedDocument, sendPublished } from './published-document.ts'
+import type { Server } from './server.ts'
+
+const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;
+color:#1b1f24;background:#fff}code{background:#f0f2f4;padding:.1em .3em;border-radius:3px}
+a{color:#0b5cad}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16191d}
+code{background:#262b31}a{color:#7ab8ff}}`
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256')
+  .update(style)
+  .digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+const mediaType = 'text/html; charset=utf-8'
+
+const pages = new Map(
+  Object.entries<ProblemKind>(problemKinds).map(([code, kind]) => [
+    code,
+    publishedDocument(mediaType, pageOf(code, kind)),
+  ]),
+)
+const index = publishedDocument(
+  mediaType,
+  page(
+    'Problems',
+    `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>${Object.entries(
+      problemKinds,
+    )
+      .map(([code, { status, title }]) => {
+        return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
+      })
+      .join('')}</ul>`,
+  ),
+)
+
+/**
+ * The pages that the `type` of a problem document leads to: a path, and so a page of the listener that
+ * answered, by whatever name it was called.
+ */
+export function problemRoutes(app: Server['app']): void {
+  const schema = { hide: true, response: { 200: Type.Any() } }
+  app.get('/problems', { config: { access: 'open' }, schema }, async (request, reply) =>
+    sendPublished(request, reply.header('content-security-policy', policy), index),
+  )
+  app.get(
+    '/problems/:code',
+    {
+      config: { access: 'open' },
+      schema: { ...schema, params: Type.Object({ code: Type.String() }) },
+    },
+    async (request, reply) => {
+      const found = pages.get(request.params.code)
+      if (!found) throw new Problem('not_found')
+      return sendPublished(request, reply.header('content-security-policy', policy), found)
+    },
+  )
+}
+
+function pageOf(code: string, { explanation, status, title }: ProblemKind): string {
+  return page(
+    title,
+    `<p><code>${code}</code>, status ${status}</p><p>${escapeText(explanation)}</p><p><a href="/problems">All problems</a></p>`,
+  )
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
+
+/** Everything in it comes from the table of failures: nothing of a request. */
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
+<meta name="viewport" content="width=device-width"><style>${style}</style></head>
+<body><h1>${title}</h1>${body}</body></html>`
+}

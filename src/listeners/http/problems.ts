@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { METHODS } from 'node:http'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../domain/problem.ts'
+import { authorizationServerPaths } from '../oauth/authorization-server.ts'
+import { tokenErrorOf } from '../oauth/token-endpoint.ts'
+import { apiVersion, bodyFaults } from './request.ts'
+import { type FormatDetails, schemaProblem } from './validation.ts'
+
+/** Bytes that a request body may have. */
+export const bodyLimit = 65_536
+/** Characters that a URL may have. */
+export const urlLimit = 2_048
+/** Bytes that a request's headers may have together. */
+export const headerLimit = 16_384
+
+const problemType = 'application/problem+json; charset=utf-8'
+
+/** The document of a failure (RFC 9457). */
+export const problemDocument = (problem: Problem, requestId: string) => ({
+  type: `/problems/${problem.code}`,
+  title: problem.title,
+  status: problem.status,
+  code: problem.code,
+  ...(problem.detail !== undefined && { detail: problem.detail }),
+  requestId,
+  ...(problem.errors !== undefined && { errors: problem.errors }),
+})
+
+/** Answers a failure; what is not in the table of failures is logged and becomes a 500. */
+export const replyWithProblem =
+  (formats: FormatDetails) =>
+  (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const problem = isGone(error, request)
+      ? new Problem('malformed_request')
+      : problemOf(error, request, formats)
+    if (problem.status >= 500) request.log.error({ err: problem.cause ?? error }, problem.title)
+    return sendProblem(reply, problem)
+  }
+
+/** The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here. */
+const isGone = ({ code }: FastifyError, { raw }: FastifyRequest): boolean =>
+  code === 'ECONNRESET' && raw.destroyed && !raw.complete
+
+export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
+  const { id, routeOptions } = reply.request
+  // Whoever asks for a token understands RFC 6749, whatever in this service refuses it.
+  const isTokenRequest = routeOptions.url === authorizationServerPaths.token
+  return reply
+    .code(problem.status)
+    .headers({ ...problem.headers, ...(isTokenRequest && { pragma: 'no-cache' }) })
+    .type(isTokenRequest ? 'application/json; charset=utf-8' : problemType)
+    .serializer((document: unknown) => JSON.stringify(document))
+    .send(isTokenRequest ? tokenErrorOf(problem) : problemDocument(problem, id))
+}
+
+/** What the framework refuses, in our own terms. */
+const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Problem('unsupported_media_type'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    new Problem('body_too_large', { detail: `A body may have ${bodyLimit} bytes.` }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    new Problem('malformed_request', { detail: 'Content-Length is not the length of the body.' }),
+  FST_ERR_BAD_URL: () => new Problem('malformed_request', { detail: 'The URL is malformed.' }),
+  FST_ERR_MAX_PARAM_LENGTH: () => new Problem('not_found'),
+}
+
+function problemOf(error: FastifyError, request: FastifyRequest, formats: FormatDetails): Problem {
+  if (error instanceof Problem) return error
+  if (error.validation) return schemaProblem(error.validation, formats, bodyFaults(request))
+  const refusal = frameworkRefusals[error.code]
+  return refusal ? refusal() : new Problem('internal_error', { cause: error })
+}
+
+const details: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: `The headers may have ${headerLimit} bytes together.`,
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive within 10 seconds.',
+}
+
+/** Answers what is no HTTP request at all, on a connection that is then closed. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (isPastAnswering(error, socket)) {
+    socket.destroy()
+    return
+  }
+  const detail = details[error.code ?? ''] ?? 'This is not an HTTP request.'
+  const problem = new Problem('malformed_request', { detail })
+  const requestId = randomUUID()
+  const body = JSON.stringify(problemDocument(problem, requestId))
+  socket.end(
+    [
+      'HTTP/1.1 400 Bad Request',
+      'Content-Type: application/problem+json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Cache-Control: no-store',
+      `X-Request-Id: ${requestId}`,
+      `Api-Version: ${apiVersion}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+  // A peer that does not close its side would keep the connection. One that still sends is read on for a
+  // moment: a connection closed over unread bytes takes the answer back.
+  socket.resume()
+  setTimeout(() => socket.destroy(), lingerMs).unref()
+}
+
+const lingerMs = 1_000
+
+/**
+ * Where the handshake failed there is no connection yet that an answer could go by; where the request was
+ * answered before all of it had come, a second answer would be taken for that of the next request.
+ */
+function isPastAnswering({ code }: NodeJS.ErrnoException, socket: Duplex): boolean {
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code ?? '')
+  const isAnswered =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
+  return code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable
+}
+
+// Its types know the member that keeps a route out of the document.
+
+/** `CONNECT` never reaches a route. */
+const answerable = METHODS.filter((method) => method !== 'CONNECT')
+
+/**
+ * Answers every method that a path does not have with 405 and `Allow`.
+ * @returns what to call when all routes are there.
+ */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const methodsOf = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ method, url }) => {
+    // The index of a folder is one page, with the slash at its end and without.
+    const path = url.replace(/(?<=.)\/$/, '')
+    const methods = methodsOf.get(path) ?? new Set()
+    for (const each of [method].flat()) methods.add(each)
+    methodsOf.set(path, methods)
+  })
+  for (const method of answerable) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
+  return () => {
+    for (const [url, present] of [...methodsOf]) refuse(app, url, [...present].sort())
+  }
+}
+
+function refuse(app: FastifyInstance, url: string, allow: readonly string[]): void {
+  const method = answerable.filter((each) => !allow.includes(each))
+  app.route({
+    method,
+    url,
+    schema: { hide: true },
+    config: { access: 'open', refusesMethods: true },
+    // Refused before a body is looked at.
+    onRequest: async () => {
+      throw new Problem('method_not_allowed', { allow })
+    },
+    handler: async () => {},
+  })
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/**
+ * How long what is published is good: it may be kept, and is asked for again each time. A set of keys that was
+ * kept for a while without asking would lack the next key on the day that it comes into use.
+ */
+export const publishedCacheControl = 'no-cache'
+
+/** The entity tag of a document (RFC 9110 section 8.8.3). */
+export const entityTagOf = (bytes: string | Uint8Array): string =>
+  `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
+
+/**
+ * Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared
+ * weakly: a proxy that compresses makes ours a weak one.
+ */
+export const hasEntity = (ifNoneMatch: string | undefined, entityTag: string): boolean =>
+  (ifNoneMatch ?? '')
+    .split(',')
+    .some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))
+
+/** What anybody may have, made once and sent as it is. */
+export interface PublishedDocument {
+  readonly mediaType: string
+  readonly bytes: Buffer
+  readonly entityTag: string
+}
+
+export function publishedDocument(mediaType: string, text: string): PublishedDocument {
+  const bytes = Buffer.from(text)
+  return { mediaType, bytes, entityTag: entityTagOf(bytes) }
+}
+
+/** Sends a document, or 304 to a caller that has it already. */
+export function sendPublished(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, entityTag, mediaType }: PublishedDocument,
+): FastifyReply {
+  reply.headers({ 'cache-control': publishedCacheControl, etag: entityTag })
+  if (hasEntity(request.headers['if-none-match'], entityTag)) return reply.code(304).send()
+  return reply.type(mediaType).send(bytes)
+}
+
+/** Makes a document when somebody first asks for it. */
+export function madeOnce(make: () => PublishedDocument): () => PublishedDocument {
+  let made: PublishedDocument | null = null
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache'
+import { Problem } from '../../domain/problem.ts'
+
+/** So many calls a second, after a first burst. */
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/** What a caller is told of its rate (draft-ietf-httpapi-ratelimit-headers-10). */
+export type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
+
+interface Bucket {
+  tokens: number
+  filledAtMs: number
+}
+
+/** Callers remembered at once; the one that was idle longest is forgotten first, and starts full. */
+const callersMax = 50_000
+
+/**
+ * Limits how often each caller calls this process: a bucket of tokens a caller, refilled steadily.
+ * @param nowMs a clock that never goes back, in milliseconds.
+ * @param counted what is counted, in the plural, as a caller is told it.
+ */
+export function rateLimiter(
+  { burst, perSecond }: Rate,
+  nowMs: () => number = () => performance.now(),
+  counted = 'calls',
+): { spend(caller: string): RateHeaders; left(caller: string): number } {
+  const buckets = new LRUCache<string, Bucket>({ max: callersMax })
+  const policy = `"${counted}";q=${burst};w=${Math.ceil(burst / perSecond)}`
+
+  function tokensOf({ filledAtMs, tokens }: Bucket, now: number): number {
+    return Math.min(burst, tokens + ((now - filledAtMs) / 1000) * perSecond)
+  }
+
+  function refill(caller: string): Bucket {
+    const now = nowMs()
+    const bucket = buckets.get(caller) ?? { tokens: burst, filledAtMs: now }
+    bucket.tokens = tokensOf(bucket, now)
+    bucket.filledAtMs = now
+    buckets.set(caller, bucket)
+    return bucket
+  }
+
+  return {
+    /** Spends one call. @throws `Problem` `rate_limited`. */
+    spend(caller) {
+      const bucket = refill(caller)
+      const isAllowed = bucket.tokens >= 1
+      if (isAllowed) bucket.tokens -= 1
+      const left = Math.floor(bucket.tokens)
+      const secondsToFull = Math.ceil((burst - bucket.tokens) / perSecond)
+      const headers = {
+        'ratelimit-policy': policy,
+        ratelimit: `"${counted}";r=${left};t=${secondsToFull}`,
+      }
+      if (isAllowed) return headers
+      throw new Problem('rate_limited', {
+        detail: `${perSecond} ${counted} a second are allowed, after a burst of ${burst}.`,
+        retryAfterSeconds: (1 - bucket.tokens) / perSecond,
+        headers,
+      })
+    },
+    /** How many it has left; spends nothing. */
+    left(caller) {
+      const bucket = buckets.peek(caller)
+      return bucket ? Math.floor(tokensOf(bucket, nowMs())) : burst
+    },
+  }
+}
+
+export type RateLimiter = ReturnType<typeof rateLimiter>

@@ -1,0 +1,34 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { stringify } from 'safe-stable-stringify'
+import type { Answer, RepeatableRequest } from '../../operations/idempotency/idempotency.ts'
+import { callerOf } from './authentication.ts'
+import { idempotencyKeyOf } from './request.ts'
+
+/** The request under its idempotency key, or null where none was sent. */
+export function repeatable(
+  request: FastifyRequest,
+  { bearsSecret = false } = {},
+): RepeatableRequest | null {
+  const idempotencyKey = idempotencyKeyOf(request.headers)
+  if (idempotencyKey === null) return null
+  const [path] = request.url.split('?')
+  return {
+    clientId: callerOf(request).clientId,
+    idempotencyKey,
+    // Members in one order, so that the same body is the same however it was written.
+    request: `${request.method}\n${path}\n${stringify(request.body ?? null)}`,
+    bearsSecret,
+  }
+}
+
+/** The result of an operation, marked where it is the first answer again. */
+export function answerOf<Result>(reply: FastifyReply, answer: Answer<Result>): Result {
+  if (answer.replayed) reply.header('idempotency-replayed', 'true')
+  return answer.result
+}
+
+/** Answers a change that has nothing to show. */
+export function noContent(reply: FastifyReply, answer: Answer<null>): FastifyReply {
+  answerOf(reply, answer)
+  return reply.code(204).send()
+}

@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { visit } from 'jsonc-parser'
+import { holdsPan } from '../../domain/pan.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+
+/** The version of the wire contract that is spoken here (contract, section 6). */
+export const apiVersion = '2026-11-20'
+
+type Headers = Pick<IncomingMessage, 'headers'>
+
+/** The caller's own request id, or null where there is none that can be repeated safely. */
+export function givenRequestId({ headers }: Headers): string | null {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : null
+}
+
+/** The caller's own request id, where it may hold a card number: it is repeated, and never recorded. */
+export function riskyRequestId(request: Headers): string | null {
+  const given = givenRequestId(request)
+  // A point and a low line stand between digits as well as a dash does.
+  return given !== null && holdsPan(given.replaceAll(/[._]/g, '-')) ? given : null
+}
+
+/** What a request is recorded under at first: the caller's own id, or one made for it. */
+export function requestIdOf(request: Headers): string {
+  const given = givenRequestId(request)
+  return given !== null && riskyRequestId(request) === null ? given : randomUUID()
+}
+
+/**
+ * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One of decimal digits
+ * alone is none that a tracer draws, and may be a card number with zeros before it.
+ */
+export function traceIdOf(headers: IncomingHttpHeaders): string | null {
+  const given = headers.traceparent
+  const [, traceId] =
+    /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(String(given ?? '')) ?? []
+  return traceId && !/^[0-9]+$/.test(traceId) ? traceId : null
+}
+
+/**
+ * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have judged the second.
+ * @throws `Problem` `malformed_request` when it is given more than once.
+ */
+export function authorizationOf({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
+  const isName = (text: string, index: number) =>
+    index % 2 === 0 && text.toLowerCase() === 'authorization'
+  if (rawHeaders.filter(isName).length > 1) {
+    throw new Problem('malformed_request', { detail: 'Authorization must be given once.' })
+  }
+  return headers.authorization
+}
+
+/** @throws `Problem` `malformed_request` when another version of the contract is asked for. */
+export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
+  const asked = headers['api-version']
+  if (asked === undefined || asked === apiVersion) return
+  throw new Problem('malformed_request', { detail: `Api-Version must be ${apiVersion}.` })
+}
+
+/**
+ * The idempotency key, in either spelling, or null.
+ * @throws `Problem` `malformed_request` unless it is 1 to 255 visible ASCII characters, given once.
+ */
+export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
+  const spelled = [headers['idempotency-key'], headers.idempotencykey]
+  const keys = [...new Set(spelled.filter((key) => key !== undefined))]
+  if (keys.length === 0) return null
+  const [key] = keys
+  if (keys.length === 1 && typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key
+  throw new Problem('malformed_request', {
+    detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+  })
+}
+
+// A byte order mark is text here, and so no JSON (RFC 8259 section 8.1): it is not taken away unasked.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Parses a request body: UTF-8, one JSON object, no member named twice.
+ * @returns the object; undefined for an empty body.
+ * @throws `Problem` `malformed_request`; `validation_failed` at `""` when it is JSON but no object.
+ */
+export function parseJsonBody(bytes: Uint8Array): object | undefined {
+  if (bytes.length === 0) return undefined
+  const text = malformedUnless('The body is not UTF-8.', () => decoder.decode(bytes))
+  const body: unknown = malformedUnless('The body is not JSON.', () => JSON.parse(text))
+  malformedUnless('The body is nested too deeply.', () => refuseDuplicates(text))
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw validationFailed({ pointer: '', detail: 'must be an object' })
+  }
+  return body
+}
+
+function malformedUnless<Result>(detail: string, parse: () => Result): Result {
+  try {
+    return parse()
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    throw new Problem('malformed_request', { detail })
+  }
+}
+
+/** `JSON.parse` keeps the last of two members with one name: what was checked may not be what counts. */
+function refuseDuplicates(text: string): void {
+  const open: Set<string>[] = []
+  visit(text, {
+    onObjectBegin: () => {
+      open.push(new Set())
+    },
+    onObjectProperty: (name) => {
+      const names = open.at(-1)
+      if (names?.has(name)) {
+        throw new Problem('malformed_request', { detail: 'The body names a member twice.' })
+      }
+      names?.add(name)
+    },
+    onObjectEnd: () => {
+      open.pop()
+    },
+  })
+}
+
+/** What a schema cannot say of a body: the fault, or null. It may be asked of a body that is not valid. */
+export type BodyRule = (body: Readonly<Record<string, unknown>>) => ProblemError | null
+
+/** Exactly one of these members is given. */
+export const exactlyOneOf =
+  (...names: readonly [string, string, ...string[]]): BodyRule =>
+  (body) => {
+    if (names.filter((name) => body[name] !== undefined).length === 1) return null
+    const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+    return { pointer: '', detail: `must have exactly one of ${list}` }
+  }
+
+/** A member is given only beside another one. */
+export const onlyWith =
+  (name: string, other: string): BodyRule =>
+  (body) =>
+    body[name] === undefined || body[other] !== undefined
+      ? null
+      : { pointer: `/${name}`, detail: `belongs to ${other}` }
+
+/** A member is given wherever another one is. */
+export const alwaysWith =
+  (name: string, other: string): BodyRule =>
+  (body) =>
+    body[other] === undefined || body[name] !== undefined
+      ? null
+      : { pointer: `/${name}`, detail: 'must be given' }
+
+/** All that the rules of a route find wrong with its body. */
+export function bodyFaults({ body, routeOptions }: FastifyRequest): ProblemError[] {
+  if (typeof body !== 'object' || body === null) return []
+  const { bodyRules = [] } = routeOptions.config
+  return bodyRules
+    .map((rule) => rule(body as Readonly<Record<string, unknown>>))
+    .filter((fault) => fault !== null)
+}

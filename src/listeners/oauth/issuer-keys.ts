@@ -1,0 +1,142 @@
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWK,
+  type JWTVerifyGetKey,
+  type RemoteJWKSet,
+} from 'jose'
+import { Problem } from '../../domain/problem.ts'
+
+/** How long an issuer that did not answer is left alone: strangers' tokens make us ask it. */
+const pauseAfterFailureMs = 5_000
+/** How soon after a fetch an unknown `kid` may cause another. */
+const cooldownMs = 30_000
+/** How long a key that the issuer has withdrawn may still be used. */
+const keysMaxAgeMs = 600_000
+
+/** Where the keys come from that access tokens are verified with. */
+export interface IssuerKeys {
+  /** What a token may be signed with; a token's own `alg` chooses among these alone. */
+  readonly algorithms: readonly string[]
+  /**
+   * The key that a token names.
+   * @throws jose's errors where there is none; Problem `unavailable` when the issuer is away.
+   */
+  readonly find: JWTVerifyGetKey
+}
+
+/** The keys of the embedded issuer. */
+export const localKeys = (keys: readonly JWK[]): IssuerKeys => ({
+  algorithms: ['ES256'],
+  find: createLocalJWKSet({ keys: [...keys] }),
+})
+
+/** The keys of an outside issuer, discovered at the first token and fetched again as they change. */
+export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys {
+  const ask = pausingAfterFailure()
+  let discovered: Promise<RemoteJWKSet> | undefined
+  const discover = async (): Promise<RemoteJWKSet> =>
+    remoteKeys(
+      (url) => ask(() => fetchJson(new URL(url))),
+      await ask(() => discoverJwksUri(fetchJson, issuer)),
+    )
+  const forgetUnlessFresh = async (keys: Promise<RemoteJWKSet>): Promise<void> => {
+    const fresh = await keys.then(
+      (found) => found.fresh,
+      () => false,
+    )
+    if (!fresh && discovered === keys) discovered = undefined
+  }
+  return {
+    algorithms: ['ES256', 'PS256', 'RS256', 'EdDSA'],
+    find: async (header, token) => {
+      discovered ??= discover()
+      const keys = discovered
+      try {
+        return await (await keys)(header, token)
+      } catch (error) {
+        if (isFaultOfToken(error)) throw error
+        await forgetUnlessFresh(keys)
+        throw away(error)
+      }
+    },
+  }
+}
+
+const remoteKeys = (fetchKeys: (url: string) => Promise<unknown>, address: URL): RemoteJWKSet =>
+  createRemoteJWKSet(address, {
+    cooldownDuration: cooldownMs,
+    cacheMaxAge: keysMaxAgeMs,
+    [customFetch]: async (url) => Response.json(await fetchKeys(url)),
+  })
+
+/** Leaves the issuer alone for a while after a failure; keys that are still fresh stay in use. */
+function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
+  let pausedUntilMs = 0
+  return async (ask) => {
+    if (Date.now() < pausedUntilMs) throw new Error('The issuer did not answer a moment ago.')
+    try {
+      return await ask()
+    } catch (error) {
+      pausedUntilMs = Date.now() + pauseAfterFailureMs
+      throw error
+    }
+  }
+}
+
+const isFaultOfToken = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWKSMultipleMatchingKeys ||
+  error instanceof errors.JOSENotSupported
+
+const away = (cause: unknown): Problem =>
+  cause instanceof Problem
+    ? cause
+    : new Problem('unavailable', { detail: 'The token issuer does not answer.', cause })
+
+/** Reads a JSON document. Where it may lead is not decided in this room. @throws Error */
+export type FetchJson = (address: URL) => Promise<unknown>
+
+/**
+ * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section 4.
+ * @throws Problem `unavailable` where neither address tells it.
+ */
+export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Promise<URL> {
+  const failures: unknown[] = []
+  for (const address of metadataAddresses(issuer)) {
+    try {
+      return readJwksUri(await fetchJson(address), issuer)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  const reasons = failures.map((each) => (each instanceof Error ? each.message : 'no answer'))
+  throw new Problem('unavailable', {
+    detail: 'The token issuer does not answer.',
+    cause: new AggregateError(failures, `No usable metadata of ${issuer}: ${reasons.join('; ')}`),
+  })
+}
+
+/** RFC 8414 puts the well-known part before the path of the issuer, OpenID Connect after it. */
+function metadataAddresses(issuer: string): URL[] {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  return [
+    new URL(`/.well-known/oauth-authorization-server${path}`, origin),
+    new URL(`${path}/.well-known/openid-configuration`, origin),
+  ]
+}
+
+/** RFC 8414 section 3.3: metadata that names another issuer must not be used. */
+function readJwksUri(metadata: unknown, issuer: string): URL {
+  const { issuer: named, jwks_uri: jwksUri } = Object(metadata)
+  if (named !== issuer) throw new Error(`The metadata is of another issuer than ${issuer}`)
+  if (typeof jwksUri !== 'string') throw new Error(`The metadata of ${issuer} has no jwks_uri`)
+  const address = new URL(jwksUri)
+  if (address.protocol !== 'https:' && address.protocol !== new URL(issuer).protocol) {
+    throw new Error(`The jwks_uri of ${issuer} is less protected than the issuer`)
+  }
+  return address
+}

@@ -1,0 +1,54 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { JWK } from 'jose'
+import { ExternalSigningKey } from 'oidc-provider'
+
+/** A key that access tokens are signed with. Its private part never leaves the HSM. */
+export interface OauthSigningKey {
+  /** Its `kid`, unique among the keys. */
+  readonly keyId: string
+  readonly algorithm: 'ES256'
+  /** The public part: `kty` EC, `crv` P-256, `x`, `y`. */
+  readonly publicJwk: JWK
+  /** The signature over the bytes: r then s, 64 bytes (RFC 7518 section 3.4). */
+  sign(bytes: Uint8Array): Promise<Uint8Array>
+}
+
+/** What `/oauth/jwks` publishes of a key: the public members alone, whatever the JWK holds. */
+export function publishedJwk({ algorithm, keyId, publicJwk }: OauthSigningKey): JWK {
+  const { crv, kty, x, y } = publicJwk
+  if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) {
+    throw new TypeError(`The token signing key ${keyId} is not a P-256 key.`)
+  }
+  return { kty, use: 'sig', alg: algorithm, kid: keyId, crv, x, y }
+}
+
+/** The key as oidc-provider takes it: the library hands over the bytes and gets the signature. */
+export const externalSigningKey = (key: OauthSigningKey): ExternalSigningKey =>
+  new HsmSigningKey(key)
+
+class HsmSigningKey extends ExternalSigningKey {
+  readonly #key: OauthSigningKey
+  readonly #publicKey: KeyObject
+
+  constructor(key: OauthSigningKey) {
+    super()
+    this.#key = key
+    this.#publicKey = createPublicKey({ key: { ...publishedJwk(key) }, format: 'jwk' })
+  }
+
+  override get kid(): string {
+    return this.#key.keyId
+  }
+
+  override get alg(): string {
+    return this.#key.algorithm
+  }
+
+  override keyObject(): KeyObject {
+    return this.#publicKey
+  }
+
+  override sign(bytes: Uint8Array): Promise<Uint8Array> {
+    return this.#key.sign(bytes)
+  }
+}

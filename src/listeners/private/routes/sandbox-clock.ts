@@ -1,0 +1,41 @@
+import Type from 'typebox'
+import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import type { Server } from '../../http/server.ts'
+
+/** The sandbox's clock, as this listener moves it. */
+export interface SandboxClock {
+  now(): Date
+  /**
+   * Moves it forward and lets everything due happen.
+   * @throws `Problem` `validation_failed` if that would be back.
+   */
+  moveTo(instant: Date, request: RepeatableRequest | null): Promise<Answer<{ now: string }>>
+}
+
+const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
+
+/** There is a movable clock in the sandbox only. */
+export function sandboxClockRoutes(app: Server['app'], clock: SandboxClock): void {
+  const path = '/sandbox/clock'
+  app.get(
+    path,
+    { config: { access: 'admin' }, schema: { response: { 200: ClockSchema } } },
+    async () => ({ now: clock.now().toISOString() }),
+  )
+  app.post(
+    path,
+    {
+      config: { access: 'admin', bodyRequired: true, repeatable: true },
+      schema: {
+        body: Type.Object(
+          { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
+          { additionalProperties: false },
+        ),
+        response: { 200: ClockSchema },
+      },
+    },
+    async (request, reply) =>
+      answerOf(reply, await clock.moveTo(new Date(request.body.now), repeatable(request))),
+  )
+}

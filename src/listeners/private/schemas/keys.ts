@@ -1,0 +1,144 @@
+import Type, { type Static } from 'typebox'
+import { isKeyName } from '../../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../../domain/problem.ts'
+import type { KeyForm } from '../../../operations/keys/export-key.ts'
+import type { KeyTarget } from '../../../operations/keys/store-key.ts'
+import { stringPatterns } from '../../http/validation.ts'
+
+export const closedObject = { additionalProperties: false } as const
+const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+
+export const keyName = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,31}$',
+  maxLength: 32,
+  format: 'free-text',
+})
+export const checkValue = Type.String({
+  pattern: '^[0-9A-Fa-f]{6,16}$',
+  format: 'free-text',
+  description: 'Three bytes or more, in hexadecimal.',
+})
+
+/** Where a key is to be kept. */
+export const targetMembers = {
+  family: Type.Enum(['installation', 'zone', 'zone-master'] as const),
+  key: keyName,
+  clientId: Type.Optional(Type.String({ pattern: stringPatterns.clientId })),
+  pinBlockFormats: Type.Optional(
+    Type.Array(
+      Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'] as const),
+      { minItems: 1, maxItems: 4, uniqueItems: true },
+    ),
+  ),
+}
+const TargetSchema = Type.Object(targetMembers)
+
+/** Algorithm and length, where the purpose leaves a choice. */
+export const formMembers = {
+  algorithm: Type.Optional(Type.Enum(['TDES', 'AES'] as const)),
+  lengthBytes: Type.Optional(Type.Integer({ minimum: 8, maximum: 32 })),
+}
+
+export const KeyParamsSchema = Type.Object({ key: Type.String() })
+export const VersionParamsSchema = Type.Object({ key: Type.String(), version: Type.String() })
+
+/** A version has at most five digits. */
+export const versionMax = 99_999
+
+/** The version that a path names. @throws `Problem` `not_found` when it can be none. */
+export function versionOf({ params }: { params: Static<typeof VersionParamsSchema> }) {
+  const { key, version } = params
+  if (!isKeyName(key) || !/^[1-9][0-9]{0,4}$/.test(version)) throw new Problem('not_found')
+  return { key, version: Number(version) }
+}
+
+/** @throws `Problem` `validation_failed` when members of a zone key lack, or stand beside another key. */
+export function targetOf({
+  clientId,
+  family,
+  key,
+  pinBlockFormats,
+}: Static<typeof TargetSchema>): KeyTarget {
+  if (family !== 'zone') {
+    const pointer = clientId === undefined ? '/pinBlockFormats' : '/clientId'
+    if (clientId === undefined && pinBlockFormats === undefined) return { family, key }
+    throw validationFailed({ pointer, detail: 'belongs to a zone key' })
+  }
+  if (clientId === undefined) throw validationFailed({ pointer: '/clientId', detail: 'is needed' })
+  if (pinBlockFormats === undefined) {
+    throw validationFailed({ pointer: '/pinBlockFormats', detail: 'is needed' })
+  }
+  const isMixed = pinBlockFormats.includes('ISO_FORMAT_4') && pinBlockFormats.length > 1
+  if (!isMixed) return { family, key, clientId, pinBlockFormats }
+  throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be of one algorithm' })
+}
+
+/** @throws `Problem` `validation_failed` when one is given without the other. */
+export function formOf({
+  algorithm,
+  lengthBytes,
+}: {
+  algorithm?: KeyForm['algorithm']
+  lengthBytes?: number
+}): KeyForm | null {
+  if (algorithm === undefined && lengthBytes === undefined) return null
+  if (algorithm !== undefined && lengthBytes !== undefined) return { algorithm, lengthBytes }
+  throw validationFailed({ pointer: '/lengthBytes', detail: 'must go with algorithm' })
+}
+
+export const KeptVersionSchema = Type.Object({
+  family: Type.String(),
+  key: Type.String(),
+  version: Type.Union([Type.Integer(), Type.Null()]),
+  keyCheckValue: Type.String(),
+})
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+
+export const KeyActSchema = Type.Object({
+  at: Type.String({ format: 'date-time' }),
+  act: Type.String(),
+  key: Type.String(),
+  clientId: orNull,
+  requestId: orNull,
+})
+
+const PassSchema = Type.Object({
+  holding: Type.String(),
+  round: Type.Integer(),
+  walked: Type.Integer(),
+  moved: Type.Integer(),
+  leftInRound: Type.Integer(),
+  startedAt: instant,
+  finishedAt: instant,
+})
+
+export const ListedKeySchema = Type.Object({
+  family: Type.String(),
+  key: Type.String(),
+  version: Type.Union([Type.Integer(), Type.Null()]),
+  clientId: Type.Optional(Type.String()),
+  pinBlockFormats: Type.Optional(Type.Array(Type.String())),
+  keyUsage: Type.Optional(Type.String({ description: 'X9.143, table 5.' })),
+  algorithm: Type.Optional(Type.String({ description: 'X9.143, table 6.' })),
+  modeOfUse: Type.Optional(Type.String({ description: 'X9.143, table 7.' })),
+  exportability: Type.Optional(Type.String({ description: 'X9.143, table 8.' })),
+  checkMethod: Type.Optional(Type.String()),
+  state: Type.String(),
+  current: Type.Boolean(),
+  keyCheckValue: Type.String(),
+  createdAt: instant,
+  activatesAt: instant,
+  activatedAt: instant,
+  retiredAt: instant,
+  uses: Type.Optional(
+    Type.Integer({ description: 'By all processes, and what those at work have set aside.' }),
+  ),
+  rotationDueAt: Type.Optional(instant),
+  rotationDue: Type.Optional(
+    Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()], {
+      description: 'Why the version that makes new things is to be rotated now.',
+    }),
+  ),
+  pass: Type.Union([PassSchema, Type.Null()]),
+})

@@ -1,0 +1,186 @@
+import { STATUS_CODES } from 'node:http'
+import type { SwaggerTransformObject } from '@fastify/swagger'
+import { stringify } from 'safe-stable-stringify'
+import * as authorizations from '../../../operations/authorizations/authorization.ts'
+import * as simulator from '../routes/simulator.ts'
+import * as cardData from '../schemas/card-data.ts'
+import * as requests from '../schemas/cards.ts'
+import * as responses from '../schemas/cards.ts'
+import { EventSchema } from '../schemas/events.ts'
+import * as webhooks from '../schemas/webhooks.ts'
+import {
+  answerHeaders,
+  namedHeaders,
+  notesMember,
+  publishedFormat,
+  type RouteNotes,
+} from './document.ts'
+import { bodyExamples, namedProblemResponses, problemResponses } from './examples.ts'
+
+interface Content {
+  readonly [mediaType: string]: { readonly schema?: unknown }
+}
+
+interface Parameter {
+  readonly name: string
+  readonly schema: Record<string, unknown>
+}
+
+/** An operation as the generator leaves it. */
+interface Operation {
+  readonly operationId: string
+  readonly requestBody?: { readonly content: Content }
+  readonly parameters?: readonly Parameter[]
+  readonly responses: Readonly<Record<string, { description: string; content?: Content }>>
+  readonly [notesMember]?: RouteNotes
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same ' +
+    'request gets the first 2xx answer again for 24 hours, and nothing is done twice.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+}
+
+/** Names what is the same in many places, and adds what the generator does not know. */
+export const finishDocument: SwaggerTransformObject = (input) => {
+  if (!('openapiObject' in input)) return input.swaggerObject
+  const { openapiObject: document } = input
+  const paths = mapValues(document.paths as unknown as Paths, (item) =>
+    mapValues(item, finishOperation),
+  )
+  const components = {
+    schemas: namedSchemas(),
+    responses: namedProblemResponses(paths),
+    headers: namedHeaders,
+    parameters: { IdempotencyKey: idempotencyKey },
+    securitySchemes: document.components?.securitySchemes,
+  }
+  return { ...document, paths, components } as unknown as typeof document
+}
+
+function finishOperation(operation: Operation): object {
+  const { [notesMember]: notes, parameters, requestBody, responses, ...rest } = operation
+  if (!notes) return operation
+  return {
+    ...rest,
+    ...parametersOf(parameters ?? [], notes),
+    ...(requestBody && { requestBody: bodyOf(operation, requestBody.content, notes) }),
+    responses: {
+      ...mapValues(responses, (response, status) => ({
+        description: response.description.replace('Default Response', STATUS_CODES[status] ?? ''),
+        headers: answerHeaders(headerNames(status, operation, notes)),
+        ...(response.content && { content: contentOf(response.content) }),
+      })),
+      ...problemResponses(notes.problemCodes),
+    },
+  }
+}
+
+function headerNames(status: string, { parameters = [] }: Operation, notes: RouteNotes): string[] {
+  return [
+    ...(status === '201' ? ['Location'] : []),
+    ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
+    ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
+    'RateLimit',
+    'RateLimit-Policy',
+  ]
+}
+
+function parametersOf(parameters: readonly Parameter[], { isRepeatable }: RouteNotes): object {
+  const told = [
+    ...parameters.map(parameterOf),
+    ...(isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ]
+  return told.length === 0 ? {} : { parameters: told }
+}
+
+/** A query is text, so its schema checks text: what it means is a number. */
+const pageSize = { type: 'integer', minimum: 1, maximum: 100, default: 100 }
+
+const parameterOf = ({ name, schema, ...rest }: Parameter): object => ({
+  name,
+  ...rest,
+  schema: name === 'limit' ? pageSize : referring(schema),
+})
+
+const bodyOf = ({ operationId }: Operation, content: Content, notes: RouteNotes): object => ({
+  required: notes.isBodyRequired,
+  content: mapValues(contentOf(content), (media) => ({
+    ...media,
+    ...(bodyExamples[operationId] && { example: bodyExamples[operationId] }),
+  })),
+})
+
+const contentOf = (content: Content): Record<string, object> =>
+  mapValues(content, (media) => ({ schema: referring(media.schema) }))
+
+const mapValues = <Value, Mapped>(
+  entries: Readonly<Record<string, Value>>,
+  map: (value: Value, name: string) => Mapped,
+): Record<string, Mapped> =>
+  Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, map(value, name)]))
+
+/** Parameters are told one by one, and an answer without a body has no schema. */
+const unnamed = /^(?:.*(?:Params|Query)|NoContent)$/
+
+/** Where the schemas of bodies are exported from. */
+const sources: Readonly<Record<string, unknown>> = {
+  ...requests,
+  ...responses,
+  ...cardData,
+  ...authorizations,
+  ...simulator,
+  ...webhooks,
+  EventSchema,
+}
+
+/** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
+const bodySchemas = Object.entries(sources)
+  .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
+  .map(([name, schema]) => [name.slice(0, -'Schema'.length), schema] as const)
+  .filter(([name]) => !unnamed.test(name))
+  .sort(([one], [other]) => (one < other ? -1 : 1))
+
+/** What a schema is known by, wherever it was copied to. */
+const identityOf = (schema: unknown): string => stringify(schema) ?? ''
+
+const names = new Map(bodySchemas.map(([name, schema]) => [identityOf(schema), name]))
+
+/** The named schemas, each referring to those within it. */
+export const namedSchemas = (): Record<string, object> =>
+  Object.fromEntries(bodySchemas.map(([name, schema]) => [name, membersReferring(schema)]))
+
+/** A schema as the document tells it: by reference where it has a name. */
+export function referring(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map(referring)
+  const name = names.get(identityOf(schema))
+  return name === undefined ? membersReferring(schema) : { $ref: `#/components/schemas/${name}` }
+}
+
+const membersReferring = (schema: object): object =>
+  withOneType(
+    publishedFormat(
+      Object.fromEntries(
+        Object.entries(schema).map(([member, value]) => [member, referring(value)]),
+      ),
+    ),
+  )
+
+/**
+ * Generators of code want one type. A body that may be left out is told by `required` of the request,
+ * not by its schema; a list of words is text.
+ */
+const withOneType = (schema: Record<string, unknown>): object => {
+  const { enum: words, type } = schema
+  if (Array.isArray(words) && type === undefined) return { type: 'string', ...schema }
+  if (!Array.isArray(type)) return schema
+  const types = type.filter((each) => each !== 'null')
+  return { ...schema, type: types.length === 1 ? types[0] : types }
+}

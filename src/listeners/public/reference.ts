@@ -1,0 +1,86 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { Problem } from '../../domain/problem.ts'
+import {
+  madeOnce,
+  type PublishedDocument,
+  publishedDocument,
+  sendPublished,
+} from '../http/published-document.ts'
+import type { Server } from '../http/server.ts'
+import { openapiOptions } from './openapi/document.ts'
+import type { Api } from './server.ts'
+
+/** Nothing from anywhere else, and nothing to anywhere else: the pages work without a network. */
+const policy = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+}
+
+/** The OpenAPI document of all routes that are added after it, and pages to read and try it at `/docs`. */
+export async function registerReference(app: Server['app'], baseUrl: string): Promise<void> {
+  await app.register(swagger, openapiOptions(baseUrl))
+  // The plugin would make these anew for whoever asks, which takes it half a second.
+  const documents: Readonly<Record<string, () => PublishedDocument>> = {
+    '/docs/json': madeOnce(() => {
+      const text = JSON.stringify(calledFromHere(app.swagger(), baseUrl))
+      return publishedDocument('application/json; charset=utf-8', text)
+    }),
+    '/docs/yaml': madeOnce(() =>
+      publishedDocument('application/yaml', app.swagger({ yaml: true })),
+    ),
+  }
+  app.addHook('onRoute', (route) => {
+    if (!route.url.startsWith('/docs') || route.config?.refusesMethods) return
+    // The pages are open: there is nothing in them that needs a token.
+    route.config = { ...route.config, access: 'open' }
+    route.onRequest = refuseNull
+    const document = documents[route.url]
+    if (!document) return
+    route.handler = async (request, reply) => sendPublished(request, reply, document())
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: policy,
+    theme: { title: 'Pinfold' },
+    // Its validator is a service elsewhere, which would be told of this one.
+    uiConfig: { validatorUrl: null, layout: 'BaseLayout', deepLinking: true },
+  })
+}
+
+/** No file has such a name, and whoever looks for one fails. */
+async function refuseNull({ url }: FastifyRequest): Promise<void> {
+  if (url.includes('%00')) throw new Problem('not_found')
+}
+
+/** Pages that are reached by another name than `baseUrl` (localhost) call the name they were reached by. */
+function calledFromHere(document: object, baseUrl: string): Record<string, unknown> {
+  const text = JSON.stringify(document).replaceAll(`"${baseUrl}/`, '"/')
+  return { ...JSON.parse(text), servers: [{ url: '/' }] }
+}
+
+/** The document that describes this interface, and the way to its reference. */
+export function documentRoutes({ app }: Pick<Api, 'app'>): void {
+  const config = { access: 'open' } as const
+  const openapi = madeOnce(() =>
+    publishedDocument('application/json; charset=utf-8', JSON.stringify(app.swagger())),
+  )
+  app.get(
+    '/openapi.json',
+    { config, schema: { hide: true, response: { 200: Type.Any() } } },
+    async (request, reply) => sendPublished(request, reply, openapi()),
+  )
+  app.get(
+    '/',
+    { config, schema: { hide: true, response: { 302: Type.Null() } } },
+    async (_, reply) => reply.redirect('/docs'),
+  )
+}

@@ -1,0 +1,61 @@
+import { readTryStatus } from '../../../operations/cards/cards.ts'
+import { blockCvv, unblock } from '../../../operations/cards/tries.ts'
+import { noContent, repeatable } from '../../http/repeatable.ts'
+import {
+  CardParamsSchema,
+  NoContentSchema,
+  TryStatusSchema,
+  UpdateCvvStatusSchema,
+} from '../schemas/cards.ts'
+import { type Api, actingOf, publicTokenOf } from '../server.ts'
+
+export function cardCvvRoutes({ app, base, issuing }: Api): void {
+  const path = `${base}/card-cvv/:publicToken/cvv/status`
+
+  app.get(
+    path,
+    {
+      config: { access: 'cvv.read' },
+      schema: {
+        operationId: 'getCvvStatus',
+        summary: 'Get CVV status',
+        tags: ['CVV'],
+        params: CardParamsSchema,
+        response: { 200: TryStatusSchema },
+      },
+    },
+    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
+  )
+
+  app.put(
+    path,
+    {
+      config: {
+        access: 'cvv.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_closed'],
+      },
+      schema: {
+        operationId: 'updateCvvStatus',
+        summary: 'Unblock CVV',
+        description: '`Unblocked` restores the tries, `Blocked` takes them all away at once.',
+        tags: ['CVV'],
+        params: CardParamsSchema,
+        body: UpdateCvvStatusSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const { status, ...note } = request.body
+      const caller = actingOf(request)
+      const publicToken = publicTokenOf(request)
+      const repeat = repeatable(request)
+      const answer =
+        status === 'Blocked'
+          ? await blockCvv(issuing, caller, publicToken, note, repeat)
+          : await unblock(issuing, caller, publicToken, 'cvv', note, repeat)
+      return noContent(reply, answer)
+    },
+  )
+}

@@ -1,0 +1,138 @@
+import { Pin } from '../../../domain/pin.ts'
+import { readTryStatus } from '../../../operations/cards/cards.ts'
+import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
+import { unblock } from '../../../operations/cards/tries.ts'
+import { noContent, repeatable } from '../../http/repeatable.ts'
+import { exactlyOneOf } from '../../http/request.ts'
+import {
+  CardParamsSchema,
+  NoContentSchema,
+  PinSchema,
+  type SetPinBody,
+  SetPinSchema,
+  TryStatusSchema,
+  UnblockPinSchema,
+} from '../schemas/cards.ts'
+import { type Api, actingOf, publicTokenOf } from '../server.ts'
+
+export function cardPinRoutes(api: Api): void {
+  setPinRoute(api)
+  revealPinRoute(api)
+  pinStatusRoute(api)
+  unblockPinRoute(api)
+}
+
+function setPinRoute({ app, base, issuing }: Api): void {
+  app.post(
+    `${base}/card-pin/:publicToken/pin`,
+    {
+      config: {
+        access: 'pin.write',
+        repeatable: true,
+        bodyRequired: true,
+        bodyRules: [exactlyOneOf('pin', 'cardPin', 'encryptedPin')],
+        ciphertexts: ['encryptedPin'],
+        problems: ['card_closed', 'weak_pin', 'invalid_encrypted_pin'],
+      },
+      schema: {
+        operationId: 'setPin',
+        summary: 'Set PIN',
+        description: 'Sets the PIN that the cardholder chose. It does not restore tries.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        body: SetPinSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const chosen = chosenPinOf(request.body)
+      const { cardPin: _, encryptedPin: __, pin: ___, ...note } = request.body
+      const answer = await setPin(
+        issuing,
+        actingOf(request),
+        publicTokenOf(request),
+        chosen,
+        note,
+        repeatable(request, { bearsSecret: true }),
+      )
+      return noContent(reply, answer)
+    },
+  )
+}
+
+/** The one that is given: the route's rule has seen to that. */
+function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
+  if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
+  if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
+  if (encryptedPin !== undefined) return { encryptedPin }
+  throw new Error('The rule let a body without a PIN pass.')
+}
+
+function revealPinRoute({ app, base, issuing }: Api): void {
+  app.get(
+    `${base}/card-pin/:publicToken/pin`,
+    {
+      config: { access: 'pin.reveal', problems: ['card_closed', 'pin_not_revealable'] },
+      // A HEAD would be a disclosure on record that told nobody anything.
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'getCurrentPin',
+        summary: 'Get current PIN',
+        description: 'The PIN in clear. That it was told is on record before it leaves.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        response: { 200: PinSchema },
+      },
+    },
+    async (request) => {
+      const pin = await revealPin(issuing, actingOf(request), publicTokenOf(request))
+      return { pin: pin.reveal() }
+    },
+  )
+}
+
+function pinStatusRoute({ app, base, issuing }: Api): void {
+  app.get(
+    `${base}/card-pin/:publicToken/pin/status`,
+    {
+      config: { access: 'pin.read' },
+      schema: {
+        operationId: 'getPinStatus',
+        summary: 'Get PIN status',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        response: { 200: TryStatusSchema },
+      },
+    },
+    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
+  )
+}
+
+function unblockPinRoute({ app, base, issuing }: Api): void {
+  app.post(
+    `${base}/card-pin/:publicToken/pin/unblock`,
+    {
+      config: { access: 'pin.write', repeatable: true, problems: ['card_closed'] },
+      schema: {
+        operationId: 'unblockPin',
+        summary: 'Unblock PIN',
+        description: 'Restores the tries, whether or not the PIN was blocked. No body is needed.',
+        tags: ['PIN'],
+        params: CardParamsSchema,
+        body: UnblockPinSchema,
+        response: { 204: NoContentSchema },
+      },
+    },
+    async (request, reply) => {
+      const answer = await unblock(
+        issuing,
+        actingOf(request),
+        publicTokenOf(request),
+        'pin',
+        request.body ?? {},
+        repeatable(request),
+      )
+      return noContent(reply, answer)
+    },
+  )
+}

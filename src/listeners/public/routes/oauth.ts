@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { CallerAddresses } from '../../http/caller-address.ts'
+import {
+  type AuthorizationServer,
+  authorizationServerPaths,
+} from '../../oauth/authorization-server.ts'
+import { claimedClientId } from '../../oauth/claimed-client.ts'
+import type { TokenAttempt, TokenAttempts } from '../../oauth/token-attempts.ts'
+import type { Api } from '../server.ts'
+
+/**
+ * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here it
+ * only gets the listener's limits.
+ */
+export function oauthRoutes(
+  { app }: Pick<Api, 'app'>,
+  server: AuthorizationServer,
+  callers: CallerAddresses,
+  attempts: TokenAttempts | null,
+): void {
+  // A scope of its own, so that forms are read here and nowhere else.
+  app.register(async (scope) => {
+    const mounted = scope as unknown as FastifyInstance
+    mounted.removeAllContentTypeParsers()
+    mounted.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer' },
+      async (_: unknown, body: Buffer) => body,
+    )
+    const { jwks, metadata, token } = authorizationServerPaths
+    const config = { access: 'open' } as const
+    const schema = { hide: true }
+    mounted.post<{ Body: Buffer | undefined }>(
+      token,
+      {
+        config: { ...config, limitsItself: true, notRepeatable: 'a token is asked for anew' },
+        schema,
+      },
+      async (request, reply) => {
+        const body = request.body ?? Buffer.alloc(0)
+        const handle = (attempt?: TokenAttempt) => answer(server, request, reply, body, attempt)
+        if (!attempts) return handle()
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const address = callers.addressOf(request.raw)
+        const clientId = claimedClientId(request.headers.authorization, body)
+        return attempts.verify({ address, clientId, gone: gone.signal }, handle)
+      },
+    )
+    for (const path of [jwks, metadata]) {
+      mounted.get(path, { config, schema }, async (request, reply) =>
+        answer(server, request, reply),
+      )
+    }
+  })
+}
+
+async function answer(
+  server: AuthorizationServer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body?: Buffer,
+  attempt?: TokenAttempt,
+): Promise<void> {
+  reply.hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  }
+  await server.handle(request.raw, reply.raw, body, attempt)
+}

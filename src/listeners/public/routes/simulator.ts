@@ -1,0 +1,64 @@
+import Type, { type Static } from 'typebox'
+import {
+  type Authorization,
+  AuthorizationSchema,
+  entryModes,
+} from '../../../operations/authorizations/authorization.ts'
+import type { Acting } from '../../../operations/cards/cards.ts'
+import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { stringPatterns } from '../../http/validation.ts'
+import { type Api, actingOf } from '../server.ts'
+
+const secret = { 'x-secret': true } as const
+
+export const SimulateSchema = Type.Object(
+  {
+    publicToken: Type.String({ maxLength: 32, examples: ['4820117360'] }),
+    pin: Type.Optional(Type.String({ pattern: stringPatterns.pin, examples: ['1357'], ...secret })),
+    cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, examples: ['123'], ...secret })),
+    expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2030-11'] })),
+    entryMode: Type.Optional(
+      Type.Enum([...entryModes], { description: 'Default: `chip` with a PIN, else `ecommerce`.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** An authorization of one's own card, as a terminal or a shop would ask for it. */
+export type AskedSimulation = Static<typeof SimulateSchema>
+
+/** Plays the card network. There is one in the sandbox only. */
+export type Simulate = (
+  caller: Acting,
+  simulation: AskedSimulation,
+  request: RepeatableRequest | null,
+) => Promise<Answer<Authorization>>
+
+export function simulatorRoutes({ app, base }: Api, simulate: Simulate): void {
+  app.post(
+    `${base}/simulator/authorizations`,
+    {
+      config: {
+        access: 'simulator.write',
+        repeatable: true,
+        bodyRequired: true,
+        problems: ['card_not_found'],
+      },
+      schema: {
+        operationId: 'simulateAuthorization',
+        summary: 'Simulate an authorization',
+        description:
+          'Sandbox only. Builds a real PIN block and takes the path of the card network, so that a ' +
+          'PIN or CVV can be tried until it blocks.',
+        tags: ['Simulator'],
+        body: SimulateSchema,
+        response: { 200: AuthorizationSchema },
+      },
+    },
+    async (request, reply) => {
+      const repeat = repeatable(request, { bearsSecret: true })
+      return answerOf(reply, await simulate(actingOf(request), request.body, repeat))
+    },
+  )
+}

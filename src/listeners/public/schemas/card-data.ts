@@ -1,0 +1,77 @@
+import Type, { type Static } from 'typebox'
+import { bodyLimit } from '../../http/problems.ts'
+import { stringPatterns } from '../../http/validation.ts'
+
+const closed = { additionalProperties: false } as const
+
+const coordinate = () => Type.String({ pattern: stringPatterns.coordinate })
+
+/** What libraries add to a public key by themselves is let pass; a private member is not. */
+export const DeviceKeySchema = Type.Object(
+  {
+    kty: Type.Enum(['EC', 'OKP']),
+    crv: Type.Enum(['P-256', 'X25519']),
+    x: coordinate(),
+    y: Type.Optional(coordinate()),
+    kid: Type.Optional(Type.String({ maxLength: 100 })),
+    use: Type.Optional(Type.Enum(['enc'])),
+    alg: Type.Optional(Type.Enum(['ECDH-ES'])),
+    key_ops: Type.Optional(Type.Array(Type.String({ maxLength: 20 }), { maxItems: 8 })),
+    ext: Type.Optional(Type.Boolean()),
+  },
+  { ...closed, description: 'A public JWK, fresh for this request: EC on P-256, or OKP X25519.' },
+)
+
+export const GetCardDataSchema = Type.Object(
+  {
+    deviceKey: Type.Optional(DeviceKeySchema),
+    nonce: Type.Optional(
+      Type.String({
+        pattern: stringPatterns.nonce,
+        description: 'With `deviceKey`: 16 to 64 base64url characters, new for this request.',
+      }),
+    ),
+    key: Type.Optional(
+      Type.String({
+        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        maxLength: bodyLimit,
+        description:
+          'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) with ' +
+          'the wrap key.',
+      }),
+    ),
+    paddingMode: Type.Optional(Type.Enum(['PKCS2_2'])),
+    encryptionKeyLength: Type.Optional(Type.Enum(['Rsa4096'])),
+    hashingAlgorithm: Type.Optional(Type.Enum(['Sha256'])),
+    includePin: Type.Optional(
+      Type.Boolean({ description: 'Needs the scope `pin.encrypted`, and a PIN that is kept.' }),
+    ),
+  },
+  { ...closed, description: 'Exactly one of `deviceKey` (with `nonce`) and `key`.' },
+)
+export type GetCardDataBody = Static<typeof GetCardDataSchema>
+
+const base64 = (description: string) => Type.String({ description })
+
+export const SessionKeyCardDataSchema = Type.Object(
+  {
+    iv: base64('Base64, 16 bytes.'),
+    encryptedPayload: base64('Base64: AES-256-CBC, PKCS#7, under the session key.'),
+    signatureOfPayloadAndIv: base64(
+      'Base64: RSA-PSS (SHA-256, salt of 32 bytes) with the sign key over the bytes of the payload ' +
+        'and then the iv.',
+    ),
+  },
+  { ...closed, description: 'Asked for with `key`.' },
+)
+
+export const DeviceKeyCardDataSchema = Type.Object(
+  {
+    jwe: Type.String({
+      description: 'A JWE to the `deviceKey` in compact form, around a JWS of the sign-ec key.',
+    }),
+  },
+  { ...closed, description: 'Asked for with `deviceKey`.' },
+)
+
+export const CardDataSchema = Type.Union([DeviceKeyCardDataSchema, SessionKeyCardDataSchema])

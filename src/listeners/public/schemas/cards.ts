@@ -1,0 +1,253 @@
+import Type, { type Static } from 'typebox'
+import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
+import { integerMax } from '../../../domain/identifiers.ts'
+import { cardTypes } from '../../../domain/product.ts'
+import { bodyLimit } from '../../http/problems.ts'
+import { stringPatterns } from '../../http/validation.ts'
+
+const closed = { additionalProperties: false } as const
+
+const plainText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'plain-text' })
+const freeText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'free-text' })
+const personName = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'person-name' })
+
+/** Marks a member whose value must never be logged, and a body that holds one. */
+const secret = { 'x-secret': true } as const
+
+const pinDigits = (description: string) =>
+  Type.String({ pattern: stringPatterns.pin, description, examples: ['4821'], ...secret })
+
+export const CardHolderSchema = Type.Object(
+  {
+    title: Type.Optional(personName(5)),
+    firstName: personName(30),
+    middleName: Type.Optional(personName(30)),
+    lastName: personName(30),
+    dateOfBirth: Type.String({ format: 'birth-date', examples: ['1990-04-17'] }),
+    mobile: Type.Optional(
+      Type.String({ maxLength: 16, pattern: stringPatterns.mobile, examples: ['+34600123456'] }),
+    ),
+    email: Type.Optional(
+      Type.String({ maxLength: 100, format: 'plain-text', pattern: stringPatterns.email }),
+    ),
+  },
+  closed,
+)
+
+export const AddressSchema = Type.Object(
+  {
+    addressLine1: plainText(100),
+    addressLine2: Type.Optional(plainText(100)),
+    addressLine3: Type.Optional(plainText(50)),
+    city: Type.Optional(plainText(50)),
+    state: Type.Optional(plainText(50)),
+    county: Type.Optional(plainText(20)),
+    postCode: plainText(10),
+    country: Type.String({
+      format: 'country-code',
+      description: 'ISO 3166-1 alpha-3.',
+      examples: ['ESP'],
+    }),
+  },
+  closed,
+)
+
+export const CreateCardSchema = Type.Object(
+  {
+    cardType: Type.String({
+      format: 'card-type',
+      description: '`Physical` or `Virtual`, in any case.',
+      examples: ['Virtual'],
+    }),
+    cardProduct: Type.Integer({
+      minimum: 1,
+      maximum: integerMax,
+      description: 'A `productId` from the list of products.',
+      examples: [1001],
+    }),
+    cardHolder: CardHolderSchema,
+    address: AddressSchema,
+    fulfilment: Type.Optional(AddressSchema),
+    nameOnCard: Type.Optional(Type.String({ format: 'name-on-card', examples: ['ANA LIM'] })),
+    customerReference: Type.Optional(freeText(25)),
+    expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
+    designId: Type.Optional(freeText(50)),
+    activateNow: Type.Optional(
+      Type.Boolean({ description: 'Default: true for Virtual, false for Physical.' }),
+    ),
+  },
+  closed,
+)
+export type CreateCardBody = Static<typeof CreateCardSchema>
+
+const note = {
+  description: Type.Optional(freeText(800)),
+  updatedBy: Type.Optional(freeText(100)),
+}
+
+export const SetPinSchema = Type.Object(
+  {
+    pin: Type.Optional(pinDigits('The PIN that the cardholder chose.')),
+    cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
+    encryptedPin: Type.Optional(
+      Type.String({
+        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        maxLength: bodyLimit,
+        description:
+          'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
+          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes.',
+        ...secret,
+      }),
+    ),
+    ...note,
+  },
+  { ...closed, description: 'Exactly one of `pin`, `cardPin` and `encryptedPin`.' },
+)
+export type SetPinBody = Static<typeof SetPinSchema>
+
+export const UpdateCvvStatusSchema = Type.Object(
+  {
+    status: Type.Enum(['Unblocked', 'Blocked'], {
+      description: '`Unblocked` restores the tries; `Blocked` blocks at once.',
+    }),
+    ...note,
+  },
+  closed,
+)
+
+/** A body that may be left out. */
+export const UnblockPinSchema = Type.Object(note, {
+  ...closed,
+  type: ['object', 'null'] as unknown as 'object',
+})
+
+export const ChangeCardStatusSchema = Type.Object(
+  { cardStatusCode: Type.Enum([...cardStatusCodes]), ...note },
+  closed,
+)
+
+const page = {
+  limit: Type.Optional(
+    Type.String({ pattern: stringPatterns.pageLimit, description: '1 to 100; default 100.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: stringPatterns.cursor,
+      description: 'From the `Link` header of the page before.',
+    }),
+  ),
+}
+
+export const ListProductsQuerySchema = Type.Object(
+  {
+    cardType: Type.Optional(Type.String({ format: 'card-type' })),
+    currencyCode: Type.Optional(
+      Type.String({ pattern: stringPatterns.currencyCode, examples: ['EUR'] }),
+    ),
+    ...page,
+  },
+  closed,
+)
+
+export const ListCardsQuerySchema = Type.Object(
+  {
+    customerReference: Type.Optional(plainText(25)),
+    cardStatusCode: Type.Optional(Type.Enum([...cardStatusCodes])),
+    ...page,
+  },
+  closed,
+)
+
+export const PageQuerySchema = Type.Object(page, closed)
+
+/** Every card is reached by its token; one that is not of this form is simply not there. */
+export const CardParamsSchema = Type.Object({
+  publicToken: Type.String({ description: 'From the answer of Create Card.' }),
+})
+
+const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
+
+export const ProductSchema = Type.Object({
+  productId: Type.Integer({ examples: [1001] }),
+  productName: Type.String({ examples: ['Everyday Debit'] }),
+  schemeName: Type.String({ examples: ['Visa'] }),
+  currencyCode: Type.String({ examples: ['EUR'] }),
+  cardTypes: Type.Array(Type.Enum([...cardTypes])),
+  validityMonths: Type.Integer({ examples: [48] }),
+  pinLength: Type.Integer({ examples: [4] }),
+  pinRevealable: Type.Boolean(),
+  pinTryLimit: Type.Integer({ examples: [3] }),
+  cvvTryLimit: Type.Integer({ examples: [3] }),
+})
+
+export const TryStatusSchema = Type.Object({
+  status: Type.Enum(['Unblocked', 'Blocked']),
+  description: Type.String({ examples: ['The CVV can be used.'] }),
+  remainingTries: Type.Integer({ examples: [3] }),
+})
+
+const cardStatusMembers = {
+  status: Type.Enum(Object.values(cardStatuses).map(({ status }) => status)),
+  cardStatusCode: Type.Enum([...cardStatusCodes]),
+  cardStatusDescription: Type.String({ examples: ['Active'] }),
+}
+
+export const CardStatusSchema = Type.Object(cardStatusMembers)
+
+const createdCardMembers = {
+  publicToken: Type.String({ examples: ['4820117360'] }),
+  customerReference: Type.Optional(Type.String({ examples: ['C-1'] })),
+  cardType: Type.Enum([...cardTypes]),
+  cardProduct: Type.Integer({ examples: [1001] }),
+  embossName: Type.String({ examples: ['ANA LIM'] }),
+  maskedPan: Type.String({ examples: ['400000******1234'] }),
+  startDate: date,
+  expiryDate: date,
+  designId: Type.Optional(Type.String()),
+  ...cardStatusMembers,
+}
+
+/** There is no PAN, PIN or CVV in it, so that no answer made by it can leak one. */
+export const CreatedCardSchema = Type.Object(createdCardMembers)
+
+export const CardSchema = Type.Object({
+  ...createdCardMembers,
+  pinStatus: TryStatusSchema,
+  cvvStatus: TryStatusSchema,
+  createdAt: Type.String({ format: 'date-time' }),
+})
+
+export const PinSchema = Type.Object({
+  pin: Type.String({ examples: ['4821'], 'x-secret': true }),
+})
+
+export const AttemptSchema = Type.Object({
+  at: Type.String({ format: 'date-time' }),
+  kind: Type.Enum(['pin', 'cvv']),
+  result: Type.Enum(['match', 'mismatch', 'unresolved']),
+  remainingTries: Type.Integer(),
+  entryMode: Type.String({ examples: ['chip'] }),
+  reference: Type.String({ examples: ['512345678901'] }),
+})
+
+/** An answer without a body. */
+export const NoContentSchema = Type.Null({ description: 'No content.' })
+
+export const ProblemSchema = Type.Object(
+  {
+    type: Type.String({ examples: ['/problems/validation_failed'] }),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.String({ examples: ['validation_failed'] }),
+    detail: Type.Optional(Type.String()),
+    requestId: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() })),
+    ),
+  },
+  { description: 'RFC 9457.' },
+)

@@ -1,0 +1,122 @@
+import Type, { type Static, type TProperties } from 'typebox'
+import { cardStatusCodes } from '../../../domain/card-status.ts'
+import { type EventType, eventTypes } from '../../../domain/event-type.ts'
+import { cardTypes } from '../../../domain/product.ts'
+
+const remainingTries = Type.Integer({ minimum: 0, examples: [2] })
+const attemptFailed = {
+  remainingTries,
+  entryMode: Type.String({ examples: ['chip'] }),
+  reference: Type.String({ examples: ['512345678901'] }),
+}
+const blocked = {
+  blockedBy: Type.Enum(['tries', 'client'], {
+    description: 'Whether the tries are used up, or the client said so.',
+  }),
+}
+const revealed = {
+  clientId: Type.String({ description: 'To whom it was disclosed.' }),
+  requestId: Type.String({ description: 'In the answer to which request.' }),
+}
+const cardStatusCode = Type.Enum([...cardStatusCodes])
+
+const timestamp = Type.String({
+  format: 'date-time',
+  description: 'When it happened.',
+  examples: ['2026-11-20T08:00:00.000Z'],
+})
+
+const cardMembers = {
+  publicToken: Type.String({ examples: ['4820117360'] }),
+  sequence: Type.Integer({
+    minimum: 1,
+    description: 'Counts the events of this card from 1, without gaps.',
+    examples: [7],
+  }),
+}
+
+/** The body of a message of one type. Later versions may add members. */
+const messageSchema = <Name extends EventType, Details extends TProperties>(
+  type: Name,
+  details: Details,
+) =>
+  Type.Object({
+    type: Type.Literal(type),
+    timestamp,
+    data: Type.Object({ ...cardMembers, ...details }),
+  })
+
+/** The body that each type of event is delivered with. */
+export const messageSchemas = {
+  'card.created': messageSchema('card.created', {
+    cardProduct: Type.Integer({ examples: [1001] }),
+    cardType: Type.Enum([...cardTypes]),
+    cardStatusCode,
+  }),
+  'card.status_changed': messageSchema('card.status_changed', {
+    from: cardStatusCode,
+    to: cardStatusCode,
+  }),
+  'card_data.revealed': messageSchema('card_data.revealed', {
+    ...revealed,
+    form: Type.Enum(['sessionKey', 'deviceKey']),
+    includePin: Type.Boolean(),
+  }),
+  'pin.set': messageSchema('pin.set', {}),
+  'pin.revealed': messageSchema('pin.revealed', revealed),
+  'pin.attempt_failed': messageSchema('pin.attempt_failed', attemptFailed),
+  'pin.blocked': messageSchema('pin.blocked', blocked),
+  'pin.unblocked': messageSchema('pin.unblocked', {}),
+  'cvv.attempt_failed': messageSchema('cvv.attempt_failed', attemptFailed),
+  'cvv.blocked': messageSchema('cvv.blocked', blocked),
+  'cvv.unblocked': messageSchema('cvv.unblocked', {}),
+} as const satisfies Record<EventType, object>
+
+/** The body of a ping, which is no event of a card. */
+export const PingMessageSchema = Type.Object({
+  type: Type.Literal('webhook.ping'),
+  timestamp,
+  data: Type.Object({ webhookId: Type.String({ format: 'uuid' }) }),
+})
+
+/** The body of a message. */
+export type Message = {
+  [Name in EventType]: Static<(typeof messageSchemas)[Name]>
+}[EventType]
+
+/** An event as it is read: with the id that it is delivered under. */
+export const EventSchema = Type.Object({
+  id: Type.String({
+    format: 'uuid',
+    description: 'The `webhook-id` that it is delivered under.',
+    examples: ['0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'],
+  }),
+  type: Type.Enum([...eventTypes]),
+  timestamp,
+  data: Type.Object(cardMembers, {
+    additionalProperties: true,
+    description: 'And what this type of event tells. Never a PIN, PAN, CVV or personal data.',
+  }),
+})
+
+const typeNames = eventTypes.map((type) => type.replace('.', '\\.')).join('|')
+
+export const ListEventsQuerySchema = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({ format: 'id', description: 'The `id` of the last event that you have.' }),
+    ),
+    types: Type.Optional(
+      Type.String({
+        maxLength: 400,
+        pattern: `^(${typeNames})(,(${typeNames}))*$`,
+        description: 'Types of events, with commas.',
+        examples: ['pin.blocked,cvv.blocked'],
+      }),
+    ),
+    limit: Type.Optional(
+      Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; default 100.' }),
+    ),
+  },
+  { additionalProperties: false },
+)

@@ -1,0 +1,98 @@
+import { isCalendarDate, isInstant, isPastDate, parseExpiry } from '../../../domain/calendar.ts'
+import {
+  freeTextFault,
+  isCountryCode,
+  nameFault,
+  nameOnCardFault,
+  textFault,
+} from '../../../domain/free-text.ts'
+import { isUuid } from '../../../domain/identifiers.ts'
+import { holdsPan } from '../../../domain/pan.ts'
+import { parseCardType } from '../../../domain/product.ts'
+import type { StringFormat } from '../../http/server.ts'
+import {
+  ChangeCardStatusSchema,
+  CreateCardSchema,
+  PinSchema,
+  SetPinSchema,
+  UnblockPinSchema,
+  UpdateCvvStatusSchema,
+} from './cards.ts'
+import { CreatedWebhookSchema } from './webhooks.ts'
+
+/** A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are let pass. */
+const isNetworkReference = (text: string): boolean =>
+  /^[A-Za-z0-9-]{1,35}$/.test(text) && (/^[0-9]{12}$/.test(text) || !holdsPan(text))
+
+/** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
+export const stringFormats = (today: () => string): Readonly<Record<string, StringFormat>> => ({
+  'card-type': {
+    detail: 'must be Physical or Virtual',
+    validate: (text) => parseCardType(text) !== null,
+  },
+  'country-code': { detail: 'must be an ISO 3166-1 alpha-3 code', validate: isCountryCode },
+  'birth-date': {
+    detail: 'must be a real date YYYY-MM-DD in the past',
+    validate: (text) => isCalendarDate(text) && isPastDate(text, today()),
+  },
+  'year-month': {
+    detail: 'must be a month YYYY-MM',
+    validate: (text) => parseExpiry(text) !== null,
+  },
+  // Not the validator's own `uuid`, which takes other spellings of the same id.
+  id: { detail: 'must be an id as it was given', validate: isUuid },
+  instant: {
+    detail: 'must be an instant such as 2030-12-01T00:00:00Z',
+    validate: isInstant,
+  },
+  'network-reference': {
+    detail: 'must be 1 to 35 letters, digits and dashes, and no card number',
+    validate: isNetworkReference,
+  },
+  'person-name': {
+    detail: 'must be a name: letters, and no emoji or control characters',
+    validate: (text) => nameFault(text) === null,
+  },
+  'name-on-card': {
+    detail: "must be 1 to 26 of A-Z, 0-9, space and . ' - / &, with a letter or digit",
+    validate: (text) => nameOnCardFault(text) === null,
+  },
+  'plain-text': {
+    detail: 'must have no control characters and no unpaired surrogates',
+    validate: (text) => textFault(text) === null,
+  },
+  'free-text': {
+    detail: 'must have no control characters, no unpaired surrogates and no card number in it',
+    validate: (text) => freeTextFault(text) === null,
+  },
+})
+
+interface SchemaNode {
+  readonly 'x-secret'?: boolean
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+}
+
+const schemas: readonly SchemaNode[] = [
+  CreateCardSchema,
+  SetPinSchema,
+  UpdateCvvStatusSchema,
+  UnblockPinSchema,
+  ChangeCardStatusSchema,
+  PinSchema,
+  CreatedWebhookSchema,
+] as readonly SchemaNode[]
+
+/** The members that a schema marks secret, wherever they stand in it. */
+const secretNames = (schema: SchemaNode): string[] =>
+  Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
+    ...(member['x-secret'] ? [name] : []),
+    ...secretNames(member),
+  ])
+
+/**
+ * What a log must mask, as the schemas say it. No body is ever logged on purpose: this is for the day
+ * when somebody does.
+ */
+export const secretPaths: readonly string[] = [...new Set(schemas.flatMap(secretNames))].flatMap(
+  (name) => [name, `*.${name}`, `*.*.${name}`],
+)

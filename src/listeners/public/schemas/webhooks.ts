@@ -1,0 +1,122 @@
+import Type, { type Static } from 'typebox'
+import { eventTypes } from '../../../domain/event-type.ts'
+
+const closed = { additionalProperties: false } as const
+
+const url = Type.String({
+  minLength: 1,
+  maxLength: 1_000,
+  format: 'plain-text',
+  description: 'Where messages are posted to. Outside the sandbox https, at a public address.',
+  examples: ['https://client.example/pinfold'],
+})
+
+const events = Type.Union(
+  [
+    Type.Array(Type.Enum([...eventTypes]), { minItems: 1, maxItems: eventTypes.length }),
+    Type.Array(Type.Enum(['*']), { minItems: 1, maxItems: 1 }),
+  ],
+  { description: 'Types of events, or `["*"]` for all of them.', examples: [['pin.blocked']] },
+)
+
+const status = Type.Enum(['Enabled', 'Disabled'], { description: 'Nothing is sent to `Disabled`.' })
+
+const settings = {
+  url,
+  events,
+  description: Type.Optional(Type.String({ minLength: 1, maxLength: 800, format: 'free-text' })),
+}
+
+export const CreateWebhookSchema = Type.Object(settings, closed)
+export type CreateWebhookBody = Static<typeof CreateWebhookSchema>
+
+export const UpdateWebhookSchema = Type.Object(
+  { ...settings, status: Type.Optional(status) },
+  { ...closed, description: 'What is left out is as at creation: `Enabled`, no description.' },
+)
+export type UpdateWebhookBody = Static<typeof UpdateWebhookSchema>
+
+export const ReplaySchema = Type.Object(
+  {
+    since: Type.String({
+      format: 'instant',
+      description: 'From when on.',
+      examples: ['2026-11-20T08:00:00Z'],
+    }),
+  },
+  closed,
+)
+
+/** A body that may be left out. */
+export const EmptyBodySchema = Type.Object(
+  {},
+  { ...closed, type: ['object', 'null'] as unknown as 'object' },
+)
+
+/** One that is not of the form of an id is simply not there. */
+export const WebhookParamsSchema = Type.Object({
+  webhookId: Type.String({ description: 'From the answer of its creation.' }),
+})
+
+export const DeliveryParamsSchema = Type.Object({
+  webhookId: Type.String({ description: 'From the answer of its creation.' }),
+  deliveryId: Type.String({ description: 'From the list of deliveries.' }),
+})
+
+const webhookId = Type.String({ examples: ['5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'] })
+const eventId = Type.String({ description: 'The `webhook-id` of the message.' })
+const dateTime = Type.String({ format: 'date-time' })
+
+const webhookMembers = {
+  webhookId,
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  description: Type.Optional(Type.String()),
+  status,
+  createdAt: dateTime,
+  disabledAt: Type.Optional(dateTime),
+}
+
+const secret = Type.Optional(
+  Type.String({
+    description: 'Signs every message. Shown once, and never in a replayed answer.',
+    examples: ['whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'],
+    'x-secret': true,
+  }),
+)
+
+export const WebhookSchema = Type.Object(webhookMembers)
+
+export const CreatedWebhookSchema = Type.Object({ ...webhookMembers, secret })
+
+export const RotatedSecretSchema = Type.Object({ webhookId, secret })
+
+export const QueuedSchema = Type.Object({ eventId })
+
+export const ReplayingSchema = Type.Object({ since: dateTime })
+
+export const DeliverySchema = Type.Object({
+  deliveryId: Type.String({ examples: ['1042'] }),
+  eventId,
+  type: Type.String({ examples: ['pin.blocked'] }),
+  status: Type.Enum(['Pending', 'Delivered', 'Failed']),
+  createdAt: dateTime,
+  nextTryAt: Type.Optional(
+    Type.String({ format: 'date-time', description: 'While it is pending, at the earliest.' }),
+  ),
+  tries: Type.Array(
+    Type.Object({
+      at: dateTime,
+      durationMs: Type.Integer(),
+      outcome: Type.String({
+        description: '`delivered`, or why not.',
+        examples: ['delivered', 'bad_status', 'timed_out', 'address_refused'],
+      }),
+      statusCode: Type.Optional(Type.Integer({ examples: [204] })),
+      response: Type.Optional(
+        Type.String({ description: 'At most 256 bytes of a text or JSON answer.' }),
+      ),
+    }),
+    { description: 'The last 300 at most, oldest first.' },
+  ),
+})

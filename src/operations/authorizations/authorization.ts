@@ -1,0 +1,104 @@
+import Type, { type Static } from 'typebox'
+import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
+import type { WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
+import type { Database } from '../../storage/engine/database.ts'
+
+const CheckOutcomeSchema = Type.Object({
+  result: Type.Enum(['match', 'mismatch', 'blocked', 'not_checked', 'unresolved']),
+  remainingTries: Type.Integer({ minimum: 0 }),
+})
+
+/** What became of the PIN or CVV2 in a question. */
+export type CheckOutcome = Static<typeof CheckOutcomeSchema>
+
+/** The response codes that are given here (ISO 8583, field 39; N7 as Visa has it). */
+const responseCodes = [
+  '00',
+  '14',
+  '41',
+  '43',
+  '46',
+  '54',
+  '55',
+  '62',
+  '75',
+  '78',
+  '86',
+  '96',
+  'N7',
+] as const
+export type ResponseCode = (typeof responseCodes)[number]
+
+/** What a card network is answered. A negative answer is an answer. */
+export const AuthorizationSchema = Type.Object({
+  approved: Type.Boolean(),
+  responseCode: Type.Enum([...responseCodes]),
+  publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
+  reference: Type.String({ examples: ['512345678901'] }),
+  pin: Type.Optional(CheckOutcomeSchema),
+  cvv: Type.Optional(CheckOutcomeSchema),
+})
+export type Authorization = Static<typeof AuthorizationSchema>
+
+/** What an authorization works with. */
+export interface Authorizing {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** The instant that expiry dates are held against. */
+  now(): Date
+  readonly observe: AuthorizingObserver
+}
+
+/** Told of what an operator watches. */
+export interface AuthorizingObserver {
+  /** A question was answered for the first time; repeats are not told. */
+  answered(authorization: Authorization): void
+  /** What a question's PIN and CVV came to, whatever is answered in the end. */
+  checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
+  /** An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in a day. */
+  expiryWrong(wrong: WrongExpiry & Pick<Question, 'entryMode'> & { isGuessing: boolean }): void
+  /** The HSM gave no answer. */
+  hsmFaulted(error: unknown): void
+}
+
+export { pinBlockFormats }
+
+/** How the card was presented. */
+export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
+export type EntryMode = (typeof entryModes)[number]
+
+/** What a card network asks. */
+export interface Question {
+  /** The network client that asks, whose zone keys count. */
+  readonly networkId: string
+  readonly requestId: string
+  readonly card: { readonly pan: string } | { readonly publicToken: string }
+  /** `YYYY-MM`. */
+  readonly expiryDate?: string
+  readonly entryMode: EntryMode
+  readonly reference: string
+  readonly pinBlock?: NamedPinBlock
+  readonly cvv2?: string
+}
+
+/** A PIN block as it stands in a question. */
+export interface NamedPinBlock {
+  readonly format: PinBlockFormat
+  /** Names a zone key of the network. */
+  readonly key: string
+  /** Hexadecimal; of any length, because a wrong length is answered, not refused. */
+  readonly data: string
+}
+
+/** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
+export async function askHsm<Answer>(
+  { observe }: Authorizing,
+  ask: () => Promise<Answer>,
+): Promise<Answer | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    observe.hsmFaulted(error)
+    return null
+  }
+}

@@ -1,0 +1,179 @@
+import { controllersOf } from '../../domain/client.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import {
+  type AdministeredClient,
+  findAdministeredClient,
+  replaceClientSecret,
+} from '../../storage/clients/clients.ts'
+import {
+  countCredentials,
+  insertProvenance,
+  listProvenance,
+  voidConfirmations,
+} from '../../storage/clients/provenance.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { holdInstallation } from '../../storage/engine/installation.ts'
+import { type Administration, isSame, type Operator, recordAct } from '../audit/acts.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type ClientRecord, clientRecord } from './clients.ts'
+import { generateClientSecret, hashClientSecret } from './credentials.ts'
+
+/** Puts on record who registered a client, and who could have acted for that one. */
+export const recordCreator = (
+  connection: Connection,
+  { clientId: by }: Operator,
+  clientId: string,
+): Promise<void> => recordProvenance(connection, by, clientId, 'created')
+
+/**
+ * Puts on record that a client was given other credentials. Another who gave them may know them: from now
+ * on that one counts as able to act for it, and no confirmation from before counts any more. Whoever
+ * changes their own changes nothing of that.
+ */
+export async function recordCredentials(
+  connection: Connection,
+  { clientId: by }: Operator,
+  clientId: string,
+): Promise<void> {
+  await countCredentials(connection, clientId)
+  if (by === clientId) return
+  await recordProvenance(connection, by, clientId, 'credentials_set')
+  await voidConfirmations(connection, clientId)
+}
+
+/** Whether a change gives a client other credentials, or lets it in with those that it had. */
+export const hasOtherCredentials = (
+  before: AdministeredClient,
+  after: AdministeredClient,
+): boolean =>
+  before.jwks !== after.jwks ||
+  before.certificateBoundTokens !== after.certificateBoundTokens ||
+  (after.active && !before.active) ||
+  (after.kind === 'admin' && !isSame(before.scopes, after.scopes))
+
+/** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
+export async function recordProvenance(
+  connection: Connection,
+  by: string,
+  clientId: string,
+  act: 'created' | 'credentials_set' | 'confirmed',
+): Promise<void> {
+  const controlledBy = controllersOf(by, await listProvenance(connection, [by]))
+  await insertProvenance(connection, { clientId, act, by, controlledBy })
+}
+
+/**
+ * Puts on record that an administrator made sure, outside of this service, that the credentials of
+ * another are held by the person they are for. Those who registered the other or gave them out no longer
+ * count as able to act for it, unless they could act for the one who confirms, too.
+ * @param credentialsVersion which credentials were looked at, so that nobody confirms others unseen
+ * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
+ */
+export const confirmClient = (
+  administration: Administration,
+  operator: Operator,
+  clientId: string,
+  credentialsVersion: number,
+  request: RepeatableRequest | null,
+): Promise<Answer<ClientRecord>> =>
+  once(administration, request, async (connection) => {
+    // Nobody changes credentials meanwhile.
+    await holdInstallation(connection)
+    const before = await findAdministeredClient(connection, clientId)
+    if (!before) throw new Problem('not_found')
+    const faults = [
+      ...clientFaults(before, credentialsVersion),
+      ...(await confirmerFaults(connection, operator, before)),
+    ]
+    if (faults.length > 0) throw validationFailed(...faults)
+    await recordProvenance(connection, operator.clientId, clientId, 'confirmed')
+    const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? before)
+    const { controlledBy } = after
+    await recordAct(connection, operator, {
+      act: 'confirmed',
+      subjectKind: 'client',
+      subject: clientId,
+      details: { credentialsVersion, controlledBy },
+    })
+    return after
+  })
+
+function clientFaults(
+  { active, credentialsVersion, formerCredentialsUntil, kind }: AdministeredClient,
+  seenVersion: number,
+): readonly ProblemError[] {
+  const until = formerCredentialsUntil?.toISOString()
+  const version = { pointer: '/credentialsVersion', detail: `is ${credentialsVersion} by now` }
+  const former = {
+    pointer: '',
+    detail: `must wait for tokens of other credentials, until ${until}`,
+  }
+  return [
+    ...(kind === 'admin' ? [] : [{ pointer: '', detail: 'is for administrators' }]),
+    ...(active ? [] : [{ pointer: '', detail: 'is not for a client that is disabled' }]),
+    ...(seenVersion === credentialsVersion ? [] : [version]),
+    ...(until === undefined ? [] : [former]),
+  ]
+}
+
+/** Only who had no hand in a client can vouch for it, and only against those behind it who are not behind them. */
+async function confirmerFaults(
+  connection: Connection,
+  operator: Operator,
+  client: AdministeredClient,
+): Promise<readonly ProblemError[]> {
+  const confirmer = await findAdministeredClient(connection, operator.clientId)
+  if (!confirmer?.active) return [{ pointer: '', detail: 'is not by a client that is disabled' }]
+  const behindClient = controllersOf(client.clientId, client.provenance)
+  const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
+  if (behindClient.length === 1) {
+    return [{ pointer: '', detail: 'is not needed: nobody else could act for this client' }]
+  }
+  if (behindClient.includes(confirmer.clientId)) {
+    const detail = 'must be by an administrator who had no hand in this client or in who had one'
+    return [{ pointer: '', detail }]
+  }
+  const left = behindClient.filter((id) => id === client.clientId || behindConfirmer.includes(id))
+  if (left.length < behindClient.length) return []
+  const both = left.filter((id) => id !== client.clientId)
+  return [{ pointer: '', detail: `changes nothing: ${both.join(', ')} could act for both of you` }]
+}
+
+/** A client's id and, the first time that it is answered, its new secret. */
+export interface RotatedClientSecret {
+  readonly clientId: string
+  readonly clientSecret?: string
+  /** Until when the one before is taken; null where it is not. */
+  readonly previousSecretUntil: string | null
+}
+
+/**
+ * Gives a client another secret. The one before is taken for so many hours more, so that the client can
+ * change over; with none of them it ends at once. A repeat of the request changes nothing and does not
+ * show the secret.
+ * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
+ */
+export async function rotateClientSecret(
+  administration: Administration,
+  operator: Operator,
+  clientId: string,
+  overlapHours: number,
+  request: RepeatableRequest | null,
+): Promise<Answer<RotatedClientSecret>> {
+  const clientSecret = generateClientSecret()
+  const { replayed, result } = await once(administration, request, async (connection) => {
+    await holdInstallation(connection)
+    if (!(await findAdministeredClient(connection, clientId))) throw new Problem('not_found')
+    const secretHash = hashClientSecret(clientSecret)
+    const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)
+    if (until === undefined) {
+      throw validationFailed({ pointer: '', detail: 'is for clients that have a secret, not keys' })
+    }
+    await recordCredentials(connection, operator, clientId)
+    const previousSecretUntil = until?.toISOString() ?? null
+    const act = { act: 'secret rotated', subjectKind: 'client', subject: clientId } as const
+    await recordAct(connection, operator, { ...act, details: { previousSecretUntil } })
+    return { clientId, previousSecretUntil }
+  })
+  return { replayed, result: replayed ? result : { ...result, clientSecret } }
+}

@@ -1,0 +1,231 @@
+import { controllersOf, originOf } from '../../domain/client.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import {
+  type AdministeredClient,
+  type ClientKind,
+  countAdministrators,
+  findAdministeredClient,
+  insertClient,
+  findClients as listStoredClients,
+  updateClient,
+} from '../../storage/clients/clients.ts'
+import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { holdInstallation } from '../../storage/engine/installation.ts'
+import { type Administration, differences, type Operator, recordAct } from '../audit/acts.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { hasOtherCredentials, recordCreator, recordCredentials } from './client-credentials.ts'
+import { generateClientSecret, hashClientSecret } from './credentials.ts'
+import { type ClientDraft, judgeClient, parseKeys } from './validate-client.ts'
+
+/** A client as it is told to an administrator. */
+export interface ClientRecord {
+  readonly clientId: string
+  readonly clientName: string
+  readonly kind: ClientKind
+  readonly scopes: readonly string[]
+  readonly active: boolean
+  /** How it proves who it is. */
+  readonly authentication: 'client_secret' | 'private_key_jwt' | 'none'
+  /** Its public keys, a JWK Set (RFC 7517 section 5). */
+  readonly jwks: JwkSet | null
+  /** Until when the secret before the last rotation is taken. */
+  readonly previousSecretUntil: string | null
+  /** Whether its tokens are good on connections with its TLS certificate alone (RFC 8705). */
+  readonly certificateBoundTokens: boolean
+  readonly productIds: readonly number[]
+  readonly createdAt: string
+  /** Who registered it; null where it comes from the configuration or the sandbox. */
+  readonly createdBy: string | null
+  /** Which credentials it has: one more each time that it is given others. */
+  readonly credentialsVersion: number
+  /** Administrators who made sure that its credentials are held by the person they are for. */
+  readonly confirmedBy: readonly string[]
+  /** Other administrators who count as able to act for it. */
+  readonly controlledBy: readonly string[]
+  /** Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they do. */
+  readonly deliveriesSuspendedSince: string | null
+}
+
+export interface JwkSet {
+  readonly keys: readonly Readonly<Record<string, string>>[]
+}
+
+export const clientRecord = ({
+  createdAt,
+  deliveriesSuspendedSince,
+  formerCredentialsUntil: _,
+  provenance,
+  hasSecret,
+  jwks,
+  previousSecretUntil,
+  ...client
+}: AdministeredClient): ClientRecord => ({
+  ...client,
+  authentication: jwks !== null ? 'private_key_jwt' : hasSecret ? 'client_secret' : 'none',
+  jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
+  previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+  ...originOf(provenance),
+  controlledBy: controllersOf(client.clientId, provenance).filter((id) => id !== client.clientId),
+  deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
+})
+
+/** A client to register. With keys it has no secret. */
+export interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scopes'>> {
+  readonly clientId: string
+  readonly kind: ClientKind
+  readonly jwks?: object
+  readonly productIds?: readonly number[]
+  readonly certificateBoundTokens?: boolean
+}
+
+/** A client and, the first time that it is answered, its secret. */
+export interface CreatedClient extends ClientRecord {
+  readonly clientSecret?: string
+}
+
+/**
+ * Registers a client. Its secret is shown now and never again: a repeat of the request gets the client
+ * without it.
+ * @throws `Problem` `validation_failed` with everything that is wrong, at once.
+ */
+export async function createClient(
+  administration: Administration,
+  operator: Operator,
+  draft: NewClientDraft,
+  request: RepeatableRequest | null,
+): Promise<Answer<CreatedClient>> {
+  const secret = draft.jwks === undefined ? generateClientSecret() : null
+  const { replayed, result } = await once(administration, request, async (connection) => {
+    await holdInstallation(connection)
+    await refuseFaults(administration, connection, draft)
+    const record = await register(connection, operator, draft, secret)
+    const details = { ...record, previousSecretUntil: undefined, createdAt: undefined }
+    const subject = draft.clientId
+    await recordAct(connection, operator, {
+      act: 'created',
+      subjectKind: 'client',
+      subject,
+      details,
+    })
+    return record
+  })
+  const isShown = secret !== null && !replayed
+  return { replayed, result: isShown ? { ...result, clientSecret: secret } : result }
+}
+
+async function refuseFaults(
+  { certificateListeners }: Administration,
+  connection: Connection,
+  draft: NewClientDraft,
+): Promise<void> {
+  const isTaken = (await findAdministeredClient(connection, draft.clientId)) !== null
+  const faults = [
+    ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
+    ...(await judgeClient(connection, draft.kind, draft, certificateListeners)),
+  ]
+  if (faults.length > 0) throw validationFailed(...faults)
+}
+
+async function register(
+  connection: Connection,
+  operator: Operator,
+  { jwks, productIds = [], ...draft }: NewClientDraft,
+  secret: string | null,
+): Promise<ClientRecord> {
+  const keys = parseKeys(jwks)
+  if ('fault' in keys) throw validationFailed(keys.fault)
+  const secretHash = secret === null ? null : hashClientSecret(secret)
+  const { clientId } = draft
+  await insertClient(connection, { ...draft, secretHash, jwks: keys.jwks })
+  await recordCreator(connection, operator, clientId)
+  for (const productId of productIds) await grantProduct(connection, clientId, productId)
+  const client = await findAdministeredClient(connection, clientId)
+  if (!client) throw new Error('The database did not keep a client.')
+  return clientRecord(client)
+}
+
+/**
+ * Changes what is given of a client. One that is not active is refused everywhere within 60 seconds;
+ * one that is given keys loses its secret.
+ * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once, and where
+ *   nobody could administer any more.
+ */
+export const changeClient = (
+  administration: Administration,
+  operator: Operator,
+  clientId: string,
+  draft: ClientDraft,
+  request: RepeatableRequest | null,
+): Promise<Answer<ClientRecord>> =>
+  once(administration, request, async (connection) => {
+    await holdInstallation(connection)
+    const before = await findAdministeredClient(connection, clientId)
+    if (!before) throw new Problem('not_found')
+    const { certificateListeners } = administration
+    const faults = await judgeClient(connection, before.kind, draft, certificateListeners)
+    if (faults.length > 0) throw validationFailed(...faults)
+    await apply(connection, before, draft)
+    await refuseLastAdministrator(connection, before)
+    const changed = (await findAdministeredClient(connection, clientId)) ?? before
+    if (hasOtherCredentials(before, changed)) {
+      await recordCredentials(connection, operator, clientId)
+    }
+    const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? changed)
+    await recordAct(connection, operator, {
+      act: actOf(before, after),
+      subjectKind: 'client',
+      subject: clientId,
+      details: differences(clientRecord(before), after),
+    })
+    return after
+  })
+
+async function apply(
+  connection: Connection,
+  before: AdministeredClient,
+  { jwks, productIds, ...draft }: ClientDraft,
+): Promise<void> {
+  const keys = parseKeys(jwks)
+  if ('fault' in keys) throw validationFailed(keys.fault)
+  await updateClient(connection, { ...before, ...draft, jwks: keys.jwks ?? before.jwks })
+  if (productIds === undefined) return
+  for (const productId of before.productIds.filter((id) => !productIds.includes(id))) {
+    await revokeProduct(connection, before.clientId, productId)
+  }
+  for (const productId of productIds) await grantProduct(connection, before.clientId, productId)
+}
+
+/** Whoever could let an administrator in again would have to be one. */
+async function refuseLastAdministrator(
+  connection: Connection,
+  { kind }: AdministeredClient,
+): Promise<void> {
+  if (kind !== 'admin' || (await countAdministrators(connection)) > 0) return
+  throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
+}
+
+function actOf(before: AdministeredClient, after: ClientRecord): string {
+  if (before.active === after.active) return 'changed'
+  return after.active ? 'enabled' : 'disabled'
+}
+
+/** One client, active or not. @throws `Problem` `not_found`. */
+export async function getClient(
+  { database }: Administration,
+  clientId: string,
+): Promise<ClientRecord> {
+  const client = await findAdministeredClient(database, clientId)
+  if (!client) throw new Problem('not_found')
+  return clientRecord(client)
+}
+
+/** Clients after this id, by their ids; of one kind, or of all. */
+export const listClients = async (
+  { database }: Administration,
+  afterClientId: string,
+  kind: ClientKind | null,
+  limit: number,
+): Promise<ClientRecord[]> =>
+  (await listStoredClients(database, afterClientId, kind, limit)).map(clientRecord)

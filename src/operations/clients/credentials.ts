@@ -1,0 +1,155 @@
+import { createHash, createPublicKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import { freeTextFault } from '../../domain/free-text.ts'
+import { assertionAlgorithms } from '../../listeners/oauth/token-endpoint.ts'
+
+const secretLengthBytes = 32
+
+/** A new client secret: 256 random bits, 43 base64url characters. Shown once, stored as a hash. */
+export const generateClientSecret = (): string =>
+  randomBytes(secretLengthBytes).toString('base64url')
+
+/**
+ * What is stored of a client secret: its SHA-256, 32 bytes.
+ *
+ * A slow hash (scrypt, Argon2) buys time where secrets are guessable. Ours have 256 random bits:
+ * no number of guesses finds one, and a slow hash would only let a stranger burn our processors.
+ */
+export const hashClientSecret = (secret: string): Uint8Array =>
+  createHash('sha256').update(secret, 'utf8').digest()
+
+/** Whether a secret is the one hashed; takes the same time wherever they differ. */
+export const matchesClientSecret = (secret: string, secretHash: Uint8Array): boolean => {
+  const actual = hashClientSecret(secret)
+  return actual.length === secretHash.length && timingSafeEqual(actual, secretHash)
+}
+
+/** The hashes of a client's secret and of the one before it, as one text that the token endpoint keeps. */
+export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | null): string =>
+  [current, ...(previous ? [previous] : [])]
+    .map((hash) => Buffer.from(hash).toString('base64url'))
+    .join('.')
+
+/** Whether a secret is one of those whose hashes {@link writeSecretHashes} wrote. */
+export const matchesWrittenHashes = (secret: string, written: string): boolean =>
+  written
+    .split('.')
+    // Each is compared, whichever matches: the time tells nothing of which one it was.
+    .map((hash) => matchesClientSecret(secret, Buffer.from(hash, 'base64url')))
+    .includes(true)
+
+const keyCountLimit = 10
+const rsaLengthBits = 2_048
+
+/** The public members of a key of each type (RFC 7518 section 6, RFC 8037 section 2). */
+const publicMembers: Readonly<Record<string, readonly string[]>> = {
+  EC: ['crv', 'x', 'y'],
+  OKP: ['crv', 'x'],
+  RSA: ['n', 'e'],
+}
+const curves: ReadonlySet<unknown> = new Set(['P-256', 'Ed25519', undefined])
+const algorithms: ReadonlySet<unknown> = new Set([...assertionAlgorithms, undefined])
+
+type Members = Readonly<Record<string, unknown>>
+
+/**
+ * What is stored of the public keys that a client signs its assertions with.
+ * @param value a JWK or a JWK Set, as parsed from JSON
+ * @returns a JWK Set as JSON text, with nothing in it but what a verifier needs
+ * @throws TypeError saying what is wrong: a private member, a key of another kind, too many keys
+ */
+export function parseClientJwks(value: unknown): string {
+  const members: Members = Object(value)
+  const keys: readonly unknown[] = Array.isArray(members.keys) ? members.keys : [value]
+  if (keys.length === 0 || keys.length > keyCountLimit) {
+    throw new TypeError(`A client has 1 to ${keyCountLimit} public keys.`)
+  }
+  return JSON.stringify({ keys: keys.map((key) => publicKeyOf(Object(key))) })
+}
+
+function publicKeyOf(jwk: Members): Record<string, string> {
+  const required = publicMembers[String(jwk.kty)]
+  if (!required) throw new TypeError('A public key has kty EC, OKP or RSA.')
+  if ('d' in jwk) throw new TypeError('The key is private: give its public part alone.')
+  if (!curves.has(jwk.crv)) throw new TypeError('The curve of a key is P-256 or Ed25519.')
+  if (!algorithms.has(jwk.alg)) {
+    throw new TypeError(`The alg of a key is one of ${assertionAlgorithms.join(', ')}.`)
+  }
+  const key = pick(jwk, ['kty', ...required, 'alg', 'kid'])
+  if (key.kid !== undefined && freeTextFault(key.kid) !== null) {
+    throw new TypeError('The kid of a key holds no control characters and no card number.')
+  }
+  refuseUnusable(key)
+  return { ...key, use: 'sig' }
+}
+
+const pick = (jwk: Members, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.filter((name) => jwk[name] !== undefined).map((name) => [name, String(jwk[name])]),
+  )
+
+function refuseUnusable(key: Record<string, string>): void {
+  const lengthBits = modulusLengthBits(key)
+  if (lengthBits !== undefined && lengthBits < rsaLengthBits) {
+    throw new TypeError(`An RSA key has at least ${rsaLengthBits} bits.`)
+  }
+}
+
+function modulusLengthBits(key: Record<string, string>): number | undefined {
+  try {
+    return createPublicKey({ key, format: 'jwk' }).asymmetricKeyDetails?.modulusLength
+  } catch (cause) {
+    throw new TypeError('The members of the key do not make a key.', { cause })
+  }
+}
+
+/** An administrator whom the configuration names, and its public key as it is stored. */
+export interface FirstAdministrator {
+  readonly clientId: string
+  readonly jwks: string
+}
+
+const soleClientId = 'admin'
+const idForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
+/**
+ * The first administrators in a file of the configuration: one public JWK is the key of `admin`; in a JWK
+ * Set each key is one administrator's, whose client id is its `kid`.
+ * @param value the file, as parsed from JSON
+ * @throws TypeError saying what is wrong
+ */
+export function parseFirstAdministrators(value: unknown): readonly FirstAdministrator[] {
+  const { keys }: { readonly keys?: unknown } = Object(value)
+  if (!Array.isArray(keys)) return [{ clientId: soleClientId, jwks: parseClientJwks(value) }]
+  // Checked together for what a single key is checked for, and for their number.
+  parseClientJwks(value)
+  const administrators = keys.map((key: unknown) => firstAdministrator(Object(key)))
+  refuseTwice(
+    administrators.map(({ clientId }) => clientId),
+    'Two keys of the set have one kid.',
+  )
+  // One person by two names could stand for two people.
+  refuseTwice(
+    keys.map(materialOf),
+    'One key is in the set twice: each administrator has their own.',
+  )
+  return administrators
+}
+
+function firstAdministrator({
+  kid,
+  ...jwk
+}: Readonly<Record<string, unknown>>): FirstAdministrator {
+  if (typeof kid !== 'string' || !idForm.test(kid)) {
+    throw new TypeError('Each key of the set needs a kid: the client id of its administrator.')
+  }
+  return { clientId: kid, jwks: parseClientJwks({ keys: [{ ...jwk, kid }] }) }
+}
+
+const materialOf = (key: unknown): string => {
+  const { crv, kty, n, x }: Readonly<Record<string, unknown>> = Object(key)
+  return JSON.stringify([kty, crv, x, n])
+}
+
+function refuseTwice(texts: readonly string[], message: string): void {
+  if (new Set(texts).size < texts.length) throw new TypeError(message)
+}

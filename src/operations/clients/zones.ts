@@ -1,0 +1,100 @@
+import { Problem } from '../../domain/problem.ts'
+import { findAdministeredClient, findClients, updateClient } from '../../storage/clients/clients.ts'
+import {
+  type DatedZoneKeyRow,
+  listZoneKeys,
+  retireZoneKey,
+} from '../../storage/clients/zone-keys.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { holdInstallation } from '../../storage/engine/installation.ts'
+import { insertKeyAct } from '../../storage/keys/acts.ts'
+import { listNewestZoneKeys } from '../../storage/keys/lists.ts'
+import { type Administration, type Operator, recordAct } from '../audit/acts.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import type { ClientRecord } from './clients.ts'
+
+/** Keys that are shown of a network. The list of keys has all of them. */
+export const zoneKeysShown = 100
+
+/** A card network: the client that it calls as, and the keys that its PIN blocks come under. */
+export interface ZoneRecord extends Pick<ClientRecord, 'clientId' | 'clientName' | 'active'> {
+  /** At most {@link zoneKeysShown}: those in use before those that are retired. */
+  readonly keys: readonly ZoneKeyRecord[]
+}
+
+/** A zone key as it is told. The key block is not. */
+export interface ZoneKeyRecord {
+  readonly key: string
+  readonly algorithm: string
+  readonly pinBlockFormats: readonly string[]
+  readonly keyCheckValue: string
+  readonly createdAt: string
+  readonly retiredAt: string | null
+}
+
+export const zoneRecord = (
+  { active, clientId, clientName }: Pick<ClientRecord, 'clientId' | 'clientName' | 'active'>,
+  keys: readonly DatedZoneKeyRow[],
+): ZoneRecord => ({
+  clientId,
+  clientName,
+  active,
+  keys: keys
+    .filter((key) => key.clientId === clientId)
+    .map(({ algorithm, createdAt, keyCheckValue, keyName, pinBlockFormats, retiredAt }) => ({
+      key: keyName,
+      algorithm,
+      pinBlockFormats,
+      keyCheckValue,
+      createdAt: createdAt.toISOString(),
+      retiredAt: retiredAt?.toISOString() ?? null,
+    })),
+})
+
+/** Card networks after this id, by their ids, each with its keys. */
+export async function listZones(
+  { database }: Administration,
+  afterClientId: string,
+  limit: number,
+): Promise<ZoneRecord[]> {
+  const networks = await findClients(database, afterClientId, 'network', limit)
+  const clientIds = networks.map(({ clientId }) => clientId)
+  const keys = await listNewestZoneKeys(database, clientIds, zoneKeysShown)
+  return networks.map((network) => zoneRecord(network, keys))
+}
+
+/**
+ * Retires a card network: it is disabled, and no PIN block is taken under any of its keys any more.
+ * @throws `Problem` `not_found`.
+ */
+export const retireZone = (
+  administration: Administration,
+  operator: Operator,
+  clientId: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<ZoneRecord>> =>
+  once(administration, request, async (connection) => {
+    await holdInstallation(connection)
+    const network = await findAdministeredClient(connection, clientId)
+    if (network?.kind !== 'network') throw new Problem('not_found')
+    const keys = await listZoneKeys(connection, clientId)
+    const active = keys.filter(({ retiredAt }) => retiredAt === null)
+    for (const { keyName } of active) await retireKey(connection, operator, clientId, keyName)
+    await updateClient(connection, { ...network, active: false })
+    const details = { retiredKeys: active.map(({ keyName }) => keyName) }
+    const act = { act: 'zone retired', subjectKind: 'client', subject: clientId } as const
+    await recordAct(connection, operator, { ...act, details })
+    const shown = await listNewestZoneKeys(connection, [clientId], zoneKeysShown)
+    return zoneRecord({ ...network, active: false }, shown)
+  })
+
+/** Among the acts on keys, too: whoever looks there for the end of a key finds it. */
+async function retireKey(
+  connection: Connection,
+  operator: Operator,
+  clientId: string,
+  keyName: string,
+): Promise<void> {
+  await retireZoneKey(connection, clientId, keyName)
+  await insertKeyAct(connection, { act: 'retired', key: `${clientId}/${keyName}`, ...operator })
+}

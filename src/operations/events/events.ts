@@ -1,0 +1,65 @@
+import type { EventType } from '../../domain/event-type.ts'
+import { validationFailed } from '../../domain/problem.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import {
+  type FeedPosition,
+  findEventPosition,
+  listPlacedEvents,
+  type PlacedEvent,
+} from '../../storage/events/feed.ts'
+import type { Acting, Issuing } from '../cards/cards.ts'
+
+/** An event as a client reads it. */
+export interface EventRecord {
+  /** The `webhook-id` that it is delivered under. */
+  readonly id: string
+  readonly type: EventType
+  readonly timestamp: string
+  readonly data: { readonly publicToken: string; readonly sequence: number } & Readonly<
+    Record<string, unknown>
+  >
+}
+
+/** Which of a client's events are asked for. */
+export interface EventFilter {
+  /** The id of the event before the first one. */
+  readonly after: string | null
+  /** Null for all types. */
+  readonly types: readonly EventType[] | null
+}
+
+export const eventRecord = (event: PlacedEvent): EventRecord => ({
+  id: event.eventId,
+  type: event.type,
+  timestamp: event.occurredAt.toISOString(),
+  data: {
+    publicToken: event.publicToken,
+    sequence: event.sequence,
+    ...(JSON.parse(event.details) as object),
+  },
+})
+
+/** The place of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
+export async function positionAfter(
+  connection: Connection,
+  clientId: string,
+  eventId: string,
+): Promise<FeedPosition> {
+  const position = await findEventPosition(connection, clientId, eventId)
+  // Going on from somewhere else would pass over what is lost without a word.
+  if (position === null) {
+    throw validationFailed({ pointer: '/after', detail: 'must be an event that is still kept' })
+  }
+  return position
+}
+
+/** The caller's events after one of them, or from the oldest kept, in the order of the feed. */
+export async function listEvents(
+  { database }: Issuing,
+  { clientId }: Acting,
+  { after, types }: EventFilter,
+  limit: number,
+): Promise<EventRecord[]> {
+  const position = after === null ? '0' : await positionAfter(database, clientId, after)
+  return (await listPlacedEvents(database, clientId, position, types, limit)).map(eventRecord)
+}

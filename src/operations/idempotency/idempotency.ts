@@ -1,0 +1,159 @@
+import { Problem } from '../../domain/problem.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { type Connection, type Database, LockTimeout } from '../../storage/engine/database.ts'
+import {
+  claimIdempotencyKey,
+  findRememberedRequest,
+  type IdempotencyReference,
+  type RememberedRequest,
+  retireIdempotencyKey,
+  storeAnswer,
+} from '../../storage/idempotency/idempotency.ts'
+
+/** A request that its caller may send again. */
+export interface RepeatableRequest {
+  readonly clientId: string
+  /** The caller's own text: it is kept as a keyed hash only. */
+  readonly idempotencyKey: string
+  /** Method, path and parsed body as one text, the same for the same request. */
+  readonly request: string
+  /** Whether the body holds a PIN or CVV: then a mismatch must not tell what it was. */
+  readonly bearsSecret: boolean
+}
+
+/** The same request as it is remembered: nothing of it is what the caller wrote. */
+export interface KeyedRequest extends IdempotencyReference {
+  /** Of the whole request, one for each version of their key, the active first. */
+  readonly fingerprints: readonly [Uint8Array, ...Uint8Array[]]
+  readonly bearsSecret: boolean
+}
+
+/** Takes the HSM's keyed hashes in the place of a request's texts. */
+export async function keyedRequest(
+  hsm: Hsm,
+  request: Omit<RepeatableRequest, 'bearsSecret'> & { readonly bearsSecret?: boolean },
+): Promise<KeyedRequest> {
+  const { bearsSecret = false, clientId } = request
+  const [active, ...others] = await hsm.fingerprintRequest(request)
+  if (!active) throw new Error('A request has no fingerprint.')
+  return {
+    clientId,
+    keyHashes: [active.keyHash, ...others.map(({ keyHash }) => keyHash)],
+    fingerprints: [active.fingerprint, ...others.map(({ fingerprint }) => fingerprint)],
+    bearsSecret,
+  }
+}
+
+/** What an operation answered, now or the first time. */
+export interface Answer<Result> {
+  readonly result: Result
+  readonly replayed: boolean
+}
+
+/**
+ * Claims the key of a request until the transaction ends.
+ * @returns the claim, or null where the key was not free.
+ * @throws `Problem` `idempotency_key_in_use` while another request holds it.
+ */
+export async function claimKey(
+  connection: Connection,
+  request: KeyedRequest,
+): Promise<string | null> {
+  try {
+    return await claimIdempotencyKey(connection, request, request.fingerprints[0])
+  } catch (error) {
+    if (error instanceof LockTimeout) throw new Problem('idempotency_key_in_use', { cause: error })
+    throw error
+  }
+}
+
+/**
+ * What is remembered of the same request, or null when the key was used for another one. Its caller
+ * refuses after the transaction, so that a key that is retired here stays so.
+ */
+export async function findRemembered(
+  connection: Connection,
+  request: KeyedRequest,
+): Promise<RememberedRequest | null> {
+  const remembered = await findRememberedRequest(connection, request, request.fingerprints)
+  if (!remembered) throw new Problem('idempotency_key_in_use')
+  if (remembered.isSameRequest && !remembered.retired) return remembered
+  // A second guess at the same key would tell whether this body holds the remembered PIN.
+  if (request.bearsSecret) await retireIdempotencyKey(connection, request)
+  return null
+}
+
+/** What an answer is bound to: whose it is, and the claim of the key that it was given under. */
+export const answerSubject = (clientId: string, claimId: string): string =>
+  `${clientId}\n${claimId}`
+
+/** An answer as it is kept: enciphered, and bound to its claim. */
+export const sealAnswer = <Result>(
+  hsm: Hsm,
+  { clientId }: Pick<KeyedRequest, 'clientId'>,
+  claimId: string,
+  result: Result,
+): Promise<Uint8Array> =>
+  hsm.sealRecord('answer', answerSubject(clientId, claimId), JSON.stringify({ result }))
+
+/** The first answer again. */
+export async function replayAnswer<Result>(
+  hsm: Hsm,
+  { clientId }: Pick<KeyedRequest, 'clientId'>,
+  { answer, claimId }: { readonly answer: Uint8Array; readonly claimId: string },
+): Promise<Answer<Result>> {
+  const text = await hsm.revealRecord('answer', answerSubject(clientId, claimId), answer)
+  return { ...(JSON.parse(text) as { result: Result }), replayed: true }
+}
+
+/**
+ * Does the work in one transaction, and once: with an idempotency key, the work, its events and the
+ * record of the key commit together, and a repeat gets the first answer (contract, section 4).
+ * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while the
+ * first one runs; whatever the work throws, and then the key is free again.
+ */
+export async function once<Result>(
+  { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
+  request: RepeatableRequest | null,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Answer<Result>> {
+  if (!request) return { result: await database.transaction(work), replayed: false }
+  const keyed = await keyedRequest(hsm, request)
+  const answer = await database.transaction(async (connection) => {
+    const claimId = await claimKey(connection, keyed)
+    if (claimId === null) {
+      const remembered = await findRemembered(connection, keyed)
+      if (!remembered?.answer) return null
+      const { answer, claimId: first } = remembered
+      return replayAnswer<Result>(hsm, keyed, { answer, claimId: first })
+    }
+    const result = await work(connection)
+    await storeAnswer(connection, keyed, claimId, await sealAnswer(hsm, keyed, claimId, result))
+    return { result, replayed: false }
+  })
+  if (!answer) throw new Problem('idempotency_key_reused')
+  return answer
+}
+
+const unanswered = new Error('This request has not been answered yet.')
+
+/**
+ * The first answer to a request that was answered already, or null. For an act that has long work to do
+ * before its transaction: a repeat is spared it. What `once` says afterwards is what counts.
+ * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
+ */
+export async function recall<Result>(
+  store: { readonly database: Database; readonly hsm: Hsm },
+  request: RepeatableRequest | null,
+): Promise<Answer<Result> | null> {
+  if (!request) return null
+  try {
+    // What the work throws frees the key that was claimed for it.
+    return await once<Result>(store, request, async () => {
+      throw unanswered
+    })
+  } catch (error) {
+    if (error === unanswered) return null
+    throw error
+  }
+}

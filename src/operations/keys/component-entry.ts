@@ -1,0 +1,161 @@
+import { Problem } from '../../domain/problem.ts'
+import type { KeyForm } from '../../hsm/contract/key-administration.ts'
+import {
+  type ComponentEntryRow,
+  type EntryPosition,
+  findComponentEntry,
+  firstEntry,
+  forgetLateEntries,
+  insertComponentEntry,
+  type KeyComponentRow,
+  listComponentEntries,
+  listKeyComponents,
+} from '../../storage/keys/components.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type Custodian, findCustodians } from './custodians.ts'
+import {
+  type KeyManagement,
+  type Operator,
+  onRecord,
+  onRecordOnce,
+  zoneReferenceOf,
+} from './keys.ts'
+import { type KeptVersion, type KeyTarget, purposeOf, refuseOtherCipher } from './store-key.ts'
+
+export type { EntryPosition }
+
+/** How long the people who hold the components have to come. */
+const entrySeconds = 4 * 3_600
+
+/** A key that is to come in components. */
+export interface NewEntry {
+  readonly target: KeyTarget
+  readonly form: KeyForm
+  readonly componentCount: number
+  /** Of the combined key. */
+  readonly keyCheckValue: string
+}
+
+/** A component that is there: who brought it, and who could act for that one. Nothing of the component. */
+export interface EnteredComponent extends Custodian {
+  readonly componentNumber: number
+  readonly person: string
+}
+
+/** How far an entry has come. */
+export interface EntryProgress {
+  readonly entryId: string
+  readonly family: KeyTarget['family']
+  /** Names what the combined key is to become. */
+  readonly target: string
+  readonly openedBy: string
+  readonly entered: readonly EnteredComponent[]
+  readonly componentCount: number
+  readonly expiresAt: string
+  /** The key, once every component is there. */
+  readonly key: KeptVersion | null
+}
+
+/**
+ * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
+ * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
+ */
+export async function openEntry(
+  keys: KeyManagement,
+  operator: Operator,
+  { componentCount, form, keyCheckValue, target }: NewEntry,
+  request: RepeatableRequest | null,
+): Promise<Answer<EntryProgress>> {
+  await keys.hsm.refuseOtherForm(purposeOf(target), form)
+  refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
+  return onRecordOnce(keys, request, async (connection, record) => {
+    const newEntry = {
+      target: JSON.stringify(target),
+      ...form,
+      componentCount,
+      keyCheckValue,
+      openedBy: operator.clientId,
+    }
+    const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
+    const act = `component entry ${entry.entryId} opened`
+    await record({ act, key: nameOf(target), ...operator })
+    return progressOf(entry, [], await findCustodians(connection, []))
+  })
+}
+
+/** Forgets the components of keys whose others never came. */
+export const forgetLateComponents = (keys: KeyManagement): Promise<void> =>
+  onRecord(keys, async (connection, record) => {
+    for (const { entryId, target } of await forgetLateEntries(connection)) {
+      await record({ act: `component entry ${entryId} expired`, key: nameOf(targetOf({ target })) })
+    }
+  })
+
+/** An open entry. @throws `Problem` `not_found`. */
+export async function findEntry(
+  { database }: KeyManagement,
+  entryId: string,
+): Promise<EntryProgress> {
+  const entry = await findComponentEntry(database, entryId)
+  if (!entry) throw new Problem('not_found')
+  const components = await listKeyComponents(database, [entryId])
+  return progressOf(entry, components, await findCustodians(database, clientIdsOf(components)))
+}
+
+/** An entry in the list, and where it stands there. */
+export interface ListedEntry extends EntryProgress {
+  readonly position: EntryPosition
+}
+
+/** The open entries, the next to expire first. */
+export async function listEntries(
+  { database }: KeyManagement,
+  after: EntryPosition | null,
+  limit: number,
+): Promise<readonly ListedEntry[]> {
+  const entries = await listComponentEntries(database, after ?? firstEntry, limit)
+  const entryIds = entries.map(({ entryId }) => entryId)
+  const components = await listKeyComponents(database, entryIds)
+  const custodianOf = await findCustodians(database, clientIdsOf(components))
+  return entries.map((entry) => {
+    const own = components.filter(({ entryId }) => entryId === entry.entryId)
+    const position = { at: entry.expiresAtExactly, entryId: entry.entryId }
+    return { ...progressOf(entry, own, custodianOf), position }
+  })
+}
+
+const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
+  components.map(({ clientId }) => clientId)
+
+/** What the key of an entry is to become. */
+export const targetOf = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
+  JSON.parse(target) as KeyTarget
+
+/** How a key is told before it is there. */
+export const nameOf = (target: KeyTarget): string =>
+  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
+
+/** How far an entry has come. @param key what it came to, once every component is there. */
+export function progressOf(
+  entry: ComponentEntryRow,
+  components: readonly KeyComponentRow[],
+  custodianOf: (clientId: string) => Custodian,
+  key: KeptVersion | null = null,
+): EntryProgress {
+  const target = targetOf(entry)
+  return {
+    entryId: entry.entryId,
+    family: target.family,
+    target: nameOf(target),
+    openedBy: entry.openedBy,
+    entered: components.map(({ clientId, componentNumber, controlledBy, person }) => ({
+      componentNumber,
+      person,
+      ...custodianOf(clientId),
+      controlledBy,
+    })),
+    componentCount: entry.componentCount,
+    expiresAt: entry.expiresAt.toISOString(),
+    key,
+  }
+}

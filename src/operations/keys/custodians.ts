@@ -1,0 +1,65 @@
+import { controllersOf, originOf } from '../../domain/client.ts'
+import { findClient } from '../../storage/clients/clients.ts'
+import { listProvenance } from '../../storage/clients/provenance.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { isSandboxInstallation, type KeyComponentRow } from '../../storage/keys/components.ts'
+
+/** A client that brings a component, who had a hand in it, and who could act for it now. */
+export interface Custodian {
+  readonly clientId: string
+  readonly createdBy: string | null
+  readonly confirmedBy: readonly string[]
+  readonly controlledBy: readonly string[]
+}
+
+/** Those who bring, or brought, components. The installation is held, or the answer is only for looking at. */
+export async function findCustodians(
+  connection: Connection,
+  clientIds: readonly string[],
+): Promise<(clientId: string) => Custodian> {
+  const provenance = await listProvenance(connection, clientIds)
+  return (clientId) => {
+    const own = provenance.filter((hand) => hand.clientId === clientId)
+    return { clientId, ...originOf(own), controlledBy: controllersOf(clientId, own) }
+  }
+}
+
+/** Somebody who brings a component: by what name, and as which client. */
+export interface Person {
+  readonly person: string
+  readonly clientId: string
+}
+
+/**
+ * Why somebody cannot be another person than those who brought the components before, or null. No
+ * administrator may be able to act for two of them, neither when their components came nor now.
+ */
+export async function findDependence(
+  connection: Connection,
+  { clientId, person }: Person,
+  entered: readonly KeyComponentRow[],
+): Promise<string | null> {
+  const isSandbox = await isSandboxInstallation(connection)
+  // One client may stand for several people where there is only one, in the sandbox.
+  const others = entered.filter((each) => !isSandbox || each.clientId !== clientId)
+  if (
+    entered.some((each) => each.person === person) ||
+    others.some((each) => each.clientId === clientId)
+  ) {
+    return 'Every component is brought by another person, each with a client of its own.'
+  }
+  for (const id of [clientId, ...others.map((each) => each.clientId)]) {
+    if (!(await findClient(connection, id))?.active) return `${id} is disabled.`
+  }
+  const custodianOf = await findCustodians(connection, [clientId, ...others.map((e) => e.clientId)])
+  for (const other of others) {
+    const behind = [...other.controlledBy, ...custodianOf(other.clientId).controlledBy]
+    const both = custodianOf(clientId).controlledBy.filter((id) => behind.includes(id))
+    if (both.length > 0) return dependenceOf(clientId, other.clientId, both)
+  }
+  return null
+}
+
+const dependenceOf = (clientId: string, other: string, both: readonly string[]): string =>
+  `${both.join(', ')} could act for both ${other} and ${clientId}: an administrator who could not ` +
+  'must confirm one of them first.'

@@ -1,0 +1,81 @@
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import type { MasterKeyCustody } from '../../hsm/contract/key-administration.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { holdInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
+import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../../storage/keys/key-blocks.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type KeyManagement, type Operator, onRecordOnce } from './keys.ts'
+import { refuseOtherMasterKey } from './store-key.ts'
+
+/** A rotation of the master key that is done. */
+export interface MasterKeyRotation {
+  readonly before: string
+  readonly after: string
+  /** Key blocks that were put under the new one. */
+  readonly keyBlocks: number
+}
+
+/**
+ * Puts every key block under another master key of the file, in one transaction. The other processes
+ * follow when they next look; one whose file lacks the new key refuses to answer until it has it.
+ * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is named;
+ *   `key_refused` where the file is not what it should be, or keys are under no master key of ours.
+ */
+export async function rotateMasterKey(
+  keys: KeyManagement,
+  operator: Operator,
+  toCheckValue: string | null,
+  request: RepeatableRequest | null,
+): Promise<Answer<MasterKeyRotation>> {
+  const masterKeys = masterKeysOf(keys)
+  const { current, present } = await masterKeys.read()
+  const answer = await onRecordOnce(keys, request, async (connection, record) => {
+    const before = await holdInstallation(connection)
+    refuseOtherMasterKey(keys, before)
+    const after = chooseMasterKey(current, present, toCheckValue)
+    if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
+    await setMasterKeyCheckValue(connection, after)
+    await record({ act: `rotated from ${before}`, key: `master-key ${after}`, ...operator })
+    return { before, after, keyBlocks: await moveAll(masterKeys, connection, after) }
+  })
+  await keys.hsm.refreshKeys()
+  return answer
+}
+
+function chooseMasterKey(
+  current: string,
+  present: readonly string[],
+  toCheckValue: string | null,
+): string {
+  const others = present.filter((checkValue) => checkValue !== current)
+  const chosen = toCheckValue === null && others.length === 1 ? others[0] : toCheckValue
+  if (chosen && others.includes(chosen)) return chosen
+  throw validationFailed({
+    pointer: '/keyCheckValue',
+    detail:
+      others.length === 0
+        ? 'needs a new master key: add it to the file of every process, as a line of its own'
+        : `must be one of ${others.join(', ')}`,
+  })
+}
+
+function masterKeysOf({ hsm }: KeyManagement): MasterKeyCustody {
+  if (hsm.custody.masterKeys) return hsm.custody.masterKeys
+  const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
+  throw new Problem('key_refused', { detail })
+}
+
+async function moveAll(
+  masterKeys: MasterKeyCustody,
+  connection: Connection,
+  checkValue: string,
+): Promise<number> {
+  let moved = 0
+  for (const table of keyBlockTables) {
+    for (const { keyBlock, purpose } of await listKeyBlocks(connection, table)) {
+      const after = await masterKeys.rewrap(keyBlock, purpose, checkValue)
+      moved += await moveKeyBlock(connection, table, keyBlock, after)
+    }
+  }
+  return moved
+}

@@ -1,0 +1,141 @@
+import { createHmac } from 'node:crypto'
+import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
+import { type DueDelivery, pingLane } from '../../storage/webhooks/lanes.ts'
+import type { DrainedWebhook, WebhookReference } from '../../storage/webhooks/queues.ts'
+import type { Delivering } from './delivery.ts'
+import type { PostOutcome } from './post.ts'
+
+/** What is the same for all deliveries of an endpoint at a time. */
+export interface Target
+  extends WebhookReference,
+    Pick<DrainedWebhook, 'url' | 'urlSince' | 'suspendedSeconds' | 'status'> {
+  /** The present one first. */
+  readonly secrets: readonly string[]
+}
+
+/** What a try came to, and whether it was the last that this address gets. */
+export interface TryResult {
+  readonly tried: TriedDelivery
+  readonly isGivenUp: boolean
+  /** Tells where it was tried. */
+  readonly urlSince: Date
+}
+
+/** Sends one event once. @returns null when it was stopped: nobody knows what it came to. */
+export async function tryDelivery(
+  delivering: Delivering,
+  target: Target,
+  due: DueDelivery,
+  stop: AbortSignal,
+): Promise<TryResult | null> {
+  const startedAt = new Date()
+  const startedMs = performance.now()
+  const outcome = await send(delivering, target, due, startedAt, stop)
+  if (outcome === null) return null
+  const durationMs = Math.round(performance.now() - startedMs)
+  const isDelivered = outcome.outcome === 'delivered'
+  delivering.observe.tried(outcome.outcome, isDelivered ? lagSeconds(due) : null)
+  const { failures, lane, position, round } = due
+  const record = { at: startedAt.toISOString(), durationMs, ...outcome }
+  const step = nextStep(target, due, outcome, startedAt)
+  return {
+    tried: { lane, position, round, failures, try: record, ...step },
+    isGivenUp: step.status === 'Failed' && outcome !== notKept && lane !== pingLane,
+    urlSince: target.urlSince,
+  }
+}
+
+/** It was forgotten as it was asked for again. */
+const notKept: PostOutcome = { outcome: 'event_not_kept' }
+
+function send(
+  { post }: Delivering,
+  { secrets, url, webhookId }: Target,
+  due: DueDelivery,
+  now: Date,
+  stop: AbortSignal,
+): Promise<PostOutcome | null> {
+  const body = bodyOf(due, webhookId)
+  if (body === null) return Promise.resolve(notKept)
+  return post(url, signedHeaders(due.eventId, body, secrets, now), body, stop)
+}
+
+const lagSeconds = ({ createdAt, occurredAt }: DueDelivery): number =>
+  Math.max(0, Date.now() - (occurredAt ?? createdAt).getTime()) / 1_000
+
+/** A ping is tried once: it asks whether the endpoint answers now. */
+function nextStep(
+  { suspendedSeconds, urlSince }: Target,
+  { failures, firstTriedAt, lane }: DueDelivery,
+  outcome: PostOutcome,
+  now: Date,
+): Pick<TriedDelivery, 'status' | 'dueInSeconds'> {
+  if (outcome.outcome === 'delivered') return { status: 'Delivered', dueInSeconds: 0 }
+  const counted = new Date(now.getTime() - suspendedSeconds * 1_000)
+  const isOver = isGivenUp(firstTriedAt, urlSince, counted)
+  const isLast = lane === pingLane || outcome === notKept || isOver
+  if (isLast) return { status: 'Failed', dueInSeconds: 0 }
+  return { status: 'Pending', dueInSeconds: backOffSeconds(failures + 1, Math.random()) }
+}
+
+const longestSeconds = 6 * 3_600
+const givenUpAfterMs = 3 * 24 * 3_600_000
+
+/**
+ * How long to wait after so many tries that failed: 1 s, 2, 4, 8 …, at most 6 h, each ± 20 %.
+ * @param chance from 0 to 1.
+ */
+export const backOffSeconds = (failures: number, chance: number): number =>
+  Math.min(2 ** (failures - 1), longestSeconds) * (0.8 + 0.4 * chance)
+
+/**
+ * Whether to try no more: three days have passed since the first try at this address. All three instants
+ * are of the clock that stands still while deliveries are suspended.
+ * @param urlSince when the endpoint got its address, or was enabled again.
+ */
+export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date): boolean =>
+  firstTriedAt !== null &&
+  now.getTime() - Math.max(firstTriedAt.getTime(), urlSince.getTime()) >= givenUpAfterMs
+
+/**
+ * The body of an event, the same at every try (Standard Webhooks, “Payload”).
+ * @returns null for an event that is not kept any more: nobody knows what it told.
+ */
+export function bodyOf(delivery: DueDelivery, webhookId: string): string | null {
+  const { createdAt, details, lane, occurredAt, type } = delivery
+  const isPing = lane === pingLane
+  if (!isPing && details === null) return null
+  const data = isPing ? { webhookId } : cardData(delivery)
+  return JSON.stringify({ type, timestamp: (occurredAt ?? createdAt).toISOString(), data })
+}
+
+const cardData = ({ details, lane, sequence }: DueDelivery): object => ({
+  publicToken: lane,
+  sequence,
+  ...JSON.parse(details ?? '{}'),
+})
+
+/**
+ * Headers of a message, one signature for each secret (Standard Webhooks 1.0.0: HMAC-SHA256 over
+ * `id.timestamp.body`).
+ * @param secrets `whsec_` and the key in base64; the present one first.
+ */
+export function signedHeaders(
+  eventId: string,
+  body: string,
+  secrets: readonly string[],
+  now: Date,
+): Record<string, string> {
+  const timestamp = String(Math.floor(now.getTime() / 1_000))
+  const content = `${eventId}.${timestamp}.${body}`
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret, content)}`).join(' '),
+  }
+}
+
+const sign = (secret: string, content: string): string =>
+  createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+    .update(content)
+    .digest('base64')

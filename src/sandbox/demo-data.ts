@@ -1,0 +1,124 @@
+import type { Product } from '../domain/product.ts'
+import type { ZoneKeyAlgorithm } from '../hsm/contract/hsm.ts'
+import type { ClientKind } from '../storage/clients/clients.ts'
+
+/** A demo client and the name that `sandbox.json` has for it. */
+export interface DemoClient {
+  readonly clientId: string
+  readonly clientName: string
+  readonly kind: ClientKind
+  readonly scopes: readonly string[]
+}
+
+const clientScopes = [
+  'cards.read',
+  'cards.write',
+  'cards.encrypted',
+  'pin.encrypted',
+  'pin.read',
+  'pin.reveal',
+  'pin.write',
+  'cvv.read',
+  'cvv.write',
+  'events.read',
+  'webhooks.write',
+  'simulator.write',
+]
+
+export const demoClients = {
+  client: {
+    clientId: 'demo-client',
+    clientName: 'Demo client system',
+    kind: 'client',
+    scopes: clientScopes,
+  },
+  otherClient: {
+    clientId: 'demo-other-client',
+    clientName: 'Another demo client system',
+    kind: 'client',
+    scopes: clientScopes,
+  },
+  network: {
+    clientId: 'demo-network',
+    clientName: 'Demo card network',
+    kind: 'network',
+    scopes: ['authorizations.write'],
+  },
+  admin: { clientId: 'demo-admin', clientName: 'Demo operator', kind: 'admin', scopes: ['admin'] },
+} as const satisfies Record<string, DemoClient>
+
+/** The network that the simulator plays. Nobody can get a token as it: it has no secret and no key. */
+export const simulatorNetwork = {
+  clientId: 'sandbox-simulator',
+  clientName: 'Sandbox simulator',
+  kind: 'network',
+  scopes: [],
+} as const satisfies DemoClient
+
+/** The simulator's own zone key. */
+export const simulatorZoneKey = {
+  keyName: 'simulator',
+  algorithm: 'AES',
+  pinBlockFormat: 'ISO_FORMAT_4',
+} as const
+
+/** The demo network's keys: test keys, told in clear so that anyone can play the network. */
+export const demoZoneKeys: readonly {
+  readonly keyName: string
+  readonly algorithm: ZoneKeyAlgorithm
+  readonly pinBlockFormats: readonly string[]
+}[] = [
+  {
+    keyName: 'zone-a',
+    algorithm: 'TDES',
+    pinBlockFormats: ['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3'],
+  },
+  { keyName: 'zone-b', algorithm: 'AES', pinBlockFormats: ['ISO_FORMAT_4'] },
+]
+
+/** What every demo product has in common unless it says otherwise. */
+const common = {
+  schemeName: 'Visa',
+  currencyCode: 'EUR',
+  cardTypes: ['Physical', 'Virtual'],
+  validityMonths: 48,
+  pinLength: 4,
+  pinRevealable: true,
+  pinTryLimit: 3,
+  cvvTryLimit: 3,
+  refuseWeakPins: true,
+  active: true,
+  cvk: 'cvk',
+  pvk: 'pvk',
+} as const
+
+/** Products of the sandbox's first client, one for each way a PIN can be kept. */
+export const demoProducts: readonly Product[] = [
+  { ...common, productId: 1001, productName: 'Everyday Debit', bin: '400000' },
+  {
+    ...common,
+    productId: 1002,
+    productName: 'Sealed PIN Debit',
+    bin: '40000110',
+    pinRevealable: false,
+  },
+  {
+    ...common,
+    productId: 1003,
+    productName: 'Six-Digit Travel',
+    bin: '400002',
+    currencyCode: 'USD',
+    cardTypes: ['Virtual'],
+    validityMonths: 36,
+    pinLength: 6,
+    pinTryLimit: 5,
+  },
+]
+
+/** The product of the other client, which the first one must never see. */
+export const otherClientProduct: Product = {
+  ...common,
+  productId: 2001,
+  productName: 'Other Client Debit',
+  bin: '400003',
+}

@@ -1,0 +1,109 @@
+import { isCidr } from '../../domain/cidr.ts'
+
+export interface Limits {
+  readonly calls: CallRate
+  /** Tokens of a client, and failures to prove who one is, of a client from one address. */
+  readonly tokenCalls: CallRate
+  /** Failures to prove who one is, from one address. */
+  readonly tokenFailures: CallRate
+  /** Calls of an address to what needs no token. */
+  readonly openCalls: CallRate
+  /** Calls of one client in work at once, in this process. */
+  readonly callsInFlight: number
+  readonly revealsPerCardHour: number
+  readonly revealsPerClientHour: number
+  readonly badKeysPerCardHour: number
+  readonly badKeysPerClientHour: number
+  readonly unblocksPerCardDay: number
+}
+
+/** Calls a second, after a first burst. */
+export interface CallRate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+interface VariableReader {
+  integer(name: string, otherwise: number, least: number, most: number): number
+  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value
+}
+
+/** Reads the limits. Null: they are off. What is wrong goes to the reader's faults. */
+export function readLimits(read: VariableReader): Limits | null {
+  const tokenCalls = readRate(read, 'TOKEN_RATE_PER_SECOND', 'TOKEN_RATE_BURST', {
+    perSecond: 10,
+    burst: 10,
+  })
+  const limits = {
+    calls: readRate(read, 'RATE_PER_SECOND', 'RATE_BURST', { perSecond: 200, burst: 400 }),
+    callsInFlight: read.integer('CALLS_IN_FLIGHT', 16, 1, 10_000),
+    tokenCalls,
+    tokenFailures: readRate(
+      read,
+      'TOKEN_FAILURE_RATE_PER_SECOND',
+      'TOKEN_FAILURE_RATE_BURST',
+      tokenCalls,
+    ),
+    openCalls: readRate(read, 'OPEN_RATE_PER_SECOND', 'OPEN_RATE_BURST', {
+      perSecond: 50,
+      burst: 200,
+    }),
+    revealsPerCardHour: read.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
+    revealsPerClientHour: read.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
+    badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
+    badKeysPerClientHour: read.integer('BAD_SESSION_KEYS_PER_CLIENT_HOUR', 1_000, 1, 1_000_000),
+    unblocksPerCardDay: read.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
+  }
+  return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
+}
+
+function readRate(
+  read: VariableReader,
+  perSecond: string,
+  burst: string,
+  otherwise: CallRate,
+): CallRate {
+  return {
+    perSecond: read.integer(perSecond, otherwise.perSecond, 1, 1_000_000),
+    burst: read.integer(burst, otherwise.burst, 1, 1_000_000),
+  }
+}
+
+/** Who may connect, and who speaks for others. */
+export interface NetworkConfig {
+  /** Blocks of addresses whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  /** Connections of a listener at once. */
+  readonly connectionsMax: number
+  /** Of one address; those of a trusted proxy are not counted. */
+  readonly connectionsPerAddressMax: number
+}
+
+interface NetworkVariableReader {
+  readonly faults: string[]
+  text(name: string): string | null
+  integer(name: string, otherwise: number, least: number, most: number): number
+}
+
+/** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
+export const readNetwork = (read: NetworkVariableReader): NetworkConfig => ({
+  trustedProxies: readTrustedProxies(read),
+  connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
+  connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
+})
+
+/** Whoever trusts every address lets every caller say where it comes from. */
+const holdsEverybody = (cidr: string): boolean => cidr.endsWith('/0')
+
+function readTrustedProxies(read: NetworkVariableReader): readonly string[] {
+  const cidrs =
+    read
+      .text('TRUSTED_PROXIES')
+      ?.split(',')
+      .map((cidr) => cidr.trim()) ?? []
+  if (cidrs.every((cidr) => isCidr(cidr) && !holdsEverybody(cidr))) return cidrs
+  read.faults.push(
+    'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
+  )
+  return []
+}

@@ -1,0 +1,165 @@
+import { relative, resolve } from 'node:path'
+import { faultOfDatabaseUrl, faultOfPublicFile, wideBlocks } from './exposure.ts'
+import {
+  type Acceptance,
+  type Configured,
+  clearIssuer,
+  clearListener,
+  keyFileOf,
+  missing,
+  ofSandbox,
+  type Refusal,
+  secretFile,
+  type VariableReader,
+} from './refusals.ts'
+
+/** A refusal that somebody accepted. */
+export interface AcceptedRisk {
+  readonly acceptance: Acceptance
+  readonly found: string
+  readonly why: string
+  readonly remedy: string
+}
+
+/** Everything that production refuses. The documents' table is made of it. */
+export const refusals: readonly Refusal[] = [
+  missing('DATABASE_URL', ({ databaseUrl }) => databaseUrl === null, 'Name a PostgreSQL server.'),
+  {
+    variable: 'DATABASE_URL',
+    refused:
+      'leads to another machine without TLS (no `sslmode`, `disable`), or without looking at its certificate (`no-verify`)',
+    why: 'Whoever is on the way reads every answer of the database, and changes what it is told.',
+    remedy:
+      'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` where the authority is your own. Loopback and Unix sockets need none.',
+    acceptance: 'ACCEPT_PLAIN_DATABASE',
+    find: ({ databaseUrl }, read) =>
+      databaseUrl === null
+        ? null
+        : faultOfDatabaseUrl(databaseUrl, {
+            host: read.text('PGHOST'),
+            sslMode: read.text('PGSSLMODE'),
+          }),
+  },
+  {
+    variable: 'HSM',
+    refused: 'is `software`',
+    why: 'Keys and PINs are clear in the memory of the process, which is no secure cryptographic device.',
+    remedy: 'Set HSM=pkcs11 and its variables.',
+    acceptance: 'ACCEPT_SOFTWARE_HSM',
+    find: ({ pkcs11 }) => (pkcs11 === null ? 'is software' : null),
+  },
+  missing(
+    'MASTER_KEY_FILE',
+    ({ masterKeyFile, pkcs11 }) => pkcs11 === null && masterKeyFile === null,
+    'Name the file of the master key, or set HSM=pkcs11.',
+  ),
+  {
+    variable: 'MASTER_KEY_FILE',
+    refused: 'lies in `DATA_DIR`',
+    why: 'What copies, empties or mounts that folder takes the key with it; a sandbox’s own key lies there.',
+    remedy: 'Keep it in a folder of its own.',
+    acceptance: null,
+    find: ({ dataDir, masterKeyFile }) =>
+      masterKeyFile !== null && isWithin(dataDir, resolve(masterKeyFile))
+        ? `lies in DATA_DIR (${dataDir})`
+        : null,
+  },
+  secretFile('MASTER_KEY_FILE', ({ masterKeyFile }) => masterKeyFile),
+  secretFile('PKCS11_PIN_FILE', ({ pkcs11 }) => pkcs11?.pinFile ?? null),
+  secretFile('TLS_KEY_FILE', ({ publicListener }) => keyFileOf(publicListener)),
+  secretFile('PRIVATE_TLS_KEY_FILE', ({ privateListener }) => keyFileOf(privateListener)),
+  missing(
+    'ADMIN_JWK_FILE',
+    ({ adminJwkFile }) => adminJwkFile === null,
+    "Name the file of the first administrator's public key.",
+  ),
+  {
+    variable: 'ADMIN_JWK_FILE',
+    refused: 'names a file that all may write',
+    why: 'Whoever puts another key in is the administrator from the next start on.',
+    remedy: 'chmod 644 it.',
+    acceptance: 'ACCEPT_OPEN_FILES',
+    find: ({ adminJwkFile }) => {
+      const fault = adminJwkFile && faultOfPublicFile(adminJwkFile)
+      return fault ? `names a file that all may write: ${fault}` : null
+    },
+  },
+  {
+    variable: 'BASE_URL',
+    refused: 'is not https',
+    why: 'Clients would send secrets and PINs in clear.',
+    remedy:
+      'Set it to the https address at which clients reach the public listener, or a proxy in front of it.',
+    acceptance: null,
+    find: ({ baseUrl }) => (/^https:/i.test(baseUrl) ? null : 'is not https'),
+  },
+  clearListener('HOST', 'ACCEPT_PLAIN_PUBLIC_LISTENER', 'publicListener'),
+  clearListener('PRIVATE_HOST', 'ACCEPT_PLAIN_PRIVATE_LISTENER', 'privateListener'),
+  clearIssuer('AUTH_ISSUER', 'outsideIssuer'),
+  clearIssuer('PRIVATE_AUTH_ISSUER', 'privateOutsideIssuer'),
+  {
+    variable: 'PRIVATE_AUTH_AUDIENCE',
+    refused: 'is the same as `AUTH_AUDIENCE`',
+    why: 'A token that a client system is given would be good on the private listener too.',
+    remedy: 'Have the issuer give tokens for the private listener another audience.',
+    acceptance: null,
+    find: ({ outsideIssuer, privateOutsideIssuer }) =>
+      outsideIssuer && outsideIssuer.audience === privateOutsideIssuer?.audience
+        ? 'is the same as AUTH_AUDIENCE'
+        : null,
+  },
+  {
+    variable: 'OUTBOUND_ALLOW_CIDRS',
+    refused: 'has a block wider than `/8` (IPv6: `/16`), or one that holds 169.254.169.254',
+    why: 'A client could have this machine call anything inside your network, or fetch its credentials from the cloud.',
+    remedy: 'List only the blocks in which endpoints of your own lie, such as 10.20.0.0/16.',
+    acceptance: 'ACCEPT_WIDE_OUTBOUND',
+    find: ({ delivery: { allowCidrs } }) => {
+      const wide = wideBlocks(allowCidrs ?? [])
+      return wide.length === 0 ? null : `lists ${wide.join(' and ')}`
+    },
+  },
+  {
+    variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
+    refused: 'is `0`',
+    why: 'No certificate is looked at: webhooks, issuers and the database may be anybody.',
+    remedy: 'Leave it out; name an authority of your own by NODE_EXTRA_CA_CERTS.',
+    acceptance: null,
+    find: (_, read) => (read.text('NODE_TLS_REJECT_UNAUTHORIZED') === '0' ? 'is 0' : null),
+  },
+  {
+    variable: 'RATE_LIMIT',
+    refused: 'is `off`',
+    why: 'Nothing would bound how often PINs are shown and tries restored.',
+    remedy: 'Leave it out.',
+    acceptance: null,
+    find: ({ limits }) => (limits === null ? 'is off' : null),
+  },
+  ofSandbox('SANDBOX_SEED', ({ sandboxSeed }) => sandboxSeed !== null),
+  ofSandbox('SANDBOX_CLOCK', ({ sandboxClock }) => sandboxClock !== null),
+]
+
+/**
+ * Holds production against the table; what is refused goes to the reader's faults.
+ * @returns what is accepted, and would be refused otherwise.
+ */
+export function acceptedRisks(config: Configured, read: VariableReader): readonly AcceptedRisk[] {
+  const accepted: AcceptedRisk[] = []
+  for (const { acceptance, find, remedy, variable, why = '' } of refusals) {
+    const found = find(config, read)
+    if (found === null) continue
+    if (acceptance !== null && read.text(acceptance) === 'yes') {
+      accepted.push({ acceptance, found: `${variable} ${found}.`, why, remedy })
+      continue
+    }
+    const way = acceptance === null ? '' : `Or set ${acceptance}=yes, if you mean it.`
+    read.faults.push([`${variable} ${found}.`, why, remedy, way].filter(Boolean).join(' '))
+  }
+  return accepted
+}
+
+/** Whether a path is a folder's, or below it. */
+const isWithin = (folder: string, path: string): boolean => {
+  const way = relative(folder, path)
+  return way === '' || !/^(\.\.([/\\]|$)|[/\\]|[a-z]:)/i.test(way)
+}

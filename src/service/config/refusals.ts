@@ -1,0 +1,126 @@
+import type { OutsideIssuer } from './config.ts'
+import { faultOfSecretFile, isLoopback } from './exposure.ts'
+import type { Pkcs11Config } from './hsm.ts'
+import type { TlsConfig } from './tls.ts'
+
+/** What of a configuration is held against the table. */
+export interface Configured {
+  readonly dataDir: string
+  readonly databaseUrl: string | null
+  readonly publicListener: { readonly host: string; readonly tls: TlsConfig | null }
+  readonly privateListener: { readonly host: string; readonly tls: TlsConfig | null }
+  readonly baseUrl: string
+  readonly pkcs11: Pkcs11Config | null
+  readonly masterKeyFile: string | null
+  readonly adminJwkFile: string | null
+  readonly outsideIssuer: OutsideIssuer | null
+  readonly privateOutsideIssuer: OutsideIssuer | null
+  readonly limits: object | null
+  readonly delivery: { readonly allowCidrs: readonly string[] | null }
+  readonly sandboxSeed: string | null
+  readonly sandboxClock: Date | null
+}
+
+export interface VariableReader {
+  readonly faults: string[]
+  text(name: string): string | null
+}
+
+/** How somebody says that a risk is meant: each is a variable that is `yes`, or left out. */
+export const acceptances = [
+  'ACCEPT_SOFTWARE_HSM',
+  'ACCEPT_PLAIN_DATABASE',
+  'ACCEPT_PLAIN_PUBLIC_LISTENER',
+  'ACCEPT_PLAIN_PRIVATE_LISTENER',
+  'ACCEPT_OPEN_FILES',
+  'ACCEPT_WIDE_OUTBOUND',
+] as const
+export type Acceptance = (typeof acceptances)[number]
+
+/** One thing that production does not start with. */
+export interface Refusal {
+  readonly variable: string
+  /** What is refused, after the variable: `is not set`. */
+  readonly refused: string
+  /** Why; nothing where it speaks for itself. */
+  readonly why?: string
+  readonly remedy: string
+  /** Null where nobody can mean it. */
+  readonly acceptance: Acceptance | null
+  /** What is so here, after the variable; null where there is nothing to refuse. */
+  find(config: Configured, read: VariableReader): string | null
+}
+
+/** A listener that others reach, and that speaks in clear. */
+export const clearListener = (
+  variable: 'HOST' | 'PRIVATE_HOST',
+  acceptance: Acceptance,
+  listener: 'publicListener' | 'privateListener',
+): Refusal => ({
+  variable,
+  refused: 'is not loopback, and the listener speaks plain HTTP',
+  why: 'Tokens and PINs are in clear on the network, also between a proxy that ends TLS and this service.',
+  remedy: `Set ${variable.replace('HOST', 'TLS_CERT_FILE')} and ${variable.replace('HOST', 'TLS_KEY_FILE')}, or listen on loopback behind a proxy on this machine.`,
+  acceptance,
+  find: ({ [listener]: { host, tls } }) =>
+    tls === null && !isLoopback(host) ? `is ${host}, and the listener speaks plain HTTP` : null,
+})
+
+/** An issuer that is asked in clear. */
+export const clearIssuer = (
+  variable: 'AUTH_ISSUER' | 'PRIVATE_AUTH_ISSUER',
+  issuer: 'outsideIssuer' | 'privateOutsideIssuer',
+): Refusal => ({
+  variable,
+  refused: 'is an http URL',
+  why: 'Whoever is on the way to it puts its own keys in, and makes any token.',
+  remedy: 'Name the issuer by https.',
+  acceptance: null,
+  find: ({ [issuer]: outside }) =>
+    outside && !/^https:/i.test(outside.issuer) ? 'is an http URL' : null,
+})
+
+/** A file of a secret that others may read. */
+export const secretFile = (
+  variable: string,
+  fileOf: (config: Configured) => string | null,
+): Refusal => ({
+  variable,
+  refused: 'names a file that is not its owner’s alone',
+  why: 'Whoever has an account on this machine has the secret in it.',
+  remedy:
+    'chmod 600 it; root may own it and let one group read it (0640). Replace what others may have read.',
+  acceptance: 'ACCEPT_OPEN_FILES',
+  find: (config) => {
+    const path = fileOf(config)
+    const fault = path === null || path === '' ? null : faultOfSecretFile(path)
+    return fault && `names a file that others may read: ${fault}`
+  },
+})
+
+/** The private key of a listener that speaks TLS. */
+export const keyFileOf = ({ tls }: Configured['publicListener']): string | null =>
+  tls?.files.key.path ?? null
+
+/** What production cannot do without. */
+export const missing = (
+  variable: string,
+  isMissing: (config: Configured) => boolean,
+  remedy: string,
+) => ({
+  variable,
+  refused: 'is not set',
+  remedy,
+  acceptance: null,
+  find: (config: Configured) => (isMissing(config) ? 'is not set' : null),
+})
+
+/** What makes a sandbox predictable. */
+export const ofSandbox = (variable: string, isSet: (config: Configured) => boolean): Refusal => ({
+  variable,
+  refused: 'is set',
+  why: 'It is for the sandbox.',
+  remedy: 'Leave it out.',
+  acceptance: null,
+  find: (config) => (isSet(config) ? 'is set' : null),
+})

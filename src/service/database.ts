@@ -1,0 +1,170 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { StartRefusal } from '../domain/problem.ts'
+import { holdDataDirectory, makeDataDirectory } from '../storage/engine/data-directory.ts'
+import { type Databases, type PoolName, undivided } from '../storage/engine/database.ts'
+import {
+  findInstallation,
+  findNewestMigration,
+  type Installation,
+} from '../storage/engine/installation.ts'
+import { migrate, requireSchema } from '../storage/engine/migrate.ts'
+import { makePgliteFolder, openPglite } from '../storage/engine/pglite.ts'
+import { openPostgres } from '../storage/engine/postgres.ts'
+import type { Config } from './config/config.ts'
+
+const migrations = new URL('../../migrations/', import.meta.url)
+
+/**
+ * Opens the database that the configuration names, with connections for each who uses it, for the program
+ * that serves it: brings it to this program's schema, and makes an embedded one where there is none.
+ * @throws Error when another process holds the data directory, or a newer program wrote the database.
+ */
+export async function openDatabases(config: Config, log: Logger): Promise<Databases> {
+  const { applied, databases } = await openMigrated(config, log)
+  if (applied.length > 0) log.info({ applied }, 'migrated')
+  return databases
+}
+
+/** The same. @returns the file names of what was applied, too. */
+export async function openMigrated(
+  config: Config,
+  log: Logger,
+): Promise<{ databases: Databases; applied: readonly string[] }> {
+  await makeDataDirectory(config.dataDir)
+  return withDatabases(config, log, async (databases) => ({
+    databases,
+    applied: await migrate(databases.background, migrations),
+  }))
+}
+
+/**
+ * Opens the database as it is, for a command beside the program that serves it.
+ * @throws `StartRefusal` also where there is none, or its schema is another than this program's.
+ */
+export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
+  if (!(await hasDatabase(config))) throw new StartRefusal(noDatabase(config))
+  return withDatabases(config, log, async (databases) => {
+    await requireSchema(databases.background, migrations)
+    return databases
+  })
+}
+
+/**
+ * Whether a service that is started for a moment could serve the database without changing its schema: it
+ * is new, or at this program's. @throws `StartRefusal` otherwise.
+ */
+export async function requireNewOrCurrent(config: Config, log: Logger): Promise<void> {
+  if (!(await hasDatabase(config))) return
+  const databases = await withDatabases(config, log, async (found) => {
+    const { background } = found
+    if ((await findNewestMigration(background)) !== null)
+      await requireSchema(background, migrations)
+    return found
+  })
+  await databases.close()
+}
+
+/** Whether there is a database to open: one on a server is there, or else its opening says so. */
+const hasDatabase = async (config: Config): Promise<boolean> =>
+  config.databaseUrl !== null || (await stat(embeddedFolder(config)).catch(() => null)) !== null
+
+const noDatabase = ({ dataDir }: Config): string =>
+  `There is no database in ${dataDir} yet: pinfold start makes it, and so does pinfold migrate.`
+
+/** Opens, and closes again where the work fails. */
+async function withDatabases<Result>(
+  config: Config,
+  log: Logger,
+  work: (databases: Databases) => Promise<Result>,
+): Promise<Result> {
+  const databases = await (config.databaseUrl === null
+    ? openEmbedded(config)
+    : openServer(config, config.databaseUrl, log))
+  const { background: database } = databases
+  try {
+    // Before the schema is touched: another installation's database is left as it is.
+    const installation = await findInstallation(database)
+    if (installation) refuseOtherKind(config, installation.kind)
+    return await work(databases)
+  } catch (error) {
+    await databases.close()
+    throw error
+  }
+}
+
+const embeddedFolder = ({ dataDir }: Config): string => join(dataDir, 'pgdata')
+
+/** A pool of fewer connections than this is not worth dividing. */
+const dividedFrom = 5
+/** What a client asks for is given up by then: its caller has gone, and others wait for the connection. */
+const clientStatementTimeoutMs = 5_000
+
+/**
+ * How many connections each pool has: half of them or more are for client systems, a third for card
+ * networks, a fifth for what runs by itself, where one that is taken for long must leave another.
+ * Null: too few to divide.
+ */
+export function poolSizesOf(total: number): Record<PoolName, number> | null {
+  if (total < dividedFrom) return null
+  const background = Math.max(2, Math.floor(total / 5))
+  const networks = Math.max(1, Math.floor((total * 3) / 10))
+  return { clients: total - networks - background, networks, background }
+}
+
+function openServer(
+  { databasePoolSize }: Config,
+  connectionString: string,
+  log: Logger,
+): Databases {
+  const onIdleError = (err: Error) => log.warn({ err }, 'a database connection broke')
+  const open = (poolSize: number, statementTimeoutMs?: number) =>
+    openPostgres({
+      connectionString,
+      poolSize,
+      onIdleError,
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+    })
+  const sizes = poolSizesOf(databasePoolSize)
+  if (sizes === null) return undivided(open(databasePoolSize))
+  const clients = open(sizes.clients, clientStatementTimeoutMs)
+  const networks = open(sizes.networks)
+  const background = open(sizes.background)
+  return {
+    clients,
+    networks,
+    background,
+    async close() {
+      await Promise.all([clients.close(), networks.close(), background.close()])
+    },
+  }
+}
+
+/** PostgreSQL in this process: its files have one writer, so the folder is held first. */
+async function openEmbedded(config: Config): Promise<Databases> {
+  const { dataDir, privateUrl } = config
+  const startedAt = new Date().toISOString()
+  const release = await holdDataDirectory(dataDir, { pid: process.pid, startedAt, privateUrl })
+  const folder = embeddedFolder(config)
+  await makePgliteFolder(folder)
+  const database = await openPglite(folder)
+  return {
+    ...undivided(database),
+    async close() {
+      await database.close()
+      release()
+    },
+  }
+}
+
+/** What this program runs as. */
+export const installationKindOf = ({ sandbox }: Config): Installation['kind'] =>
+  sandbox ? 'sandbox' : 'production'
+
+/** @throws `StartRefusal` when a database belongs to an installation of another kind. */
+export function refuseOtherKind(config: Config, remembered: Installation['kind']): void {
+  const ours = installationKindOf(config)
+  if (remembered === ours) return
+  throw new StartRefusal(`This database is a ${remembered}'s, and this program runs as ${ours}.`)
+}

@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Issuing } from '../operations/cards/cards.ts'
+import type { Delivering, DeliveryObserver } from '../operations/webhooks/delivery.ts'
+import { createPost } from '../operations/webhooks/post.ts'
+import { nameServers } from '../outbound/resolve-host.ts'
+import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
+import type { Config } from './config/config.ts'
+import { targetRules } from './outbound.ts'
+
+/** What delivering needs, and the check of the addresses that clients give. */
+export interface DeliveryParts {
+  readonly delivering: Delivering
+  readonly faultOfTarget: TargetCheck
+}
+
+/** Makes what delivers events, from the configuration. */
+export function createDelivering(
+  config: Config,
+  { database, hsm }: Issuing,
+  registry: Registry,
+  log: Logger,
+): DeliveryParts {
+  const rules = targetRules(config)
+  const { retentionDays, timeoutMs } = config.delivery
+  const post = createPost({ ...rules, resolve: nameServers(), timeoutMs })
+  const delivering: Delivering = {
+    database,
+    post,
+    postTimeoutMs: timeoutMs,
+    revealSecret: (webhookId, sealed) => hsm.revealRecord('webhook-secret', webhookId, sealed),
+    retentionDays,
+    observe: observer(registry, log),
+  }
+  return { delivering, faultOfTarget: targetCheck(rules) }
+}
+
+function observer(registry: Registry, log: Logger): DeliveryObserver {
+  const registers = [registry]
+  const lag = new Histogram({
+    name: 'pinfold_delivery_lag_seconds',
+    help: 'Time from an act to the delivery of its event.',
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600, 21_600, 259_200],
+    registers,
+  })
+  const failures = new Counter({
+    name: 'pinfold_delivery_failures_total',
+    help: 'Tries that did not deliver, by what they came to.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const disabled = new Counter({
+    name: 'pinfold_webhooks_disabled_total',
+    help: 'Webhooks disabled after three days of failures.',
+    registers,
+  })
+  return {
+    tried(outcome, lagSeconds) {
+      if (lagSeconds === null) failures.inc({ outcome })
+      else lag.observe(lagSeconds)
+    },
+    disabled({ clientId, webhookId }) {
+      disabled.inc()
+      log.error({ clientId, webhookId }, 'a webhook failed for three days and is disabled')
+    },
+    faulted(err, what) {
+      log.warn({ err }, what)
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readMasterKeys } from '../../hsm/software/master-keys.ts'
+import { parseFirstAdministrators } from '../../operations/clients/credentials.ts'
+import { faultOfSecretFile } from '../config/exposure.ts'
+import { openTlsFiles, type TlsConfig } from '../config/tls.ts'
+import {
+  type Check,
+  type Examined,
+  type Finding,
+  fault,
+  good,
+  messageOf,
+  warning,
+} from './examine.ts'
+
+const roomLeastBytes = 256 * 1024 * 1024
+
+/** The data directory: there, writable, its owner's alone, with room to grow. */
+export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
+  const folder = await stat(dataDir).catch(() => null)
+  if (!folder) return [good('data-directory', `${dataDir} is made at the first start.`)]
+  if (!folder.isDirectory()) {
+    return [
+      fault(
+        'data-directory',
+        `${dataDir} is no directory.`,
+        cannotStart,
+        'Set DATA_DIR to a directory.',
+      ),
+    ]
+  }
+  const isWritable = await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+  const findings: Finding[] = []
+  if (!isWritable) {
+    const remedy = `Give it to the user that runs the service: chown USER ${dataDir}.`
+    findings.push(fault('data-directory', `${dataDir} cannot be written to.`, cannotStart, remedy))
+  }
+  if ((folder.mode & 0o077) !== 0) {
+    findings.push(
+      fault(
+        'data-directory',
+        `${dataDir} has mode ${octal(folder.mode)}: others on this machine may look into it.`,
+        'The database, the credentials and the master key of a sandbox lie there.',
+        `chmod 700 ${dataDir}`,
+      ),
+    )
+  }
+  findings.push(...(await roomFindings(dataDir)))
+  return findings.length > 0 ? findings : [good('data-directory', `${dataDir} is fit.`)]
+}
+
+const cannotStart = 'The service cannot start without it.'
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+async function roomFindings(dataDir: string): Promise<Finding[]> {
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  if (free >= roomLeastBytes) return []
+  const found = `${Math.round(free / 1024 / 1024)} MB are free where ${dataDir} lies.`
+  const why = 'A database without room stops every change.'
+  return [warning('data-directory', found, why, 'Make room, or move DATA_DIR.')]
+}
+
+/** Files that hold secrets: readable by their owner alone. Of production the table says it. */
+export const checkSecretFiles: Check = async ({ config }) => {
+  const files = [
+    config.masterKeyFile ?? join(config.dataDir, 'master.key'),
+    join(config.dataDir, 'sandbox.json'),
+    ...(config.pkcs11 ? [config.pkcs11.pinFile] : []),
+  ]
+  const open = config.sandbox ? files.flatMap((file) => faultOfSecretFile(file) ?? []) : []
+  if (open.length === 0) {
+    return [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
+  }
+  return open.map((found) =>
+    fault(
+      'secret-files',
+      `${found}: others on this machine may read it.`,
+      'Whoever reads it holds what every key, card and PIN rests on.',
+      'chmod 600 it; and rotate what was in it if anybody else has an account here.',
+    ),
+  )
+}
+
+/** The file of the master key: there, and of its form. Its content is never told. */
+export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs11 } }) => {
+  if (masterKeyFile === null || pkcs11 !== null) return []
+  try {
+    const { length } = await readMasterKeys(masterKeyFile)
+    return [
+      good('master-key', `${masterKeyFile} holds ${length === 1 ? 'a key' : `${length} keys`}.`),
+    ]
+  } catch (error) {
+    return [
+      fault(
+        'master-key',
+        `The master key cannot be read: ${messageOf(error)}`,
+        'Without it no key, card or PIN in the database can be used.',
+        'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable by this user.',
+      ),
+    ]
+  }
+}
+
+/** The first administrators' keys, which are public. */
+export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Examined) => {
+  if (adminJwkFile === null) return []
+  try {
+    parseFirstAdministrators(JSON.parse(await readFile(adminJwkFile, 'utf8')))
+    return [good('administrator', `${adminJwkFile} holds a public key.`)]
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
+    return [
+      fault(
+        'administrator',
+        `${adminJwkFile} is no public key of an administrator: ${reason}`,
+        'Nobody could administer the service.',
+        'Put the public JWK there (EC P-256, Ed25519, or RSA of 2048 bits or more), without its d.',
+      ),
+    ]
+  }
+}
+
+const dayMs = 24 * 3_600_000
+const renewDays = 14
+
+/** The certificates of the listeners: what is unfit in them is told with the configuration. */
+export const checkTls: Check = async ({ config, now }) => {
+  const listeners = [config.publicListener, config.privateListener]
+  return listeners.flatMap(({ tls }) => (tls ? checkFiles(tls, config.sandbox, now()) : []))
+}
+
+/** Whether the key is its owner's alone, the table says of production. */
+function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Finding[] {
+  const opened = openTlsFiles(files, now)
+  const { path, variable } = files.key
+  const findings: Finding[] = []
+  if (isSandbox && faultOfSecretFile(path) !== null) {
+    findings.push(
+      fault(
+        'tls',
+        `${path}, the key that ${variable} names, can be read by others on this machine.`,
+        'Whoever reads it can stand in for this service.',
+        `chmod 600 ${path}; and have the certificate issued anew if anybody else has an account here.`,
+      ),
+    )
+  }
+  if ('material' in opened)
+    findings.push(...judgeTime(files.certificate.variable, opened.material, now))
+  return findings
+}
+
+function judgeTime(variable: string, { notAfter }: { notAfter: Date }, now: Date): Finding[] {
+  const days = Math.floor((notAfter.getTime() - now.getTime()) / dayMs)
+  if (days >= renewDays)
+    return [good('tls', `The certificate of ${variable} holds for ${days} days.`)]
+  return [
+    warning(
+      'tls',
+      `The certificate of ${variable} ends in ${days} days, on ${notAfter.toISOString()}.`,
+      'No client will call a service whose certificate has ended.',
+      'Renew it, and put the new files in place: they are taken up without a restart.',
+    ),
+  ]
+}

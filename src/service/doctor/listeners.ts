@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { request as requestInClear } from 'node:http'
+import { request as requestByTls } from 'node:https'
+import { createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Config } from '../config/config.ts'
+import { type Check, type Finding, fault, good, messageOf } from './examine.ts'
+
+/** Both listeners: free, or served by a Pinfold that is ready. */
+export const checkListeners: Check = async ({ config }) => {
+  const { privateListener, publicListener } = config
+  if (
+    privateListener.port === publicListener.port &&
+    privateListener.host === publicListener.host
+  ) {
+    return [
+      fault(
+        'listeners',
+        `Both listeners are on ${addressOf(publicListener)}.`,
+        'What is private must not be reachable where clients call.',
+        'Give PORT and PRIVATE_PORT different numbers.',
+      ),
+    ]
+  }
+  return [
+    ...(await checkOne('PORT', publicListener, () => servesPublic(config))),
+    ...(await checkOne('PRIVATE_PORT', privateListener, () => servesPrivate(config))),
+  ]
+}
+
+type Listener = Config['publicListener']
+
+const addressOf = ({ host, port }: Listener): string => `${host}:${port}`
+
+async function checkOne(
+  variable: string,
+  listener: Listener,
+  served: () => Promise<Finding | null>,
+): Promise<readonly Finding[]> {
+  const refusal = await refusalToListen(listener)
+  if (refusal === null) return [good('listeners', `${addressOf(listener)} is free.`)]
+  if (refusal === 'EADDRINUSE') {
+    // Who is asked for a certificate here has none, and is not told who asks.
+    if (listener.tls?.clientCertificates === 'required') return [unseen(listener)]
+    return [(await served()) ?? taken(variable, listener)]
+  }
+  return [
+    fault(
+      'listeners',
+      `Nobody may listen on ${addressOf(listener)}: ${refusal}.`,
+      'The service cannot start.',
+      refusal === 'EACCES'
+        ? `Ports below 1024 are for root: set ${variable} to another, and put a proxy in front.`
+        : `Set ${variable.replace('PORT', 'HOST')} to an address of this machine.`,
+    ),
+  ]
+}
+
+const unseen = (listener: Listener): Finding =>
+  good(
+    'listeners',
+    `${addressOf(listener)} is served to callers with a certificate; by whom is not seen.`,
+  )
+
+const taken = (variable: string, listener: Listener): Finding =>
+  fault(
+    'listeners',
+    `${addressOf(listener)} is taken by another program, which is no Pinfold.`,
+    'The service cannot start.',
+    `Stop that program, or set ${variable} to a port that is free.`,
+  )
+
+/** @returns the code of what speaks against it, or null. */
+async function refusalToListen({ host, port }: Listener): Promise<string | null> {
+  const server = createServer()
+  try {
+    await once(server.listen({ host, port, exclusive: true }), 'listening')
+    server.close()
+    await once(server, 'close')
+    return null
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+  }
+}
+
+/** What a Pinfold that serves the private listener says of itself; null where it is none. */
+async function servesPrivate({ privateListener }: Config): Promise<Finding | null> {
+  const base = localUrl(privateListener)
+  const alive = await readJson(`${base}/livez`)
+  if (alive?.json.status !== 'alive') return null
+  const ready = await readJson(`${base}/readyz`)
+  if (ready?.status === 200) return good('listeners', `A Pinfold serves ${base}, and is ready.`)
+  return fault(
+    'listeners',
+    `A Pinfold serves ${base}, and is not ready (${ready?.status ?? 'no answer'}).`,
+    'Its database or HSM does not answer: every call is 503.',
+    'See the findings on database and hsm, and its log.',
+  )
+}
+
+async function servesPublic({ baseUrl, publicListener }: Config): Promise<Finding | null> {
+  const base = localUrl(publicListener)
+  const metadata = await readJson(`${base}/.well-known/oauth-authorization-server`)
+  const issuer = metadata?.json.issuer
+  if (typeof issuer !== 'string') return null
+  if (issuer === baseUrl) return good('listeners', `A Pinfold serves ${base}.`)
+  return fault(
+    'listeners',
+    `The Pinfold on ${base} calls itself ${issuer}, and here BASE_URL is ${baseUrl}.`,
+    'Tokens of one are refused by the other.',
+    'Give every process the same BASE_URL, and start it again.',
+  )
+}
+
+const localUrl = ({ host, port, tls }: Listener): string => {
+  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = reached.includes(':') ? `[${reached}]` : reached
+  return `${tls ? 'https' : 'http'}://${name}:${port}`
+}
+
+const answerTimeoutMs = 3_000
+
+/** A JSON document and the status that it came with; null where nothing of the kind came. */
+export interface JsonAnswer {
+  readonly status: number
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Asks a program on this machine what it is. Nothing secret is sent, so its certificate, which is for
+ * another name than this address, need not be held against anybody.
+ */
+export const readJson = (url: string): Promise<JsonAnswer | null> =>
+  new Promise((resolve) => {
+    const isSafe = url.startsWith('https:')
+    const options = { signal: AbortSignal.timeout(answerTimeoutMs), agent: false as const }
+    const ask = isSafe
+      ? requestByTls(url, { ...options, rejectUnauthorized: false })
+      : requestInClear(url, options)
+    ask.once('error', () => resolve(null))
+    ask.once('response', (answer) => {
+      text(answer)
+        .then((body) => resolve({ status: answer.statusCode ?? 0, json: Object(JSON.parse(body)) }))
+        .catch(() => resolve(null))
+    })
+    ask.end()
+  })

@@ -1,0 +1,159 @@
+import { stat } from 'node:fs/promises'
+import { openTokenSession } from '../../hsm/pkcs11/session.ts'
+import { discoverJwksUri, type FetchJson } from '../../listeners/oauth/issuer-keys.ts'
+import { parseConfig } from '../config/config.ts'
+import { isLoopback, wideBlocks } from '../config/exposure.ts'
+import { issuerFetcher } from '../outbound.ts'
+import { type Check, type Finding, fault, good, messageOf, warning } from './examine.ts'
+
+const nodeMajor = 24
+
+/** The runtime: the program is plain TypeScript, which this version runs as it is. */
+export const checkNode: Check = async () => {
+  const { node } = process.versions
+  if (Number(node.split('.')[0]) === nodeMajor) return [good('node', `Node ${node}.`)]
+  return [
+    fault(
+      'node',
+      `Node ${node} runs this, not Node ${nodeMajor}.`,
+      'Nothing is proven on another version.',
+      'Run npm ci, which brings the right one, and start it by npx pinfold.',
+    ),
+  ]
+}
+
+/** The environment, all of its faults at once. */
+export const checkConfiguration: Check = async ({ environment }) => {
+  const { faults } = parseConfig(environment)
+  if (faults.length === 0) return [good('configuration', 'Complete.')]
+  return faults.map((found) =>
+    fault(
+      'configuration',
+      found,
+      'The service refuses to start with it.',
+      'Do as it says; README.md, “Configuration”, tells what each variable takes, docs/production.md what production refuses.',
+    ),
+  )
+}
+
+/** What production runs with because somebody says that it is meant: told, and no fault. */
+export const checkAccepted: Check = async ({ config: { accepted } }) =>
+  accepted.map(({ acceptance, found, remedy, why }) =>
+    warning('accepted', `${acceptance} is yes: ${found}`, why, remedy),
+  )
+
+/** What may be said in the environment and is unwise. */
+export const checkExposure: Check = async ({ config, environment }) => {
+  const findings = []
+  const { baseUrl, limits, privateListener, publicListener, sandbox } = config
+  const beyond = [publicListener.host, privateListener.host].filter((host) => !isLoopback(host))
+  if (sandbox && beyond.length > 0) {
+    findings.push(
+      warning(
+        'exposure',
+        `A sandbox listens on ${beyond.join(' and ')}.`,
+        'Its credentials are test credentials, and it has a simulator: whoever reaches it may use it.',
+        'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service that others use.',
+      ),
+    )
+  }
+  if (sandbox && limits === null) {
+    findings.push(
+      warning(
+        'exposure',
+        'RATE_LIMIT is off.',
+        'Nothing bounds how often PINs are shown and tries restored.',
+        'Leave RATE_LIMIT out once the load test is over.',
+      ),
+    )
+  }
+  if (sandbox && environment.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    findings.push(
+      fault(
+        'exposure',
+        'NODE_TLS_REJECT_UNAUTHORIZED is 0.',
+        'No certificate is checked: webhooks and an outside issuer may be anybody.',
+        'Take it out; name a private authority by NODE_EXTRA_CA_CERTS.',
+      ),
+    )
+  }
+  if (sandbox && new URL(baseUrl).protocol === 'http:' && !isLoopback(new URL(baseUrl).hostname)) {
+    findings.push(
+      fault(
+        'base-url',
+        `BASE_URL is ${baseUrl}: http, and not this machine.`,
+        'Tokens, secrets and PINs travel in clear.',
+        'Put TLS in front of the service, and its https address into BASE_URL.',
+      ),
+    )
+  }
+  return findings.length > 0 ? findings : [good('exposure', 'Nothing is open that need not be.')]
+}
+
+/** Which addresses webhooks may reach although they are not public. Of production the table says it. */
+export const checkEgress: Check = async ({ config }) => {
+  const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []
+  if (wide.length === 0)
+    return [good('egress', 'Webhooks reach public addresses, and those listed.')]
+  return [
+    fault(
+      'egress',
+      `OUTBOUND_ALLOW_CIDRS lists ${wide.join(' and ')}.`,
+      'A client could have this machine call anything inside your network.',
+      'List only the blocks in which endpoints of your own lie, such as 10.20.0.0/16.',
+    ),
+  ]
+}
+
+/** The HSM: what it is, and of a token whether it lets this program in. */
+export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
+  if (pkcs11 === null) {
+    // What that means is told with what was accepted.
+    return [good('hsm', sandbox ? 'Software, as a sandbox has it.' : 'Software.')]
+  }
+  if (pkcs11.module === '' || pkcs11.pinFile === '') return []
+  if (!(await stat(pkcs11.module).catch(() => null))) {
+    return [
+      fault(
+        'hsm',
+        `There is no PKCS#11 module ${pkcs11.module}.`,
+        'Without it no key can be used: the service cannot start.',
+        "Set PKCS11_MODULE to the vendor's shared library, such as /usr/lib/softhsm/libsofthsm2.so.",
+      ),
+    ]
+  }
+  try {
+    openTokenSession(pkcs11).end()
+    return [good('hsm', `The token ${pkcs11.tokenLabel} lets this program in.`)]
+  } catch (error) {
+    return [
+      fault(
+        'hsm',
+        `The PKCS#11 token cannot be used: ${messageOf(error)}`,
+        'Without it no key can be used: the service cannot start.',
+        'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not try a wrong PIN again: a token locks itself after a few.',
+      ),
+    ]
+  }
+}
+
+/** Outside issuers of tokens: each must be found, under the name that it has here. */
+export const checkIssuers: Check = async ({ config }) => {
+  const issuers = [config.outsideIssuer, config.privateOutsideIssuer].flatMap((each) =>
+    each ? [each.issuer] : [],
+  )
+  const fetchJson = issuerFetcher(config)
+  return Promise.all([...new Set(issuers)].map((issuer) => checkIssuer(fetchJson, issuer)))
+}
+
+const checkIssuer = (fetchJson: FetchJson, issuer: string): Promise<Finding> =>
+  discoverJwksUri(fetchJson, issuer).then(
+    () => good('issuer', `${issuer} answers.`),
+    (error: unknown) =>
+      fault(
+        'issuer',
+        `${issuer} tells no keys: ${messageOf(error)}`,
+        'No token can be verified, so every call is refused.',
+        'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer tells it, let this machine reach it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
+      ),
+  )

@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import { StartRefusal } from '../domain/problem.ts'
+import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
+import type { KeyStore } from '../hsm/keys/key-ring.ts'
+import { KeyRefusal } from '../hsm/keys/key-strength.ts'
+import { openToken } from '../hsm/pkcs11/client.ts'
+import { openPkcs11Hsm } from '../hsm/pkcs11/hsm.ts'
+import { openSoftwareHsm } from '../hsm/software/hsm.ts'
+import {
+  type MasterKeys,
+  masterKeyCheckValue,
+  openMasterKeys,
+  readMasterKeys,
+  readOrMakeMasterKeys,
+  type SecretKey,
+} from '../hsm/software/master-keys.ts'
+import { keyTimings, referenceOf } from '../operations/keys/keys.ts'
+import { seededDigits } from '../sandbox/clock.ts'
+import type { Database } from '../storage/engine/database.ts'
+import {
+  findMasterKeyCheckValue,
+  holdInstallation,
+  rememberInstallation,
+} from '../storage/engine/installation.ts'
+import { insertKeyAct } from '../storage/keys/acts.ts'
+import { insertHsmKey, listHsmKeys } from '../storage/keys/hsm-keys.ts'
+import type { Config } from './config/config.ts'
+import type { Pkcs11Config } from './config/hsm.ts'
+import { installationKindOf, refuseOtherKind } from './database.ts'
+
+/**
+ * Opens the HSM that the configuration names, on the keys of this installation.
+ * @throws `StartRefusal` when the database belongs to an installation of another kind, master key or
+ *   token, or the master key, the token or a kept key cannot be used.
+ */
+export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
+  (config.pkcs11 === null
+    ? openOnMasterKeys(config, database)
+    : openOnToken(config, config.pkcs11, database)
+  ).catch(refuseStart)
+
+/** What is wrong with a key is for an operator to mend. */
+function refuseStart(cause: unknown): never {
+  throw cause instanceof KeyRefusal ? new StartRefusal(cause.message, { cause }) : cause
+}
+
+async function openOnMasterKeys(config: Config, database: Database) {
+  const masterKey = await openInstallation(config, database).catch((cause: unknown) => {
+    if (!(cause instanceof KeyRefusal)) throw cause
+    throw new StartRefusal(`The master key cannot be used: ${cause.message}`)
+  })
+  const keyStore = keyStoreOf(database, () => masterKey.currentCheckValue())
+  return openSoftwareHsm({ masterKey, keyStore, ...optionsOf(config) })
+}
+
+async function openOnToken(config: Config, settings: Pkcs11Config, database: Database) {
+  const token = await openToken(settings).catch((cause: unknown) => {
+    throw new StartRefusal(`The PKCS#11 token cannot be used: ${messageOf(cause)}`)
+  })
+  const [ours = ''] = token.checkValues
+  const due = await rememberOurs(config, database, ours)
+  if (!token.checkValues.includes(due)) {
+    token.close()
+    throw new StartRefusal(
+      `This database is on keys with check value ${due}; the token has ${token.checkValues.join(', ')}.`,
+    )
+  }
+  return openPkcs11Hsm({ token, keyStore: keyStoreOf(database, () => due), ...optionsOf(config) })
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
+const optionsOf = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
+  // Nobody else changes the keys of an embedded database: what was read once stays true.
+  staleAfterMs:
+    databaseUrl === null ? Number.POSITIVE_INFINITY : keyTimings(keyRefreshMs).staleAfterMs,
+  ...(sandboxSeed !== null && { drawDigits: seededDigits(sandboxSeed) }),
+})
+
+const keyStoreOf = (database: Database, currentCheckValue: () => string): KeyStore => ({
+  list: () => listHsmKeys(database),
+  add: (key) =>
+    database.transaction(async (connection) => {
+      const checkValue = await holdInstallation(connection)
+      // Wrapped before the master key was rotated: the next start makes it again.
+      if (checkValue !== currentCheckValue()) throw new Error(rotatedMeanwhile)
+      if (!(await insertHsmKey(connection, key))) return
+      const reference = referenceOf(key.keyName, key.keyVersion)
+      const act = { act: 'generated', key: reference, clientId: null, requestId: null }
+      await insertKeyAct(connection, act)
+    }),
+})
+
+const rotatedMeanwhile = 'The master key was rotated while keys were made: start again.'
+
+/** The master keys, of which the database knows the current one. */
+async function openInstallation(config: Config, database: Database): Promise<MasterKeys> {
+  const { dataDir, masterKeyFile } = config
+  const read = () =>
+    masterKeyFile === null
+      ? readOrMakeMasterKeys(join(dataDir, 'master.key'))
+      : readMasterKeys(masterKeyFile)
+  await rememberOurs(config, database, newestCheckValue(await read()))
+  return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
+}
+
+/** @returns the check value that the database remembers: of a new one, ours. */
+async function rememberOurs(
+  config: Config,
+  database: Database,
+  masterKeyCheckValue: string,
+): Promise<string> {
+  const kind = installationKindOf(config)
+  const remembered = await rememberInstallation(database, { kind, masterKeyCheckValue })
+  refuseOtherKind(config, remembered.kind)
+  return remembered.masterKeyCheckValue
+}
+
+/** The last line of the file is the newest key: a new installation begins under it. */
+function newestCheckValue(masterKeys: readonly SecretKey[]): string {
+  const newest = masterKeys.at(-1)
+  if (!newest) throw new KeyRefusal('There is none.')
+  return masterKeyCheckValue(newest)
+}

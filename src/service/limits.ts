@@ -1,0 +1,80 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { ListenerName } from '../domain/client.ts'
+import { createAdmission } from '../listeners/http/admission.ts'
+import type { CallerAddresses } from '../listeners/http/caller-address.ts'
+import { type Connections, createConnections } from '../listeners/http/connections.ts'
+import type { Admissions } from '../listeners/http/in-flight.ts'
+import type { Limits, NetworkConfig } from './config/limits.ts'
+
+/** How long a call may wait until it is begun: who asks at a till has gone by then. */
+const waitMs = 4_000
+
+/**
+ * Who lets calls begin. A card network has no limit but what is in flight, whatever limits are on: a
+ * question waits, and is never refused for its number alone. Of the calls of clients half of what is in
+ * work at once is always left to the others, and as many may wait as the rate lets a client send at once.
+ */
+export function createAdmissions(limits: Limits | null): Admissions {
+  const network = createAdmission({
+    atOnce: 256,
+    atOncePerCaller: 64,
+    waitingPerCaller: 4_096,
+    waitMs,
+    ownBound: 'unavailable',
+  })
+  if (limits === null) return { network }
+  const client = createAdmission({
+    atOnce: limits.callsInFlight * 2,
+    atOncePerCaller: limits.callsInFlight,
+    waitingPerCaller: limits.calls.burst,
+    waitMs,
+    ownBound: 'rate_limited',
+  })
+  return { network, client }
+}
+
+/** How often the log tells of connections that are refused: a flood of them is one line a minute. */
+const tellEveryMs = 60_000
+
+/** The connections of both listeners, each with bounds of its own, counted for the operator. */
+export function createListenerConnections(
+  { connectionsMax, connectionsPerAddressMax }: NetworkConfig,
+  callers: CallerAddresses,
+  registry: Registry,
+  log: Logger,
+): Readonly<Record<ListenerName, Connections>> {
+  const refusals = new Counter({
+    name: 'pinfold_connections_refused_total',
+    help: 'Connections closed at once, because the listener (all) or their address had too many.',
+    labelNames: ['listener', 'reason'],
+    registers: [registry],
+  })
+  const create = (listener: ListenerName): Connections => {
+    let toldAtMs = Number.NEGATIVE_INFINITY
+    return createConnections({
+      most: connectionsMax,
+      mostPerAddress: connectionsPerAddressMax,
+      callers,
+      onRefused(reason) {
+        refusals.inc({ listener, reason })
+        if (performance.now() - toldAtMs < tellEveryMs) return
+        toldAtMs = performance.now()
+        log.warn({ listener, reason }, 'connections are refused: there are too many')
+      },
+    })
+  }
+  const connections = { public: create('public'), private: create('private') }
+  new Gauge({
+    name: 'pinfold_connections',
+    help: 'Open connections of a listener.',
+    labelNames: ['listener'],
+    registers: [registry],
+    collect() {
+      for (const listener of ['public', 'private'] as const) {
+        this.set({ listener }, connections[listener].count())
+      }
+    },
+  })
+  return connections
+}

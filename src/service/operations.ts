@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { TryKind } from '../domain/tries.ts'
+import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
+import type { Admissions } from '../listeners/http/in-flight.ts'
+import type { AuthorizingObserver } from '../operations/authorizations/authorization.ts'
+import { createTurns } from '../operations/card-data/session-key.ts'
+import type { Issuing, IssuingLimits } from '../operations/cards/cards.ts'
+import { type KeyManagement, keyTimings } from '../operations/keys/keys.ts'
+import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
+import type { CardAndClientLimit } from '../storage/cards/limits.ts'
+import { type Database, type Databases, poolNames } from '../storage/engine/database.ts'
+import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
+import type { Limits } from './config/limits.ts'
+
+const hourSeconds = 3_600
+
+/** What the operations work with. */
+export const createIssuing = (
+  database: Database,
+  hsm: Hsm,
+  limits: Limits | null,
+  now: () => Date,
+): Issuing => ({
+  database,
+  hsm,
+  now,
+  limits: limits ? limitsOf(limits) : noLimits,
+  // Half of the thread pool (4 threads): the rest of the service works in it, too.
+  sessionKeyTurns: createTurns({ atOnce: 2, waitingPerSubject: 100 }),
+})
+
+const noLimits: IssuingLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }
+
+const limitsOf = (limits: Limits): IssuingLimits => ({
+  reveals: hourly('reveal', 'disclosures', {
+    perCard: limits.revealsPerCardHour,
+    perClient: limits.revealsPerClientHour,
+  }),
+  badSessionKeys: hourly('bad_session_key', 'bad session keys', {
+    perCard: limits.badKeysPerCardHour,
+    perClient: limits.badKeysPerClientHour,
+  }),
+  unblocksPerCard: {
+    limitName: 'unblock',
+    purpose: 'unblocks',
+    uses: limits.unblocksPerCardDay,
+    windowSeconds: 24 * hourSeconds,
+  },
+})
+
+const hourly = (
+  limitName: string,
+  purpose: string,
+  { perCard, perClient }: { readonly perCard: number; readonly perClient: number },
+): CardAndClientLimit => {
+  const limit = { limitName, purpose, windowSeconds: hourSeconds }
+  return { perCard: { ...limit, uses: perCard }, perClient: { ...limit, uses: perClient } }
+}
+
+/** What the operations on keys work with. Each act is also a line of the log. */
+export const createKeyManagement = (
+  database: Database,
+  hsm: Hsm & KeyAdministration,
+  keyRefreshMs: number,
+  log: Logger,
+): KeyManagement => ({
+  database,
+  hsm,
+  timings: keyTimings(keyRefreshMs),
+  processId: randomUUID(),
+  tellAct({ act, clientId = null, key, requestId = null }) {
+    log.info({ act, key, clientId, requestId }, 'key')
+  },
+})
+
+const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
+
+/** Counts what card networks are answered. No label names a card, a client or a network. */
+export function authorizingObserver(registry: Registry, log: Logger): AuthorizingObserver {
+  const registers = [registry]
+  const answers = new Counter({
+    name: 'pinfold_authorizations_total',
+    help: 'Authorizations answered, by response code (ISO 8583, field 39).',
+    labelNames: ['response_code'],
+    registers,
+  })
+  const checks = new Counter({
+    name: 'pinfold_checks_total',
+    help: 'PINs and CVVs checked, by what the check came to.',
+    labelNames: ['kind', 'result'],
+    registers,
+  })
+  const wrongExpiries = new Counter({
+    name: 'pinfold_wrong_expiries_total',
+    help: "Authorizations with an expiry that is not the card's, by how the card was presented.",
+    labelNames: ['entry_mode'],
+    registers,
+  })
+  const guessing = new Counter({
+    name: 'pinfold_expiry_guessing_total',
+    help: 'Cards of which one network gave more than 10 wrong expiries within a day.',
+    registers,
+  })
+  const faults = new Counter({
+    name: 'pinfold_hsm_faults_total',
+    help: 'Checks that the HSM gave no answer to.',
+    registers,
+  })
+  return {
+    answered(authorization) {
+      answers.inc({ response_code: authorization.responseCode })
+    },
+    checked(outcomes) {
+      for (const kind of tryKinds) {
+        const result = outcomes[kind]?.result
+        if (result && result !== 'not_checked') checks.inc({ kind, result })
+      }
+    },
+    expiryWrong({ entryMode, isGuessing, networkId, publicToken }) {
+      wrongExpiries.inc({ entry_mode: entryMode })
+      if (!isGuessing) return
+      guessing.inc()
+      log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
+    },
+    hsmFaulted(err) {
+      faults.inc()
+      log.error({ err }, 'the HSM gave no answer')
+    },
+  }
+}
+
+/**
+ * Shows how worn the keys are that new things are made under. Where the database is away, nothing is told
+ * of them, and everything else still is.
+ */
+export function watchKeys(registry: Registry, { database, hsm }: KeyManagement): void {
+  const show = (name: string, help: string, measure: (row: DatedHsmKeyRow, now: Date) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['key'],
+      registers: [registry],
+      async collect() {
+        this.reset()
+        const rows = await listHsmKeys(database).catch(() => [])
+        const now = new Date()
+        for (const row of currentVersions(rows)) this.set({ key: row.keyName }, measure(row, now))
+      },
+    })
+  show(
+    'pinfold_key_uses',
+    'Uses of the version of a key that makes new things.',
+    ({ uses }) => uses,
+  )
+  show('pinfold_key_age_seconds', 'How long that version has made new things.', ageSeconds)
+  show(
+    'pinfold_key_rotation_due',
+    'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
+    (row, now) => {
+      const period = hsm.cryptoperiods[row.keyName]
+      return period && rotationDue(row, period, now) !== null ? 1 : 0
+    },
+  )
+}
+
+/** Shows what the connections to a database server are doing, read when somebody asks. */
+export function watchPools(registry: Registry, databases: Databases): void {
+  const pools = poolNames.map((pool) => ({ pool, database: databases[pool] }))
+  // Where there are too few to divide, everybody is in the first.
+  const isShared = pools.every(({ database }) => database === databases.clients)
+  const shown = isShared ? [{ pool: 'shared', database: databases.clients }] : pools
+  if (databases.clients.load === null) return
+  new Gauge({
+    name: 'pinfold_database_connections',
+    help: 'Connections to the database (busy, idle), and requests that wait for one (waiting), by pool.',
+    labelNames: ['pool', 'state'],
+    registers: [registry],
+    collect() {
+      for (const { database, pool } of shown) {
+        for (const [state, count] of Object.entries(database.load?.() ?? {})) {
+          this.set({ pool, state }, count)
+        }
+      }
+    },
+  })
+}
+
+/** Shows how many calls are in work and how many wait to be begun, read when somebody asks. */
+export function watchAdmissions(registry: Registry, admissions: Admissions): void {
+  new Gauge({
+    name: 'pinfold_calls_in_flight',
+    help: 'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list counts as eight.',
+    labelNames: ['caller', 'state'],
+    registers: [registry],
+    collect() {
+      for (const [caller, admission] of Object.entries(admissions)) {
+        for (const [state, count] of Object.entries(admission.load())) {
+          this.set({ caller, state }, count)
+        }
+      }
+    },
+  })
+}

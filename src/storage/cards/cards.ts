@@ -1,0 +1,104 @@
+import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { CardType } from '../../domain/product.ts'
+import { type Connection, firstRow, statement } from '../engine/database.ts'
+
+/** A card's own row: what is told of it, and what only the HSM can read. */
+export interface CardRow {
+  readonly publicToken: string
+  readonly productId: number
+  readonly cardType: CardType
+  readonly customerReference: string | null
+  readonly designId: string | null
+  readonly maskedPan: string
+  readonly encryptedPan: Uint8Array
+  readonly personalData: Uint8Array
+  /** `YYYY-MM-DD`. */
+  readonly startDate: string
+  /** `YYYY-MM-DD`, the last day of its month. */
+  readonly expiryDate: string
+  /** As stored: an expired card may not have been swept yet. */
+  readonly statusCode: CardStatusCode
+  readonly createdAt: Date
+}
+
+/** A card with its tries, in one read. */
+export interface CardWithTries extends CardRow {
+  readonly pinLimit: number
+  readonly pinSpent: number
+  readonly pinRestored: number
+  readonly pinBlockedByClient: boolean
+  readonly cvvLimit: number
+  readonly cvvSpent: number
+  readonly cvvRestored: number
+  readonly cvvBlockedByClient: boolean
+}
+
+export const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
+  card.card_type as "cardType", card.customer_reference as "customerReference",
+  card.design_id as "designId", card.masked_pan as "maskedPan",
+  card.encrypted_pan as "encryptedPan", card.personal_data as "personalData",
+  card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.status_code as "statusCode", card.created_at as "createdAt"`
+
+export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent",
+  pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
+  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
+  cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
+
+export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
+  join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
+
+const findStatement = statement(
+  'find_card',
+  `select ${cardColumns}, ${triesColumns} from card ${triesJoins}
+   where card.public_token = $1 and card.client_id = $2`,
+)
+
+/** A client's card, or null: another client's card is not there. */
+export const findCard = async (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+): Promise<CardWithTries | null> =>
+  firstRow(await connection.query(findStatement, [publicToken, clientId]))
+
+/** A card with what its product asks of a PIN. */
+export interface CardWithProduct extends CardRow {
+  readonly pinBlock: Uint8Array | null
+  readonly pvv: string | null
+  readonly pinKey: string
+  readonly cvk: string
+  readonly pinLength: number
+  readonly pinRevealable: boolean
+  readonly refuseWeakPins: boolean
+  readonly pvk: string
+}
+
+/** The same, held for a change. */
+export type LockedCard = CardWithProduct
+
+const withProduct = `select ${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey", card.cvk,
+     product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
+     product.refuse_weak_pins as "refuseWeakPins", product.pvk
+   from card join product using (product_id)
+   where card.public_token = $1 and card.client_id = $2`
+
+const lockStatement = statement('lock_card', `${withProduct} for no key update of card`)
+
+/** A client's card, held until the transaction ends, or null. */
+export const lockCard = async (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+): Promise<LockedCard | null> =>
+  firstRow(await connection.query(lockStatement, [publicToken, clientId]))
+
+const glanceStatement = statement('glance_at_card', withProduct)
+
+/** A client's card as it is now, held by nobody, or null. */
+export const glanceAtCard = async (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+): Promise<CardWithProduct | null> =>
+  firstRow(await connection.query(glanceStatement, [publicToken, clientId]))

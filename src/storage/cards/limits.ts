@@ -1,0 +1,182 @@
+import { type Connection, firstRow, onKey, type Statement, statement } from '../engine/database.ts'
+
+/** Uses allowed within any stretch of time of this length, whenever it begins. */
+export interface Limit {
+  readonly limitName: string
+  /** What is limited, in the plural, as a caller is told it. */
+  readonly purpose: string
+  readonly uses: number
+  readonly windowSeconds: number
+}
+
+/** A limit of each card, and one of its client over all cards. */
+export interface CardAndClientLimit {
+  readonly perCard: Limit
+  readonly perClient: Limit
+}
+
+export type LimitKind = 'card' | 'client'
+
+const tables = {
+  card: { table: 'card_limit', subject: 'public_token' },
+  client: { table: 'client_limit', subject: 'client_id' },
+} as const
+
+/** Instants that a row keeps. A limit of no more uses is exact. */
+const instantsMost = 20
+
+/**
+ * A limit as its statements take it. Of more uses than a row keeps instants, each instant stands for a few of
+ * them, and is that of the last: so never more uses than allowed fit into any window, and none is refused while
+ * there were fewer than all but those few.
+ */
+export function limitValues({ limitName, uses, windowSeconds }: Limit) {
+  const usesEach = Math.ceil(uses / instantsMost)
+  const instants = Math.ceil(uses / usesEach)
+  const newestMost = uses - (instants - 1) * usesEach
+  return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
+}
+
+export const dayMicroseconds = 86_400_000_000
+
+/** The day of an instant, counted from 1970. */
+export const dayOf = (at: Date): number => Math.floor((at.getTime() * 1_000) / dayMicroseconds)
+
+/** The instant of a use, in microseconds: whole numbers, so that all that is reckoned with them is immutable. */
+export const clock = `clock as materialized (
+  select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at
+)`
+
+/**
+ * Spends one use in a row, or changes nothing where none is left. It returns the subject, and hangs on `clock`.
+ * @param source has a row with the subject where the use is to be spent.
+ * @param first number of the first of the limit's five parameters.
+ */
+export function useStatement(kind: LimitKind, source: string, first: number): string {
+  const { subject, table } = tables[kind]
+  const [name, usesEach, instants, newestMost, window] = [
+    `$${first}::text`,
+    `$${first + 1}::integer`,
+    `$${first + 2}::integer`,
+    `$${first + 3}::integer`,
+    `$${first + 4}::bigint`,
+  ]
+  const joinsNewest = `${table}.newest_uses < ${usesEach}
+    and ${table}.last_uses[1] > excluded.last_uses[1] - ${window}`
+  // Of two that race the one that waited may have read the clock first: instants never go back.
+  return `insert into ${table} (${subject}, limit_name, last_uses, newest_uses, forget_on_day)
+    select ${source}.${subject}, ${name}, array[at], 1, (at + ${window}) / ${dayMicroseconds} + 1
+    from ${source} cross join clock
+    on conflict (${subject}, limit_name) do update set
+      last_uses = greatest(excluded.last_uses[1], ${table}.last_uses[1])
+        || case when ${joinsNewest} then ${table}.last_uses[2:${instants}]
+          else ${table}.last_uses[1:${instants} - 1] end,
+      newest_uses = case when ${joinsNewest} then ${table}.newest_uses + 1 else 1 end,
+      forget_on_day = greatest(excluded.forget_on_day, ${table}.forget_on_day)
+    where ${table}.last_uses[${instants}] is null
+      or ${table}.last_uses[${instants}] <= excluded.last_uses[1] - ${window}
+      or ${table}.newest_uses < ${newestMost}
+    returning ${subject}`
+}
+
+const spend = (kind: LimitKind): Statement => {
+  const { subject, table } = tables[kind]
+  return statement(
+    `spend_${table}`,
+    `with ${clock}, asked as (select $1::text as ${subject}) ${useStatement(kind, 'asked', 2)}`,
+  )
+}
+
+const spendStatements: Record<LimitKind, Statement> = {
+  card: spend('card'),
+  client: spend('client'),
+}
+
+/** Spends one use of a limit on a card or a client, durably. @returns whether one was left. */
+export const spendLimit = async (
+  connection: Connection,
+  kind: LimitKind,
+  subject: string,
+  limit: Limit,
+): Promise<boolean> => {
+  const values = [subject, ...limitValues(limit)]
+  return (await connection.query(spendStatements[kind], values)).length === 1
+}
+
+const waitIn = (kind: LimitKind): string => {
+  const { subject, table } = tables[kind]
+  return `select place, last_uses[instants] + window_length - at as wait
+    from asked join ${table} on ${table}.${subject} = asked.subject
+      and ${table}.limit_name = asked.limit_name cross join clock
+    where kind = '${kind}' and last_uses[instants] > at - window_length
+      and newest_uses >= newest_most`
+}
+
+const usedUpStatement = statement(
+  'find_used_up_limit',
+  `with ${clock}, asked as (
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[],
+       $6::bigint[]) with ordinality
+       as asked (kind, subject, limit_name, instants, newest_most, window_length, place)
+   )
+   select place::integer as "place", ceil(wait / 1e6)::integer as "seconds"
+   from (${waitIn('card')} union all ${waitIn('client')}) as used_up
+   order by wait desc limit 1`,
+)
+
+/** A limit, and the card or client that it is held against. */
+export interface LimitOf {
+  readonly kind: LimitKind
+  readonly subject: string
+  readonly limit: Limit
+}
+
+/**
+ * Looks at limits, and spends nothing.
+ * @returns the one that has no use left for the longest time, and that time; null where each has one.
+ */
+export async function findUsedUpLimit(
+  connection: Connection,
+  limits: readonly LimitOf[],
+): Promise<(LimitOf & { readonly seconds: number }) | null> {
+  const values = limits.map(({ limit }) => limitValues(limit))
+  const usedUp = firstRow(
+    await connection.query<{ place: number; seconds: number }>(usedUpStatement, [
+      limits.map(({ kind }) => kind),
+      limits.map(({ subject }) => subject),
+      values.map(([limitName]) => limitName),
+      values.map(([, , instants]) => instants),
+      values.map(([, , , newestMost]) => newestMost),
+      values.map(([, , , , window]) => window),
+    ]),
+  )
+  const limit = usedUp && limits[usedUp.place - 1]
+  return limit ? { ...limit, seconds: Math.max(1, usedUp.seconds) } : null
+}
+
+const prune = (kind: LimitKind): Statement => {
+  const { subject, table } = tables[kind]
+  return statement(
+    `prune_${table}`,
+    `with old as materialized (
+       select ${subject}, limit_name from ${table}
+       where forget_on_day <= (select $1::integer) order by forget_on_day limit $2
+     )
+     delete from ${table} using old
+     where ${onKey(table, 'old', [subject, 'limit_name'])} and forget_on_day - $1 <= 0
+     returning ${table}.${subject}`,
+  )
+}
+
+const pruneStatements: Record<LimitKind, Statement> = {
+  card: prune('card'),
+  client: prune('client'),
+}
+
+/** Forgets some of the rows whose uses counted for nothing at an instant any more. @returns how many. */
+export const pruneLimits = async (
+  connection: Connection,
+  kind: LimitKind,
+  at: Date,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatements[kind], [dayOf(at), limit])).length

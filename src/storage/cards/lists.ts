@@ -1,0 +1,231 @@
+import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
+import {
+  type Connection,
+  firstRow,
+  type SqlValue,
+  type Statement,
+  statement,
+} from '../engine/database.ts'
+import { type CardWithTries, cardColumns, triesColumns, triesJoins } from './cards.ts'
+
+/** Where a page of cards ends: newest first, then by token. */
+export interface CardPosition {
+  readonly createdAt: string
+  readonly publicToken: string
+}
+
+export interface CardFilter {
+  readonly customerReference: string | null
+  readonly statusCode: CardStatusCode | null
+  /** `YYYY-MM-DD`: the day by which a card is expired or not. */
+  readonly today: string
+  readonly after: CardPosition | null
+  /** At most {@link cardRowsMax}. */
+  readonly limit: number
+}
+
+/** A card in a list, with the position after which the next page begins. */
+export interface ListedCard extends CardWithTries {
+  readonly position: string
+}
+
+/** The longest page, and one more that tells whether there is a next one. */
+export const cardRowsMax = 101
+
+/**
+ * A client's cards, newest first, by the status that holds on `today`.
+ *
+ * Each filter has a statement of its own, which walks one index in the order of the list, so that no
+ * plan depends on values or statistics and a page costs the same at any depth. A card that has expired
+ * and was not swept yet stands in the indexes under its old status. Mostly there is none, which one look
+ * at the oldest expiry tells. Where there are, perhaps a million while a sweep runs, they are walked,
+ * or passed by, expiry by expiry. Only within one customer reference they are passed by one by one.
+ */
+export async function findCards(
+  connection: Connection,
+  clientId: string,
+  filter: CardFilter,
+): Promise<ListedCard[]> {
+  const { after, limit } = filter
+  const { conditions, walk } = await walkOf(connection, clientId, filter)
+  const page = [clientId, after?.createdAt ?? 'infinity', after?.publicToken ?? '', limit]
+  return connection.query(walk, [...page, ...conditions])
+}
+
+/** A statement, and what stands in its conditions. */
+interface Walk {
+  readonly walk: Statement
+  readonly conditions: readonly SqlValue[]
+}
+
+async function walkOf(
+  connection: Connection,
+  clientId: string,
+  { customerReference, statusCode, today }: CardFilter,
+): Promise<Walk> {
+  if (statusCode === null) {
+    return customerReference === null
+      ? { walk: walkAll, conditions: [] }
+      : { walk: walkReference, conditions: [customerReference] }
+  }
+  const isUnswept = await hasExpired(connection, clientId, statusCode, today)
+  if (customerReference !== null) {
+    return walkOfReference(customerReference, statusCode, today, isUnswept)
+  }
+  if (!isUnswept) return { walk: walkStatus, conditions: [statusCode] }
+  const expiries = await listExpiries(connection, clientId)
+  return statusCode === '54'
+    ? { walk: walkExpired, conditions: [expiries.filter((date) => date < today)] }
+    : { walk: walkUnexpired, conditions: [expiries.filter((date) => date >= today), statusCode] }
+}
+
+function walkOfReference(
+  customerReference: string,
+  statusCode: CardStatusCode,
+  today: string,
+  isUnswept: boolean,
+): Walk {
+  if (!isUnswept) return { walk: walkReferenceStatus, conditions: [customerReference, statusCode] }
+  return statusCode === '54'
+    ? { walk: walkReferenceExpired, conditions: [customerReference, today] }
+    : { walk: walkReferenceUnexpired, conditions: [customerReference, statusCode, today] }
+}
+
+const unexpired = `status_code in ('02', '00', '62')`
+
+/** What a walk stays within: the first columns of its index, what each is, and a filter. */
+interface Within {
+  readonly columns: readonly (readonly [string, string])[]
+  readonly filter?: string
+}
+
+/**
+ * One walk backwards through an index. Its bounds are row comparisons and its order names all columns, so
+ * that no other index gives it: among equal ones the planner would take the smaller, and throw away what
+ * it finds. The limit is a number of the text: for a parameter the planner would reckon with a tenth of
+ * all cards, and sort them.
+ */
+function walkText({ columns, filter = 'true' }: Within): string {
+  const names = columns.map(([name]) => name)
+  const values = columns.map(([, value]) => value)
+  return `(select public_token, created_at from card
+    where (${names.join()}, created_at, public_token)
+        < (${values.join()}, $2::timestamptz, $3::text)
+      and (${names.join()}) >= (${values.join()}) and ${filter}
+    order by ${names.map((name) => `${name} desc`).join()}, created_at desc, public_token desc
+    limit ${cardRowsMax})`
+}
+
+/** The walks through some expiries, each by itself, as one. */
+const walkExpiriesText = (codes: string): string => `(select walked.public_token, walked.created_at
+  from unnest($5::date[]) as asked (expiry_date)
+  cross join unnest(${codes}) as allowed (status_code)
+  cross join lateral ${walkText({
+    columns: [
+      ['client_id', '$1'],
+      ['expiry_date', 'asked.expiry_date'],
+      ['status_code', 'allowed.status_code'],
+    ],
+    filter: unexpired,
+  })} as walked
+  order by walked.created_at desc, walked.public_token desc limit ${cardRowsMax})`
+
+/**
+ * One page of cards, out of one walk or several. Rows are named by arrays, so that each is found by its
+ * key whatever the planner takes the tables for.
+ */
+const page = (name: string, ...walks: readonly string[]): Statement =>
+  statement(
+    name,
+    `with walked as (${walks.join(' union all ')}), page as materialized (
+       select public_token from walked order by created_at desc, public_token desc limit $4
+     )
+     select ${cardColumns}, ${triesColumns}, to_char(card.created_at at time zone 'UTC',
+       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+     from card ${triesJoins}
+     where card.public_token = any(array(select public_token from page))
+       and pin.public_token = any(array(select public_token from page))
+       and cvv.public_token = any(array(select public_token from page))
+     order by card.created_at desc, card.public_token desc`,
+  )
+
+const inStatus = (value: string) => ['status_code', value] as const
+const ofClient = ['client_id', '$1'] as const
+
+const walkAll = page('list_cards', walkText({ columns: [ofClient] }))
+const walkStatus = page('list_cards_in_status', walkText({ columns: [inStatus('$5'), ofClient] }))
+const walkUnexpired = page('list_unexpired_cards', walkExpiriesText('array[$6::text]'))
+const walkExpired = page(
+  'list_expired_cards',
+  walkExpiriesText(`array['02', '00', '62']`),
+  walkText({ columns: [inStatus(`'54'`), ofClient] }),
+)
+
+const walkOfReferenceText = (status: string, filter = 'true'): string =>
+  walkText({
+    columns: [['customer_reference', '$5'], ofClient, inStatus(status)],
+    // Nothing else tells the planner that the index has them all.
+    filter: `customer_reference is not null and ${filter}`,
+  })
+
+// A walk for each status: the index has them one after the other.
+const walkReference = page(
+  'list_cards_of_reference',
+  ...cardStatusCodes.map((code) => walkOfReferenceText(`'${code}'`)),
+)
+const walkReferenceStatus = page('list_cards_of_reference_in_status', walkOfReferenceText('$6'))
+const walkReferenceUnexpired = page(
+  'list_unexpired_cards_of_reference',
+  walkOfReferenceText('$6', 'expiry_date >= $7::date'),
+)
+const walkReferenceExpired = page(
+  'list_expired_cards_of_reference',
+  walkOfReferenceText(`'54'`),
+  ...['02', '00', '62'].map((code) => walkOfReferenceText(`'${code}'`, 'expiry_date < $6::date')),
+)
+
+// Of the next card in the order of the index, whoever's it is: that of another client tells that there
+// is none.
+const nextExpiryStatement = statement(
+  'find_next_card_expiry',
+  `select expiry_date as "expiryDate" from (
+     select client_id, expiry_date from card
+     where (client_id, expiry_date) > ($1, $2::date) and ${unexpired}
+     order by client_id, expiry_date limit 1
+   ) as next where client_id = $1`,
+)
+
+/** The first expiry after a date among a client's cards that no sweep or client has ended, or null. */
+const findNextExpiry = async (
+  connection: Connection,
+  clientId: string,
+  after: string,
+): Promise<string | null> => {
+  const values = [clientId, after]
+  const rows = await connection.query<{ expiryDate: string }>(nextExpiryStatement, values)
+  return firstRow(rows)?.expiryDate ?? null
+}
+
+const beforeAll = '-infinity'
+
+/** Whether a card of the client has expired unswept, where that bears on the cards of a status. */
+async function hasExpired(
+  connection: Connection,
+  clientId: string,
+  statusCode: CardStatusCode,
+  today: string,
+): Promise<boolean> {
+  if (isFinal(statusCode) && statusCode !== '54') return false
+  const oldest = await findNextExpiry(connection, clientId, beforeAll)
+  return oldest !== null && oldest < today
+}
+
+async function listExpiries(connection: Connection, clientId: string): Promise<string[]> {
+  const expiries: string[] = []
+  for (let last = beforeAll; ; ) {
+    const next = await findNextExpiry(connection, clientId, last)
+    if (next === null) return expiries
+    expiries.push(next)
+    last = next
+  }
+}

@@ -1,0 +1,45 @@
+import { type Connection, statement } from '../engine/database.ts'
+
+// After the change of the client, so that the rule is the database's alone. Done again it does nothing.
+const followStatement = statement(
+  'follow_delivery_suspension',
+  `update client set
+     deliveries_suspended_seconds = deliveries_suspended_seconds
+       + greatest(0, coalesce(extract(epoch from now() - deliveries_suspended_at)::float8, 0)),
+     deliveries_suspended_at = case when not receives_events then now() end
+   where client_id = $1 and receives_events = (deliveries_suspended_at is not null)`,
+)
+
+/** Stops the clock of a client's deliveries, or lets it go on, where a change of the client asks for it. */
+export const followSuspension = async (connection: Connection, clientId: string): Promise<void> => {
+  await connection.query(followStatement, [clientId])
+}
+
+/** The clock that the three days of an endpoint are counted on, for the client `$1`. */
+export const deliveryClock = `coalesce((
+  select case when receives_events then now() else coalesce(deliveries_suspended_at, now()) end
+    - make_interval(secs => deliveries_suspended_seconds)
+  from client where client.client_id = $1
+), now())`
+
+/** Deliveries that wait for their client to be enabled again. */
+export interface SuspendedDeliveries {
+  readonly clientId: string
+  readonly suspendedAt: Date | null
+  readonly waiting: number
+}
+
+const listStatement = statement(
+  'list_suspended_deliveries',
+  `select client_id as "clientId", deliveries_suspended_at as "suspendedAt",
+     sum(pending)::integer as "waiting"
+   from client join delivery_lane using (client_id)
+   where not receives_events and pending > 0
+   group by client_id, deliveries_suspended_at order by client_id limit $1`,
+)
+
+/** Clients with deliveries that are suspended, by their ids. */
+export const listSuspendedDeliveries = (
+  connection: Connection,
+  limit: number,
+): Promise<SuspendedDeliveries[]> => connection.query(listStatement, [limit])

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { StartRefusal } from '../../domain/problem.ts'
+
+/** Who holds a data directory, told to whoever comes second. */
+export interface Holder {
+  readonly pid: number
+  readonly startedAt: string
+  readonly privateUrl: string
+}
+
+/** Makes the directory, readable by its owner alone. */
+export const makeDataDirectory = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+}
+
+/**
+ * Holds a data directory for this process. The lock is the operating system's, on a file opened by
+ * SQLite: it ends with the process, however that ends, and no reused pid can be taken for it.
+ * @returns what lets it go.
+ * @throws `StartRefusal` that says who holds it.
+ */
+export async function holdDataDirectory(folder: string, holder: Holder): Promise<() => void> {
+  const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive')
+  } catch {
+    lock.close()
+    throw new StartRefusal(`${folder} is held by ${await describeHolder(folder)}.`)
+  }
+  await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })
+  return () => lock.close()
+}
+
+/** Whether a process holds a data directory now. */
+export function isHeld(folder: string): boolean {
+  if (!existsSync(join(folder, 'lock'))) return false
+  const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
+  try {
+    lock.exec('begin exclusive; rollback')
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
+}
+
+/** Who held it last, by its own word; null where that was not written yet. */
+export async function readHolder(folder: string): Promise<Holder | null> {
+  try {
+    return JSON.parse(await readFile(join(folder, 'holder.json'), 'utf8')) as Holder
+  } catch {
+    return null
+  }
+}
+
+async function describeHolder(folder: string): Promise<string> {
+  const holder = await readHolder(folder)
+  if (holder === null) return 'another process that has just started'
+  const { pid, privateUrl, startedAt } = holder
+  return `another process (pid ${pid}, started ${startedAt}, private listener ${privateUrl})`
+}

@@ -1,0 +1,101 @@
+import { Problem } from '../../domain/problem.ts'
+
+/**
+ * A named, prepared statement: its text never changes, values travel beside it. The name is what the
+ * server remembers the plan by, so a name belongs to one text only.
+ */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** A value that a statement may carry. */
+export type SqlValue =
+  | string
+  | number
+  | boolean
+  | Date
+  | Uint8Array
+  | null
+  | readonly string[]
+  | readonly number[]
+
+/** What a statement runs on: the database itself, or a transaction on it. */
+export interface Connection {
+  /** The rows that the statement answers. One round trip. */
+  query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
+  /** Runs SQL text with several statements: migrations only. */
+  script(text: string): Promise<void>
+}
+
+export interface Database extends Connection {
+  /**
+   * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
+   * may run again from its beginning, where the server undid it for the sake of another transaction.
+   * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
+   */
+  transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
+  /** What its connections are doing now; null where everybody shares one. */
+  readonly load: (() => PoolLoad) | null
+  close(): Promise<void>
+}
+
+/**
+ * The connections of a process, by who may use them: nobody can take those of the others. On one
+ * connection all three are the same database.
+ */
+export interface Databases {
+  /** What client systems call. */
+  readonly clients: Database
+  /** What card networks ask. */
+  readonly networks: Database
+  /** What runs by itself (sweeps, delivery, keys), and what operators ask. */
+  readonly background: Database
+  close(): Promise<void>
+}
+
+export const poolNames = ['clients', 'networks', 'background'] as const
+export type PoolName = (typeof poolNames)[number]
+
+/** One database for everybody. */
+export const undivided = (database: Database): Databases => ({
+  clients: database,
+  networks: database,
+  background: database,
+  close: () => database.close(),
+})
+
+/** How many connections a pool has, and how many wait for one. */
+export interface PoolLoad {
+  readonly busy: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
+export const statement = (name: string, text: string): Statement => ({ name, text })
+
+/**
+ * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that
+ * it reads no more than those, whatever the planner takes the table for:
+ * - The list is `materialized`, in the order of an index, and compares with `(select …)`, which the planner cannot
+ *   hold against what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
+ * - Neither side of the join can be hashed or sorted for it, so what is left is the key's index, for each row listed.
+ * - The list's condition is repeated, because another may have been quicker, but in a form that no index serves
+ *   (`created_at + interval '1 day' < now()`): else that index might be taken, and all that is due be read.
+ */
+export const onKey = (table: string, list: string, [first, ...others]: readonly string[]): string =>
+  [
+    `${table}.${first} = any(array[${list}.${first}])`,
+    ...others.map((key) => `${table}.${key} between ${list}.${key} and ${list}.${key}`),
+  ].join(' and ')
+
+/** The only row of an answer that has one or none. */
+export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
+
+/** Another transaction held the row for longer than this one was ready to wait. */
+export class LockTimeout extends Problem {
+  constructor(cause: unknown) {
+    super('unavailable', { detail: 'Another request is changing the same thing.', cause })
+  }
+}

@@ -1,0 +1,164 @@
+import { type Connection, firstRow, statement } from './database.ts'
+
+/** What a database remembers of the installation it belongs to. */
+export interface Installation {
+  readonly kind: 'sandbox' | 'production'
+  readonly masterKeyCheckValue: string
+}
+
+const rememberInstallationStatement = statement(
+  'insert_installation',
+  `insert into installation (kind, master_key_check_value) values ($1, $2)
+   on conflict (singleton) do nothing`,
+)
+const installationStatement = statement(
+  'find_installation',
+  `select kind, master_key_check_value as "masterKeyCheckValue" from installation`,
+)
+
+const isThereStatement = statement(
+  'has_installation_table',
+  `select to_regclass('installation') is not null as "isThere"`,
+)
+
+/** What a database remembers, or null: it may be new, even to having no tables. */
+export async function findInstallation(connection: Connection): Promise<Installation | null> {
+  const table = firstRow<{ isThere: boolean }>(await connection.query(isThereStatement))
+  return table?.isThere
+    ? firstRow(await connection.query<Installation>(installationStatement))
+    : null
+}
+
+/** Makes a new database remember this installation. @returns what it remembers: the first one. */
+export async function rememberInstallation(
+  connection: Connection,
+  { kind, masterKeyCheckValue }: Installation,
+): Promise<Installation> {
+  await connection.query(rememberInstallationStatement, [kind, masterKeyCheckValue])
+  const remembered = await findInstallation(connection)
+  if (!remembered) throw new Error('The database did not keep its installation row.')
+  return remembered
+}
+
+const findCheckValueStatement = statement(
+  'find_master_key_check_value',
+  'select master_key_check_value as "checkValue" from installation',
+)
+
+/** Check value of the master key that this installation is under. */
+export const findMasterKeyCheckValue = async (connection: Connection): Promise<string> =>
+  checkValueIn(await connection.query(findCheckValueStatement))
+
+const holdStatement = statement(
+  'hold_installation',
+  'select master_key_check_value as "checkValue" from installation for update',
+)
+
+/**
+ * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so one
+ * at a time. @returns the check value of the master key.
+ */
+export const holdInstallation = async (connection: Connection): Promise<string> =>
+  checkValueIn(await connection.query(holdStatement))
+
+function checkValueIn(rows: readonly { readonly checkValue: string }[]): string {
+  const row = firstRow(rows)
+  if (!row) throw new Error('The database has no installation row.')
+  return row.checkValue
+}
+
+const setCheckValueStatement = statement(
+  'set_master_key_check_value',
+  'update installation set master_key_check_value = $1',
+)
+
+/** Puts the installation under another master key. */
+export const setMasterKeyCheckValue = async (
+  connection: Connection,
+  checkValue: string,
+): Promise<void> => {
+  await connection.query(setCheckValueStatement, [checkValue])
+}
+
+const pingStatement = statement('ping', 'select 1 as one')
+
+/** Answers when the database does. */
+export const pingDatabase = async (connection: Connection): Promise<void> => {
+  await connection.query(pingStatement)
+}
+
+/** What a database server says of itself. */
+export interface DatabaseFacts {
+  /** `180001` for 18.1. */
+  readonly versionNumber: number
+  readonly clock: Date
+  readonly fsync: string
+  readonly fullPageWrites: string
+  readonly synchronousCommit: string
+  readonly isStandby: boolean
+  /** Whether this user may make tables, as a migration does. */
+  readonly mayCreate: boolean
+  /** The newest migration that was applied; null before the first. */
+  readonly newestMigration: number | null
+}
+
+const factsStatement = statement(
+  'examine_database',
+  `select current_setting('server_version_num')::integer as "versionNumber",
+     clock_timestamp() as "clock", current_setting('fsync') as "fsync",
+     current_setting('full_page_writes') as "fullPageWrites",
+     current_setting('synchronous_commit') as "synchronousCommit",
+     pg_is_in_recovery() as "isStandby",
+     coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate"`,
+)
+const isTableThereStatement = statement(
+  'has_migration_table',
+  `select to_regclass('migration') is not null as "isThere"`,
+)
+const newestStatement = statement(
+  'find_newest_migration',
+  'select max(migration_number) as "newest" from migration',
+)
+
+/** Looks at a database, and changes nothing. */
+export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
+  type Row = Omit<DatabaseFacts, 'newestMigration'>
+  const row = firstRow(await connection.query<Row>(factsStatement))
+  if (!row) throw new Error('The database says nothing of itself.')
+  return { ...row, newestMigration: await findNewestMigration(connection) }
+}
+
+/** The newest migration that was applied; null before the first. */
+export async function findNewestMigration(connection: Connection): Promise<number | null> {
+  const [table] = await connection.query<{ isThere: boolean }>(isTableThereStatement)
+  if (!table?.isThere) return null
+  const rows = await connection.query<{ newest: number | null }>(newestStatement)
+  return firstRow(rows)?.newest ?? null
+}
+
+const insertSecretStatement = statement(
+  'insert_sandbox_secret',
+  `insert into sandbox_secret (secret_name, sealed) values ($1, $2)
+   on conflict (secret_name) do nothing`,
+)
+const findSecretStatement = statement(
+  'find_sandbox_secret',
+  'select sealed from sandbox_secret where secret_name = $1',
+)
+
+/** A sealed secret of the sandbox, or null. */
+export const findSandboxSecret = async (
+  connection: Connection,
+  secretName: string,
+): Promise<Uint8Array | null> =>
+  firstRow(await connection.query<{ sealed: Uint8Array }>(findSecretStatement, [secretName]))
+    ?.sealed ?? null
+
+/** Keeps a sealed secret, unless another process was first. */
+export const insertSandboxSecret = async (
+  connection: Connection,
+  secretName: string,
+  sealed: Uint8Array,
+): Promise<void> => {
+  await connection.query(insertSecretStatement, [secretName, sealed])
+}

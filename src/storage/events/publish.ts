@@ -1,0 +1,126 @@
+import { type Connection, onKey, statement } from '../engine/database.ts'
+
+/** An event of the outbox that readers do not see yet. */
+export interface UnplacedEvent {
+  readonly clientId: string
+  readonly publicToken: string
+  readonly sequence: number
+  readonly eventId: string
+  readonly type: string
+  /** As the database writes it, to the microsecond. */
+  readonly occurredAt: string
+  readonly details: string
+  /** Whether the card's event before it is not placed either. */
+  readonly followsUnplaced: boolean
+}
+
+const listStatement = statement(
+  'list_unplaced_events',
+  `select client_id as "clientId", public_token as "publicToken", sequence, event_id as "eventId",
+     type, occurred_at::text as "occurredAt", details,
+     exists (
+       select 1 from event earlier
+       where earlier.public_token = event.public_token
+         and earlier.sequence = event.sequence - 1 and not earlier.placed
+     ) as "followsUnplaced"
+   from event
+   where not placed and occurred_at >= $2::timestamptz
+     and (occurred_at, public_token, sequence) > ($2::timestamptz, $3, $4::integer)
+     and client_id <> all($5::text[])
+   order by occurred_at, public_token, sequence limit $1`,
+)
+
+/** Where a list of events goes on, in its order. */
+export type OutboxPlace = Pick<UnplacedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
+
+/** Before all events. */
+export const outboxStart: OutboxPlace = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
+
+/**
+ * The oldest of the events after a place that are not placed, oldest first.
+ * @param leftClientIds whose are left out.
+ */
+export const listUnplacedEvents = (
+  connection: Connection,
+  { occurredAt, publicToken, sequence }: OutboxPlace,
+  leftClientIds: readonly string[],
+  limit: number,
+): Promise<UnplacedEvent[]> =>
+  connection.query(listStatement, [limit, occurredAt, publicToken, sequence, leftClientIds])
+
+// One statement, so one commit. The row of event_head is held to its end: whoever else places events
+// of this client waits, and positions show in their order. An event that is placed already is left.
+// After the head come the queues' rows, then the lanes', as everywhere, so that none waits in a ring.
+const placeStatement = statement(
+  'place_events',
+  `with given as (
+     select * from jsonb_to_recordset($2::jsonb) as given (
+       "publicToken" text, sequence integer, "eventId" uuid, type text,
+       "occurredAt" timestamptz, details text, ordinal integer)
+   ), head as (
+     insert into event_head (client_id, last_position) values ($1, $3::bigint)
+     on conflict (client_id) do update
+       set last_position = event_head.last_position + excluded.last_position
+     returning last_position - $3::bigint as base
+   ), placed as (
+     insert into placed_event
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
+     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details
+     from given cross join head
+     on conflict (client_id, event_id) do nothing
+     returning position, event_id, public_token, type
+   ), target as (
+     select webhook_id, position, event_id, public_token, placed.type
+     from placed join webhook on client_id = $1 and webhook.events && array['*', placed.type]
+     where status = 'Enabled' and deleted_at is null
+   ), delivering as (
+     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+     select $1, webhook_id, position, event_id, type, public_token from target
+   ), woken as (
+     update delivery_queue set wakes = wakes + 1, due_at = least(due_at, now())
+     where client_id = $1 and webhook_id in (select webhook_id from target)
+     returning wakes
+   ), lanes as (
+     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+     select $1, webhook_id, public_token, count(*), now() from target
+     where (select count(*) from woken) >= 0
+     group by webhook_id, public_token order by webhook_id, public_token
+     on conflict (client_id, webhook_id, lane) do update set
+       pending = delivery_lane.pending + excluded.pending,
+       due_at = case when delivery_lane.pending = 0 then excluded.due_at
+         else delivery_lane.due_at end
+   )
+   select count(*)::integer as count from placed`,
+)
+
+/**
+ * Gives events of one client, in this order, the positions after the last one, and queues them for
+ * the webhooks that want them. Doing it again, or at once in two processes, places none twice.
+ */
+export const insertFeedEvents = async (
+  connection: Connection,
+  clientId: string,
+  events: readonly UnplacedEvent[],
+): Promise<void> => {
+  const given = events.map((event, index) => ({ ...event, ordinal: index + 1 }))
+  await connection.query(placeStatement, [clientId, JSON.stringify(given), events.length])
+}
+
+const markStatement = statement(
+  'mark_events_placed',
+  `with done as materialized (
+     select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
+   )
+   update event set placed = true from done
+   where ${onKey('event', 'done', ['public_token', 'sequence'])} and placed::integer = 0`,
+)
+
+/** Marks events of the outbox as placed. */
+export const markPlaced = async (
+  connection: Connection,
+  events: readonly UnplacedEvent[],
+): Promise<void> => {
+  const tokens = events.map(({ publicToken }) => publicToken)
+  const sequences = events.map(({ sequence }) => sequence)
+  await connection.query(markStatement, [tokens, sequences])
+}

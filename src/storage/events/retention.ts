@@ -1,0 +1,159 @@
+import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
+import type { WebhookReference } from '../webhooks/queues.ts'
+import type { FeedPosition } from './feed.ts'
+
+const outboxStatement = statement(
+  'prune_outbox',
+  `with old as materialized (
+     select public_token, sequence from event
+     where placed and occurred_at < (select now() - make_interval(days => $1))
+     order by occurred_at limit $2
+   )
+   delete from event using old
+   where ${onKey('event', 'old', ['public_token', 'sequence'])}
+     and occurred_at + make_interval(days => $1) < now()
+   returning event.sequence`,
+)
+
+/** Forgets some of the outbox's events that are placed and older than so many days. @returns how many. */
+export const pruneOutbox = async (
+  connection: Connection,
+  days: number,
+  limit: number,
+): Promise<number> => (await connection.query(outboxStatement, [days, limit])).length
+
+const clientsStatement = statement(
+  'list_feeds',
+  `select client_id as "clientId" from event_head where $1::text is null or client_id > $1
+   order by client_id limit $2`,
+)
+
+/** Clients that have a feed, by id. */
+export const listFeeds = async (
+  connection: Connection,
+  after: string | null,
+  limit: number,
+): Promise<string[]> =>
+  (await connection.query<{ clientId: string }>(clientsStatement, [after, limit])).map(
+    ({ clientId }) => clientId,
+  )
+
+const feedStatement = statement(
+  'prune_feed',
+  `with looked as materialized (
+     select position, placed_at from placed_event
+     where client_id = $1 and position > $4::bigint order by position limit $3
+   ), step as materialized (
+     select position from looked where placed_at < now() - make_interval(days => $2)
+   ), queued as materialized (
+     select position, status from delivery
+     where client_id = $1
+       and webhook_id = any(array(select webhook_id from webhook where client_id = $1))
+       and position = any(array(select position from step))
+   ), gone as (
+     delete from placed_event
+     where client_id = $1 and position > $4::bigint
+       and position <= (select max(position) from step)
+       and placed_at + make_interval(days => $2) < now()
+       and position <> all(array(select position from queued where status = 'Pending'))
+   )
+   select max(position)::text as "position" from step`,
+)
+
+/**
+ * Looks at some of a client's events after a position that are older than so many days, and forgets
+ * those that are not still to be delivered.
+ * @returns the position of the last old one that was looked at, or null when there was none.
+ */
+export const pruneFeed = async (
+  connection: Connection,
+  clientId: string,
+  days: number,
+  limit: number,
+  after: FeedPosition,
+): Promise<FeedPosition | null> => {
+  const values = [clientId, days, limit, after]
+  const rows = await connection.query<{ position: FeedPosition | null }>(feedStatement, values)
+  return firstRow(rows)?.position ?? null
+}
+
+const webhooksStatement = statement(
+  'list_all_webhooks',
+  `select webhook_id as "webhookId", coalesce(deleted_at < now() - interval '1 minute', false)
+     as "isDeleted"
+   from webhook where client_id = $1`,
+)
+
+/** A client's webhooks, those that are gone with them. */
+export const listAllWebhooks = (
+  connection: Connection,
+  clientId: string,
+): Promise<{ webhookId: string; isDeleted: boolean }[]> =>
+  connection.query(webhooksStatement, [clientId])
+
+const deliveriesStatement = statement(
+  'prune_deliveries',
+  `with old as materialized (
+     select position from delivery
+     where client_id = $1 and webhook_id = $2 and status <> 'Pending'
+       and created_at < (select now() - make_interval(days => $3))
+     order by created_at limit $4
+   )
+   delete from delivery
+   where client_id = $1 and webhook_id = $2 and position = any(array(select position from old))
+     and status || '' <> 'Pending'
+   returning position`,
+)
+
+/** Forgets some of an endpoint's settled deliveries older than so many days. @returns how many. */
+export const pruneDeliveries = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  days: number,
+  limit: number,
+): Promise<number> =>
+  (await connection.query(deliveriesStatement, [clientId, webhookId, days, limit])).length
+
+const removeDeliveriesStatement = statement(
+  'remove_deliveries',
+  `delete from delivery
+   where client_id = $1 and webhook_id = $2 and position = any(array(
+     select position from delivery where client_id = $1 and webhook_id = $2
+     order by position limit $3
+   ))
+   returning position`,
+)
+
+/** Removes some of the deliveries of a webhook that is gone. @returns how many. */
+export const removeDeliveries = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  limit: number,
+): Promise<number> =>
+  (await connection.query(removeDeliveriesStatement, [clientId, webhookId, limit])).length
+
+const removeStatement = statement(
+  'remove_webhook',
+  `with lanes as (delete from delivery_lane where client_id = $1 and webhook_id = $2),
+   queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2),
+   secrets as (delete from webhook_former_secret where client_id = $1 and webhook_id = $2)
+   delete from webhook where client_id = $1 and webhook_id = $2 and deleted_at is not null`,
+)
+
+/** Removes the last of a webhook that is gone. */
+export const removeWebhook = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+): Promise<void> => {
+  await connection.query(removeStatement, [clientId, webhookId])
+}
+
+const streamsStatement = statement(
+  'prune_event_streams',
+  `delete from event_stream where leased_until < now() - interval '1 hour'`,
+)
+
+/** Forgets slots of streams that ended without saying so. */
+export const pruneStreams = async (connection: Connection): Promise<void> => {
+  await connection.query(streamsStatement)
+}

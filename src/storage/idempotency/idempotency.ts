@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
+
+/** Names one remembered request. */
+export interface IdempotencyReference {
+  readonly clientId: string
+  /** Keyed hashes of its idempotency key, one for each version of their key, the active first. */
+  readonly keyHashes: readonly [Uint8Array, ...Uint8Array[]]
+}
+
+const claimStatement = statement(
+  'claim_idempotency_key',
+  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id)
+   values ($1, $2, $3, $4)
+   on conflict (client_id, key_hash) do update
+     set request_fingerprint = excluded.request_fingerprint, answer = null, retired = false,
+       created_at = excluded.created_at, claim_id = excluded.claim_id
+     where idempotency_record.created_at < excluded.created_at - interval '24 hours'
+   returning client_id as "clientId"`,
+)
+const releaseStatement = statement(
+  'release_idempotency_key',
+  'delete from idempotency_record where client_id = $1 and key_hash = $2',
+)
+
+/**
+ * Claims a key until the transaction ends; a request that holds it already is waited for. It is claimed
+ * under every version of the hash's key: of two processes that differ on the active one, one must wait.
+ * @returns the claim, or null where the key was not free: it was used within 24 hours.
+ * @throws `LockTimeout` when the other request takes too long.
+ */
+export async function claimIdempotencyKey(
+  connection: Connection,
+  { clientId, keyHashes }: IdempotencyReference,
+  requestFingerprint: Uint8Array,
+): Promise<string | null> {
+  const claimId = randomUUID()
+  const claimed: Uint8Array[] = []
+  // In one order, so that two that race wait for each other and never both.
+  for (const keyHash of keyHashes.toSorted(Buffer.compare)) {
+    const values = [clientId, keyHash, requestFingerprint, claimId]
+    const rows = await connection.query(claimStatement, values)
+    if (rows.length === 1) claimed.push(keyHash)
+  }
+  if (claimed.length === keyHashes.length) return claimId
+  // Remembered under one version only, by a process that knew of no other.
+  for (const keyHash of claimed) await connection.query(releaseStatement, [clientId, keyHash])
+  return null
+}
+
+export interface RememberedRequest {
+  readonly claimId: string
+  readonly isSameRequest: boolean
+  readonly retired: boolean
+  /** Null while the request that claimed the key has not finished, or if it never did. */
+  readonly answer: Uint8Array | null
+  readonly ageSeconds: number
+}
+
+const ofKey = `client_id = $1 and key_hash in (select decode(hash, 'hex') from unnest($2::text[]) hash)`
+
+// Beside a hash that only the one who claimed knew of there may be none.
+const findStatement = statement(
+  'find_idempotency_record',
+  `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired,
+     claim_id as "claimId", answer,
+     extract(epoch from now() - created_at)::integer as "ageSeconds"
+   from idempotency_record where ${ofKey} order by answer is null limit 1`,
+)
+
+const hexOf = (bytes: readonly Uint8Array[]): string[] =>
+  bytes.map((each) => Buffer.from(each).toString('hex'))
+
+/**
+ * What is remembered under a key, held against the request at hand: it was remembered by its
+ * fingerprint under the key of that day.
+ */
+export const findRememberedRequest = async (
+  connection: Connection,
+  { clientId, keyHashes }: IdempotencyReference,
+  requestFingerprints: readonly Uint8Array[],
+): Promise<RememberedRequest | null> => {
+  const values = [clientId, hexOf(keyHashes), hexOf(requestFingerprints)]
+  return firstRow(await connection.query(findStatement, values))
+}
+
+// Two that answer may know of different hashes, but of one in common, where the second finds the first's.
+const storeStatement = statement(
+  'store_idempotent_answer',
+  `with claimed as materialized (
+     select key_hash, answer from idempotency_record where ${ofKey} and claim_id = $3
+     order by key_hash for update
+   ), first as materialized (
+     select coalesce((array_agg(answer) filter (where answer is not null))[1], $4) as answer
+     from claimed
+   )
+   update idempotency_record set answer = first.answer from first
+   where ${ofKey} and claim_id = $3 and (select count(*) from claimed) > 0
+   returning first.answer, first.answer = $4 as "isOwn"`,
+)
+
+/** The answer that is remembered, and whether it is the one that was brought. */
+export interface StoredAnswer {
+  readonly answer: Uint8Array
+  readonly isOwn: boolean
+}
+
+/**
+ * Remembers an answer under a claim, unless one is remembered: the first one stays.
+ * @returns null where the claim has been forgotten, or the key is another request's by now.
+ */
+export const storeAnswer = async (
+  connection: Connection,
+  { clientId, keyHashes }: IdempotencyReference,
+  claimId: string,
+  answer: Uint8Array,
+): Promise<StoredAnswer | null> =>
+  firstRow(await connection.query(storeStatement, [clientId, hexOf(keyHashes), claimId, answer]))
+
+const retireStatement = statement(
+  'retire_idempotency_key',
+  `update idempotency_record set retired = true where ${ofKey}`,
+)
+
+/** Makes a key answer nobody any more, until it is forgotten. */
+export const retireIdempotencyKey = async (
+  connection: Connection,
+  { clientId, keyHashes }: IdempotencyReference,
+): Promise<void> => {
+  await connection.query(retireStatement, [clientId, hexOf(keyHashes)])
+}
+
+const pruneStatement = statement(
+  'prune_idempotency_records',
+  `with old as materialized (
+     select client_id, key_hash from idempotency_record
+     where created_at < (select now() - interval '24 hours') order by created_at limit $1
+   )
+   delete from idempotency_record using old
+   where ${onKey('idempotency_record', 'old', ['client_id', 'key_hash'])}
+     and created_at + interval '24 hours' < now()
+   returning idempotency_record.client_id as "clientId"`,
+)
+
+/** Forgets some of the requests older than 24 hours. @returns how many. */
+export const pruneIdempotencyRecords = async (
+  connection: Connection,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatement, [limit])).length

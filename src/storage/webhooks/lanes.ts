@@ -1,0 +1,110 @@
+import { type Connection, statement } from '../engine/database.ts'
+import type { FeedPosition } from '../events/feed.ts'
+import type { WebhookReference } from './queues.ts'
+
+/** The lane of pings, which belong to no card. */
+export const pingLane = 'ping'
+
+/** The next event that an endpoint is to get on a lane. */
+export interface DueDelivery {
+  readonly lane: string
+  readonly position: FeedPosition
+  readonly eventId: string
+  readonly type: string
+  /** Raised whenever it is queued anew. */
+  readonly round: number
+  /** Tries that failed, since it was queued or sent again. */
+  readonly failures: number
+  readonly firstTriedAt: Date | null
+  readonly createdAt: Date
+  /** Null for a ping, which is in no feed; and so are the two after it. */
+  readonly sequence: number | null
+  readonly occurredAt: Date | null
+  readonly details: string | null
+}
+
+const listStatement = statement(
+  'list_due_deliveries',
+  `select due.lane, next.position::text as "position", next.event_id as "eventId", next.type,
+     next.round, next.failures, next.first_tried_at as "firstTriedAt", next.created_at as "createdAt",
+     sequence, occurred_at as "occurredAt", details
+   from (
+     select lane from delivery_lane
+     where client_id = $1 and webhook_id = $2 and pending > 0 and due_at <= now()
+       and lane <> all($3::text[])
+     order by due_at limit $4
+   ) as due
+   cross join lateral (
+     select position, event_id, type, round, failures, first_tried_at, created_at from delivery
+     where client_id = $1 and webhook_id = $2 and status = 'Pending'
+       and delivery.lane >= due.lane and delivery.lane <= due.lane
+     order by delivery.lane, position limit 1
+   ) as next
+   left join lateral (
+     select sequence, occurred_at, details from placed_event
+     where placed_event.client_id = $1 and placed_event.position = next.position limit 1
+   ) as told on true`,
+)
+
+/** The first pending delivery of each of some lanes that are due, but for those that are busy. */
+export const listDueDeliveries = (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  busyLanes: readonly string[],
+  limit: number,
+): Promise<DueDelivery[]> =>
+  connection.query(listStatement, [clientId, webhookId, busyLanes, limit])
+
+const dropIdleStatement = statement(
+  'drop_idle_delivery_lanes',
+  `delete from delivery_lane
+   where client_id = $1 and webhook_id = $2 and lane = any($3) and pending = 0`,
+)
+
+/** Forgets those of some lanes that have nothing pending, and still have not. */
+export async function dropIdleLanes(
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  lanes: readonly { readonly lane: string; readonly pending: number }[],
+): Promise<void> {
+  const idle = lanes.filter(({ pending }) => pending === 0).map(({ lane }) => lane)
+  if (idle.length > 0) await connection.query(dropIdleStatement, [clientId, webhookId, idle])
+}
+
+const failStatement = statement(
+  'fail_pending_deliveries',
+  `with found as (
+     select position, lane from delivery
+     where client_id = $1 and webhook_id = $2 and status = 'Pending'
+       and lane is distinct from $3
+     order by lane, position limit $4
+   ), held as (
+     select lane from delivery_lane
+     where client_id = $1 and webhook_id = $2 and lane = any(array(select lane from found))
+     order by lane for update
+   ), failed as (
+     update delivery set status = 'Failed'
+     where client_id = $1 and webhook_id = $2 and status = 'Pending'
+       and position = any(array(select position from found))
+       and (select count(*) from held) >= 0
+     returning lane
+   )
+   update delivery_lane set pending = pending - done.count
+   from (select lane, count(*)::integer as count from failed group by lane) as done
+   where client_id = $1 and webhook_id = $2 and delivery_lane.lane = done.lane
+     and delivery_lane.lane = any(array(select lane from failed))
+   returning delivery_lane.lane, pending`,
+)
+
+/** Gives up some of what is pending for an endpoint. @param keptLane is left. @returns whether any was. */
+export async function failPending(
+  connection: Connection,
+  reference: WebhookReference,
+  keptLane: string | null,
+  limit: number,
+): Promise<boolean> {
+  const values = [reference.clientId, reference.webhookId, keptLane, limit]
+  const lanes = await connection.query<{ lane: string; pending: number }>(failStatement, values)
+  await dropIdleLanes(connection, reference, lanes)
+  return lanes.length > 0
+}

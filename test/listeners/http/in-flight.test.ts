@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setImmediate as settle } from 'node:timers/promises'
+import { readConfig } from '../../../src/service/config/config.ts'
+import { openDatabases, poolSizesOf } from '../../../src/service/database.ts'
+import { createLog } from '../../../src/service/log.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { ask } from '../../support/network.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openEmbedded, openServerDatabase, openTestService, sql } from '../../support/service.ts'
+
+const postgres = await openPostgres()
+const skip = postgres.leftOut
+
+/** A database that keeps statements of one name waiting until they are let go. */
+const holding = (database: Database, name: string) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  let held = 0
+  const heldDatabase: Database = {
+    ...database,
+    async query(statement, values) {
+      if (statement.name === name) {
+        held += 1
+        await released
+      }
+      return database.query(statement, values)
+    },
+  }
+  return { database: heldDatabase, held: () => held, release }
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await settle()
+}
+
+test('a card network has no limit a second: each of its questions is answered', async () => {
+  const service = await openTestService({ env: { RATE_PER_SECOND: '1', RATE_BURST: '1' } })
+  const asked = Array.from({ length: 100 }, () => ask(service, { publicToken: '9999999999' }))
+  for (const { headers, json, status } of await Promise.all(asked)) {
+    assert.equal(status, 200)
+    assert.equal(json.responseCode, '14')
+    assert.equal(headers.ratelimit, undefined)
+  }
+})
+
+test('a client has so many calls in flight; the next one waits, and no other client for it', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'list_granted_products')
+  const env = { CALLS_IN_FLIGHT: '2' }
+  const service = await openTestService({ database, env })
+  await service.token()
+  await service.token(undefined, 'otherClient')
+  // A list weighs as much as a client may have at once.
+  const first = service.call('GET', '/products')
+  await until(() => held() === 1)
+  let isAnswered = false
+  const second = service.call('GET', '/cards/9999999999').then((answer) => {
+    isAnswered = true
+    return answer
+  })
+  const other = await service.call('GET', '/cards/9999999999', { as: 'otherClient' })
+  assert.equal(other.status, 404)
+  assert.equal(isAnswered, false)
+  release()
+  assert.equal((await first).status, 200)
+  assert.equal((await second).status, 404)
+})
+
+test('a call that is refused before it begins frees its place', async () => {
+  const service = await openTestService({ env: { CALLS_IN_FLIGHT: '1' } })
+  const refusals: readonly (readonly [string, string, object])[] = [
+    ['GET', '/cards?limit=x', {}],
+    ['POST', '/cards', { payload: '{' }],
+    ['POST', '/cards', { payload: '{', headers: { 'content-type': 'application/json' } }],
+    ['GET', '/cards/9999999999', {}],
+    ['HEAD', '/products', {}],
+  ]
+  for (const [method, path, options] of refusals) {
+    for (const _ of [1, 2]) {
+      const { status } = await service.call(method, path, options)
+      assert.ok(status !== 429 && status < 500, `${path}: ${status}`)
+    }
+  }
+})
+
+/** A call by a socket of its own, which can be cut. */
+const callBySocket = (port: number, path: string, headers: Record<string, string>) =>
+  request({ port, path, agent: false, headers: { host: '127.0.0.1:8080', ...headers } })
+
+test('an open stream keeps no call of its client waiting', async () => {
+  const service = await openTestService({ env: { CALLS_IN_FLIGHT: '1' } })
+  await service.publicServer.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = service.publicServer.server.address() as AddressInfo
+  const authorization = `Bearer ${await service.token()}`
+  const path = '/thr/processor/events'
+  const stream = callBySocket(port, path, { authorization, accept: 'text/event-stream' }).end()
+  const [answer] = await once(stream, 'response')
+  assert.equal(answer.statusCode, 200)
+  await once(answer, 'data')
+  assert.equal((await service.call('GET', '/products')).status, 200)
+  stream.on('error', () => undefined)
+  stream.destroy()
+})
+
+test('a question whose network has gone while it waited is never begun', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'find_authorized_card')
+  const service = await openTestService({ database })
+  await service.privateServer.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = service.privateServer.server.address() as AddressInfo
+  const authorization = `Bearer ${await service.token(undefined, 'network')}`
+  const body = JSON.stringify({
+    publicToken: '9999999999',
+    entryMode: 'chip',
+    reference: 'R-1',
+  })
+  const question = () => {
+    const asked = request({
+      port,
+      path: '/network/authorizations',
+      method: 'POST',
+      agent: false,
+      headers: {
+        host: '127.0.0.1:8080',
+        authorization,
+        'content-type': 'application/json',
+        'content-length': body.length,
+      },
+    })
+    asked.on('error', () => undefined)
+    return asked.end(body)
+  }
+  const inFlight = Array.from({ length: 64 }, question)
+  const answers = inFlight.map((each) => once(each, 'response'))
+  await until(() => held() === 64)
+  const waits = async (count: number) => {
+    const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    return text.includes(`pinfold_calls_in_flight{caller="network",state="waiting"} ${count}\n`)
+  }
+  const late = question()
+  while (!(await waits(1))) await settle()
+  late.destroy()
+  while (!(await waits(0))) await settle()
+  release()
+  for (const [answer] of await Promise.all(answers)) {
+    assert.equal(answer.statusCode, 200)
+    answer.resume()
+  }
+  assert.equal(held(), 64)
+})
+
+test('with every connection of clients taken, card networks are answered and sweeps go on', {
+  skip,
+}, async () => {
+  const { url } = await openServerDatabase(postgres)
+  const config = readConfig({ DATABASE_URL: url, DATABASE_POOL_SIZE: '6', SANDBOX: 'true' })
+  const databases = await openDatabases(config, createLog('silent'))
+  const service = await openTestService({ databases })
+  await service.token(undefined, 'network')
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { clients = 0 } = poolSizesOf(6) ?? {}
+  const taken = Array.from({ length: clients }, () => databases.clients.transaction(() => released))
+  await until(() => databases.clients.load?.().busy === clients)
+  assert.equal((await ask(service, { publicToken: '9999999999' })).status, 200)
+  const readiness = await service.call('GET', '//readyz', { listener: 'private', token: null })
+  assert.equal(readiness.status, 200)
+  assert.deepEqual(await sql(databases.background, 'select 1 as one'), [{ one: 1 }])
+  assert.equal(databases.clients.load?.().busy, clients)
+  release()
+  await Promise.all(taken)
+  await service.close()
+  await databases.close()
+})
+
+test('a process has as many connections as it was given, and each pool has some', () => {
+  for (let total = 1; total <= 500; total += 1) {
+    const sizes = poolSizesOf(total)
+    if (sizes === null) {
+      assert.ok(total < 5)
+      continue
+    }
+    const { background, clients, networks } = sizes
+    assert.equal(background + clients + networks, total)
+    assert.ok(Math.min(background, clients, networks) >= 1)
+    assert.ok(clients >= networks)
+  }
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { openTestService, type TestService } from '../../support/service.ts'
+import { operations } from './operations.ts'
+
+let service: TestService
+let publicToken: string
+
+before(async () => {
+  service = await openTestService()
+  publicToken = (await service.createCard()).publicToken
+})
+
+/** An answer of every kind. */
+const everyKind = async () => [
+  ...(await Promise.all(
+    operations.map(({ body, method, path }) => service.call(method, path(publicToken), { body })),
+  )),
+  await service.call('GET', '/products', { token: null }),
+  await service.call('GET', '/cards/9999999999'),
+  await service.call('DELETE', '/cards'),
+  await service.call('GET', '//nowhere', { token: null }),
+  await service.call('GET', '/cards/%zz'),
+  await service.call('POST', '/cards', {
+    payload: '{',
+    headers: { 'content-type': 'application/json' },
+  }),
+  await service.call('GET', '//livez', { token: null, listener: 'private' }),
+  await service.call('GET', '/products', { headers: { host: 'elsewhere.test' } }),
+]
+
+test('every answer is not to be stored, and says its request id and the version', async () => {
+  for (const { headers, json, status } of await everyKind()) {
+    assert.equal(headers['cache-control'], 'no-store', `${status}`)
+    assert.equal(headers['api-version'], '2026-11-20', `${status}`)
+    assert.equal(headers['x-content-type-options'], 'nosniff', `${status}`)
+    assert.match(String(headers['x-request-id']), /^[A-Za-z0-9._-]{1,64}$/)
+    if (status >= 400) assert.equal(json.requestId, headers['x-request-id'])
+  }
+})
+
+test('a caller’s request id comes back if it can be repeated safely, and is replaced if not', async () => {
+  const idOf = async (given: string): Promise<string> => {
+    const answer = await service.call('GET', '/products', { headers: { 'x-request-id': given } })
+    assert.equal(answer.status, 200)
+    return String(answer.headers['x-request-id'])
+  }
+  for (const good of ['a', 'A.b_c-9', 'x'.repeat(64)]) assert.equal(await idOf(good), good)
+  for (const bad of ['', 'x'.repeat(65), 'a b', 'a/b', 'é', '<script>', 'a,b']) {
+    const made = await idOf(bad)
+    assert.notEqual(made, bad)
+    assert.match(made, /^[0-9a-f-]{36}$/)
+  }
+})
+
+test('the version of the contract may be asked for, and no other one', async () => {
+  const ask = (version: string) =>
+    service.call('GET', '/products', { headers: { 'api-version': version } })
+  assert.equal((await ask('2026-11-20')).status, 200)
+  for (const other of ['2026-11-21', '2025-01-01', '1', '', 'latest', '2026-11-20, 2026-11-20']) {
+    const { headers, json, status } = await ask(other)
+    assert.deepEqual([status, json.code], [400, 'malformed_request'], other)
+    assert.equal(json.detail, 'Api-Version must be 2026-11-20.')
+    assert.equal(headers['api-version'], '2026-11-20')
+  }
+})
+
+for (const { name, path } of operations) {
+  test(`the address of ${name} answers every other method with 405 and the ones it takes`, async () => {
+    const taken = operations
+      .filter((other) => other.path('1') === path('1'))
+      .map(({ method }) => method as string)
+    const isDisclosed = path('1').endsWith('/pin')
+    const allow = [...taken, ...(taken.includes('GET') && !isDisclosed ? ['HEAD'] : [])].sort()
+    const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
+    for (const method of [...methods, 'PROPFIND', 'PURGE']) {
+      if (allow.includes(method)) continue
+      const answer = await service.call(method, path(publicToken), { token: null })
+      assert.equal(answer.status, 405, method)
+      assert.equal(answer.headers.allow, allow.join(', '), method)
+      if (method !== 'HEAD') assert.equal(answer.json.code, 'method_not_allowed', method)
+    }
+  })
+}
+
+test('HEAD answers as GET does, without a body, and never where a PIN is told', async () => {
+  const head = await service.call('HEAD', `/cards/${publicToken}`)
+  assert.deepEqual([head.status, head.text], [200, ''])
+  const onPin = await service.call('HEAD', `/card-pin/${publicToken}/pin`)
+  assert.deepEqual([onPin.status, onPin.text, onPin.headers.allow], [405, '', 'GET, POST'])
+})
+
+test('a sandbox answers to its own addresses, and 421 to any other name, before it looks at a token', async () => {
+  const ask = (host: string, listener: 'public' | 'private') =>
+    service.call('GET', listener === 'public' ? '/products' : '//livez', {
+      headers: { host },
+      listener,
+    })
+  for (const listener of ['public', 'private'] as const) {
+    for (const host of ['127.0.0.1:8080', 'localhost:8080', 'LocalHost:8081', '[::1]:8080']) {
+      assert.equal((await ask(host, listener)).status, 200, host)
+    }
+    for (const host of [
+      'elsewhere.test',
+      '127.0.0.1',
+      '127.0.0.1:1',
+      'localhost:8080.evil.test',
+      '',
+    ]) {
+      const { json, status } = await ask(host, listener)
+      assert.deepEqual([status, json.code], [421, 'misdirected_request'], host)
+    }
+  }
+  const token = null
+  const refused = await service.call('GET', '/products', { token, headers: { host: 'evil.test' } })
+  assert.equal(refused.status, 421)
+})
+
+test('no answer allows a page of another origin to read it', async () => {
+  const headers = { origin: 'https://elsewhere.test' }
+  for (const [method, path] of [
+    ['GET', '/products'],
+    ['GET', '//oauth/jwks'],
+    ['OPTIONS', '/cards'],
+  ] as const) {
+    const answer = await service.call(method, path, { headers })
+    assert.equal(answer.headers['access-control-allow-origin'], undefined, path)
+  }
+})

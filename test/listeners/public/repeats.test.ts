@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
+import { xor } from '../../../src/crypto/refusal.ts'
+import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { hashClientSecret } from '../../../src/operations/clients/credentials.ts'
+import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { upsertClient } from '../../../src/storage/clients/clients.ts'
+import { newProduct } from '../../operations/clients/administer.ts'
+import { openWithRoutes, type Route } from '../../support/routes.ts'
+import {
+  type Answer,
+  type CallOptions,
+  newCard,
+  openTestService,
+  sql,
+  strongPins,
+  type TestService,
+} from '../../support/service.ts'
+
+let service: TestService
+let routes: readonly Route[]
+
+before(async () => {
+  const made = await openWithRoutes(() => openTestService({ env: { RATE_LIMIT: 'off' } }))
+  service = made.service
+  routes = made.routes
+})
+
+const base = '/thr/processor'
+
+/** Every POST and PUT that answers: not those that only refuse a method. */
+const changes = (): Route[] =>
+  routes.filter(
+    ({ config, method }) =>
+      (method === 'POST' || method === 'PUT') && config.refusesMethods !== true,
+  )
+
+/** Where a key has no effect, and why is said in the route. */
+const notRepeatable = [
+  'POST /component-entries/:entryId/components',
+  'POST /demo',
+  'POST /demo/*',
+  'POST /oauth/token',
+  `POST ${base}/cards/:publicToken/encrypted`,
+]
+
+const nameOf = ({ method, url }: Route): string => `${method} ${url}`
+
+test('every POST and PUT of both listeners can be repeated under a key, or is on a short list with its reason', () => {
+  const without = changes().filter(({ config }) => !config?.repeatable)
+  assert.deepEqual(without.map(nameOf).sort(), notRepeatable)
+  for (const route of without) assert.ok(route.config?.notRepeatable, nameOf(route))
+  const both = changes().filter(({ config }) => config?.repeatable && config.notRepeatable)
+  assert.deepEqual(both, [])
+})
+
+test('what is no key is refused on every POST and PUT, of either listener, repeatable or not', async () => {
+  for (const { listener, method, url } of changes()) {
+    const path = `/${url.replaceAll(/:\w+/g, '1').replace('*', 'x')}`
+    const as = listener === 'public' ? 'client' : url.startsWith('/network') ? 'network' : 'admin'
+    const given = { as, listener, body: {}, headers: { 'idempotency-key': 'a b' } } as const
+    const { json, status } = await service.call(method, path, given)
+    // The token endpoint answers in its own terms (RFC 6749, section 5.2).
+    const code = url === '/oauth/token' ? json.error : json.code
+    const refused = url === '/oauth/token' ? 'invalid_request' : 'malformed_request'
+    assert.deepEqual([status, code], [400, refused], `${method} ${url}`)
+  }
+})
+
+type Sample = { path: string; body?: object; as?: CallOptions['as'] }
+
+const administer = (method: string, path: string, body?: object): Promise<Answer> =>
+  service.call(method, `/${path}`, { as: 'admin', listener: 'private', ...(body && { body }) })
+
+const clientCalled = (clientId: string, kind = 'client') => ({
+  clientId,
+  clientName: clientId,
+  kind,
+  scopes: kind === 'admin' ? ['admin'] : [],
+})
+
+/** A zone master key that two people brought. @returns it in clear. */
+const bringZoneMasterKey = async (key: string) => {
+  const parts = [randomBytes(32), randomBytes(32)] as const
+  const value = xor(...parts)
+  const keyCheckValue = keyCheckValueOf('A', value)
+  const { json } = await administer('POST', '/component-entries', entryOf(key, keyCheckValue))
+  for (const [at, part] of parts.entries()) {
+    await administer('POST', `/component-entries/${json.entryId}/components`, {
+      person: `Person ${at}`,
+      component: part.toString('hex'),
+      keyCheckValue: keyCheckValueOf('A', part),
+    })
+  }
+  return value
+}
+
+const entryOf = (key: string, keyCheckValue: string) => ({
+  family: 'zone-master',
+  key,
+  algorithm: 'AES',
+  lengthBytes: 32,
+  componentCount: 2,
+  keyCheckValue,
+})
+
+const zoneKey = (key: string) => ({
+  family: 'zone',
+  clientId: 'demo-network',
+  key,
+  pinBlockFormats: ['ISO_FORMAT_4'],
+})
+
+const createWebhook = async (): Promise<string> => {
+  const body = { url: 'https://hooks.example.com/', events: ['*'] }
+  const { json, text } = await service.call('POST', '/webhooks', { body })
+  assert.ok(json.webhookId, text)
+  return json.webhookId
+}
+
+/** One request for each repeatable route; what belongs to keys comes before there are cards. */
+const samples: Readonly<Record<string, () => Promise<Sample>>> = {
+  'POST /keys': async () => ({ path: '//keys', body: { family: 'installation', key: 'pvk' } }),
+  'POST /keys/:key/rotate': async () => ({ path: '//keys/cvk/rotate' }),
+  'POST /keys/:key/versions/:version/retire': async () => {
+    await sql(
+      service.database,
+      `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
+       where key_name = 'cvk' and key_version = 2`,
+    )
+    await service.keys.hsm.refreshKeys()
+    return { path: '//keys/cvk/versions/1/retire' }
+  },
+  'POST /keys/import': async () => {
+    const zoneMasterKey = await bringZoneMasterKey('zmk-in')
+    const header = headerOf({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
+    const keyBlock = wrapKeyBlock(zoneMasterKey, header, randomBytes(32))
+    return {
+      path: '//keys/import',
+      body: { ...zoneKey('zone-in'), zoneMasterKey: 'zmk-in', keyBlock },
+    }
+  },
+  'POST /keys/export': async () => {
+    await bringZoneMasterKey('zmk-out')
+    await administer('POST', '/keys', { ...zoneKey('zone-out'), exportable: true })
+    const body = { key: 'zone-out', clientId: 'demo-network', zoneMasterKey: 'zmk-out' }
+    return { path: '//keys/export', body }
+  },
+  'POST /keys/zones/retire': async () => {
+    await administer('POST', '/keys', zoneKey('zone-old'))
+    return { path: '//keys/zones/retire', body: { key: 'zone-old', clientId: 'demo-network' } }
+  },
+  'POST /component-entries': async () => ({
+    path: '//component-entries',
+    body: entryOf('zmk-open', 'ABCDEF'),
+  }),
+  'POST /products': async () => ({ path: '//products', body: newProduct() }),
+  'POST /clients': async () => ({ path: '//clients', body: clientCalled('acme') }),
+  'POST /clients/:clientId/rotate-secret': async () => {
+    await administer('POST', '/clients', clientCalled('rotating'))
+    return { path: '//clients/rotating/rotate-secret' }
+  },
+  'POST /clients/:clientId/confirm': async () => {
+    const root = { ...clientCalled('root', 'admin'), kind: 'admin', jwks: null } as const
+    await upsertClient(service.database, { ...root, secretHash: hashClientSecret('r') })
+    const token = await tokenOf('root', 'r')
+    const given = { token, listener: 'private', body: clientCalled('ana', 'admin') } as const
+    assert.equal((await service.call('POST', '//clients', given)).status, 201)
+    return { path: '//clients/ana/confirm', body: { credentialsVersion: 1 } }
+  },
+  'PUT /clients/:clientId/products/:productId': async () => {
+    await administer('POST', '/clients', clientCalled('granted'))
+    return { path: '//clients/granted/products/1001' }
+  },
+  'POST /zones': async () => ({
+    path: '//zones',
+    body: { clientId: 'net-one', clientName: 'Net One' },
+  }),
+  'POST /zones/:clientId/retire': async () => {
+    await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
+    return { path: '//zones/net-old/retire' }
+  },
+  'POST /network/authorizations': async () => {
+    const { publicToken } = await service.createCard()
+    const body = { publicToken, entryMode: 'ecommerce', reference: 'R-1', cvv2: '000' }
+    return { path: '//network/authorizations', as: 'network', body }
+  },
+  [`POST ${base}/cards`]: async () => ({ path: '/cards', body: newCard() }),
+  [`PUT ${base}/cards/:publicToken/status`]: async () => {
+    const { publicToken } = await service.createCard()
+    return { path: `/cards/${publicToken}/status`, body: { cardStatusCode: '62' } }
+  },
+  [`POST ${base}/card-pin/:publicToken/pin`]: async () => {
+    const card = await service.createCard()
+    return { path: `/card-pin/${card.publicToken}/pin`, body: { pin: strongPins(card)[0] } }
+  },
+  [`POST ${base}/card-pin/:publicToken/pin/unblock`]: async () => ({
+    path: `/card-pin/${(await service.createCard()).publicToken}/pin/unblock`,
+  }),
+  [`PUT ${base}/card-cvv/:publicToken/cvv/status`]: async () => ({
+    path: `/card-cvv/${(await service.createCard()).publicToken}/cvv/status`,
+    body: { status: 'Blocked' },
+  }),
+  [`POST ${base}/simulator/authorizations`]: async () => ({
+    path: '/simulator/authorizations',
+    body: { publicToken: (await service.createCard()).publicToken, cvv: '000' },
+  }),
+  [`POST ${base}/webhooks`]: async () => ({
+    path: '/webhooks',
+    body: { url: 'https://hooks.example.com/', events: ['*'] },
+  }),
+  [`PUT ${base}/webhooks/:webhookId`]: async () => ({
+    path: `/webhooks/${await createWebhook()}`,
+    body: { url: 'https://hooks.example.com/2', events: ['*'], status: 'Enabled' },
+  }),
+  [`POST ${base}/webhooks/:webhookId/rotate-secret`]: async () => ({
+    path: `/webhooks/${await createWebhook()}/rotate-secret`,
+  }),
+  [`POST ${base}/webhooks/:webhookId/ping`]: async () => ({
+    path: `/webhooks/${await createWebhook()}/ping`,
+  }),
+  [`POST ${base}/webhooks/:webhookId/deliveries/:deliveryId/resend`]: async () => {
+    const webhookId = await createWebhook()
+    await service.createCard()
+    await placeBatch(service.database)
+    const { json } = await service.call('GET', `/webhooks/${webhookId}/deliveries`)
+    const path = `/webhooks/${webhookId}/deliveries/${json[0].deliveryId}/resend`
+    return { path }
+  },
+  [`POST ${base}/webhooks/:webhookId/replay`]: async () => ({
+    path: `/webhooks/${await createWebhook()}/replay`,
+    body: { since: new Date(Date.now() - 60_000).toISOString() },
+  }),
+  'POST /sandbox/clock': async () => ({
+    path: '//sandbox/clock',
+    body: { now: new Date(Date.now() + 60_000).toISOString() },
+  }),
+  'POST /keys/master-key/rotate': async () => {
+    const line = `${randomBytes(32).toString('hex')}\n`
+    await appendFile(join(service.dataDir, 'master.key'), line)
+    return { path: '//keys/master-key/rotate', body: {} }
+  },
+}
+
+const tokenOf = async (clientId: string, secret: string): Promise<string> => {
+  const basic = Buffer.from(`${clientId}:${secret}`).toString('base64')
+  const { json, text } = await service.call('POST', '//oauth/token', {
+    token: null,
+    payload: 'grant_type=client_credentials',
+    headers: {
+      authorization: `Basic ${basic}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+  })
+  assert.ok(json.access_token, text)
+  return json.access_token
+}
+
+/** How many rows every table has, but for what is remembered of requests and counted of calls. */
+const rowCounts = async (): Promise<Record<string, number>> => {
+  const tables = await sql<{ name: string }>(
+    service.database,
+    `select tablename as name from pg_tables where schemaname = 'public'
+     and tablename not in ('idempotency_record', 'client_limit', 'card_limit') order by 1`,
+  )
+  const counts: Record<string, number> = {}
+  for (const { name } of tables) {
+    const [row] = await sql<{ count: number }>(
+      service.database,
+      `select count(*)::integer as count from ${name}`,
+    )
+    counts[name] = row?.count ?? 0
+  }
+  return counts
+}
+
+/** What is shown once is left out of a repeat. */
+const withoutSecrets = ({ json }: Answer) => {
+  if (json === undefined) return undefined
+  const { clientSecret: _, secret: __, ...rest } = json
+  return rest
+}
+
+test('a repeat of any of them gets the first answer, marked, without its secret, and nothing happens twice', async () => {
+  const repeatable = changes().filter(({ config }) => config?.repeatable)
+  assert.deepEqual(Object.keys(samples).sort(), repeatable.map(nameOf).sort())
+  for (const [name, sample] of Object.entries(samples)) {
+    const { as, body, path } = await sample()
+    const isPublic = name.includes(base)
+    const given = {
+      as: as ?? (isPublic ? 'client' : 'admin'),
+      listener: isPublic ? 'public' : 'private',
+      headers: { 'idempotency-key': randomUUID() },
+      ...(body && { body }),
+    } as const
+    const [method = ''] = name.split(' ')
+    const first = await service.call(method, path, given)
+    assert.ok(first.status >= 200 && first.status < 300, `${name}: ${first.status} ${first.text}`)
+    const counts = await rowCounts()
+    const second = await service.call(method, path, given)
+    assert.deepEqual(
+      [second.status, second.headers['idempotency-replayed']],
+      [first.status, 'true'],
+      name,
+    )
+    assert.deepEqual(second.json, withoutSecrets(first), name)
+    assert.deepEqual(await rowCounts(), counts, name)
+    const other = await service.call(method, path, { ...given, body: { ...body, other: 'x' } })
+    assert.ok(other.status === 422, `${name}: another request under the key was ${other.status}`)
+  }
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import {
+  addProduct,
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../support/network.ts'
+import type { Answer } from '../../support/service.ts'
+import { onEachEngine, type Services } from './engines.ts'
+import { assertExplained, attemptsOf, counterOf, typesOf } from './tried.ts'
+import { type WatchedHsm, watchHsm } from './watched-hsm.ts'
+
+const generous = 3101
+
+/** How often each answer was given. */
+const tally = (answers: readonly Answer[]): Record<string, number> => {
+  const counts: Record<string, number> = {}
+  for (const { json, status } of answers) {
+    const name = status === 200 ? json.responseCode : `${status} ${json.code}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+onEachEngine((engine) => {
+  let opened: Services
+  let hsm: WatchedHsm
+  before(async () => {
+    opened = await engine.open()
+    hsm = watchHsm(opened.services)
+    await addProduct(opened.service, { productId: generous, pinTryLimit: 15, cvvTryLimit: 15 })
+  })
+
+  /** Asks, and asks again what was not begun in time: such a question has spent nothing, and says so. */
+  const askUntilBegun = async (on: Services['service'], question: object): Promise<Answer> => {
+    for (let asked = 1; ; asked += 1) {
+      const answer = await ask(on, question)
+      if (answer.status !== 503 || asked === 10) return answer
+      assert.ok(Number(answer.headers['retry-after']) >= 1)
+    }
+  }
+
+  /** Asks all questions at once, of both services in turn. */
+  const askAll = (
+    questions: readonly object[],
+    onAnswer: (index: number) => Promise<void> = async () => {},
+  ): Promise<Answer[]> =>
+    Promise.all(
+      questions.map(async (question, index) => {
+        const answer = await askUntilBegun(opened.services[index % 2] ?? opened.service, question)
+        await onAnswer(index)
+        return answer
+      }),
+    )
+
+  const repeat = (count: number, make: (index: number) => object): object[] =>
+    Array.from({ length: count }, (_, index) => make(index))
+
+  test('of 1,000 wrong PINs at once the try limit is compared, and the rest are told it is blocked', async () => {
+    const card = await issueCard(opened.service)
+    const answers = await askAll(
+      repeat(1_000, (index) =>
+        pinTry(opened.service, card, otherDigits(card.pin, 1 + (index % 9))),
+      ),
+    )
+    assert.deepEqual(tally(answers), { 55: 3, 75: 997 })
+    assert.equal(hsm.countOf('pin', card.publicToken), 3)
+    assertExplained(
+      await attemptsOf(opened.database, card.publicToken),
+      await counterOf(opened.database, card.publicToken),
+    )
+    assert.deepEqual(await typesOf(opened.database, card.publicToken), [
+      'card.created',
+      'pin.revealed',
+      ...Array.from({ length: 3 }, () => 'pin.attempt_failed'),
+      'pin.blocked',
+    ])
+    const late = await ask(opened.service, pinTry(opened.service, card))
+    assert.deepEqual([late.json.responseCode, late.json.pin.result], ['75', 'blocked'])
+  })
+
+  test('of 1,000 wrong CVV2s at once the try limit is compared, and the rest cost nothing', async () => {
+    const card = await issueCard(opened.service)
+    // What finding out the right one took.
+    const known = hsm.countOf('cvv', card.publicToken)
+    const answers = await askAll(
+      repeat(1_000, (index) => cvvTry(card, otherDigits(card.cvv2, 1 + (index % 9)))),
+    )
+    const results = answers.map(({ json }) => json.cvv.result)
+    assert.deepEqual(tally(answers), { N7: 1_000 })
+    assert.equal(results.filter((result) => result === 'mismatch').length, 3)
+    assert.equal(results.filter((result) => result === 'blocked').length, 997)
+    assert.equal(hsm.countOf('cvv', card.publicToken), known + 3)
+    assert.equal((await attemptsOf(opened.database, card.publicToken, 'cvv')).length, 3)
+    const pin = await counterOf(opened.database, card.publicToken, 'pin')
+    assert.equal(pin.spent, 0, 'the PIN counts apart')
+  })
+
+  test('500 wrong and 500 right PINs at once never go wrong more often in a row than the limit', async () => {
+    const limit = 15
+    const card = await issueCard(opened.service, { cardProduct: generous })
+    const samples: number[] = []
+    const answers = await askAll(
+      repeat(1_000, (index) =>
+        pinTry(opened.service, card, index % 2 === 0 ? card.pin : otherDigits(card.pin)),
+      ),
+      async (index) => {
+        if (index % 20 === 0) samples.push(await remainingOf(card))
+      },
+    )
+    assert.equal(samples.length, 50)
+    for (const sample of samples) assert.ok(sample >= 0 && sample <= limit, `${sample} remain`)
+    const attempts = await attemptsOf(opened.database, card.publicToken)
+    assertExplained(attempts, await counterOf(opened.database, card.publicToken))
+    const counts = tally(answers)
+    const ofResult = (result: string) =>
+      attempts.filter((attempt) => attempt.result === result).length
+    assert.equal(counts['00'] ?? 0, ofResult('match'))
+    assert.equal(counts['55'] ?? 0, ofResult('mismatch'))
+    assert.equal((counts['00'] ?? 0) + (counts['55'] ?? 0) + (counts['75'] ?? 0), 1_000)
+    assert.equal(hsm.countOf('pin', card.publicToken), attempts.length)
+  })
+
+  const remainingOf = async ({ publicToken }: IssuedCard): Promise<number> => {
+    const { json } = await opened.service.call('GET', `/card-pin/${publicToken}/pin/status`)
+    assert.equal(json.status === 'Blocked', json.remainingTries === 0)
+    return json.remainingTries
+  }
+})

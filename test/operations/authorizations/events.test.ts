@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { before, beforeEach, test } from 'node:test'
+import { tellLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../support/network.ts'
+import { sql } from '../../support/service.ts'
+import { onEachEngine, type Services } from './engines.ts'
+import { ageWhatWasLost } from './killed.ts'
+import { attemptsOf, counterOf, eventsOf, typesOf } from './tried.ts'
+import { holdComparisons, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
+
+onEachEngine((engine) => {
+  let opened: Services
+  let hsm: WatchedHsm
+  let card: IssuedCard
+  before(async () => {
+    opened = await engine.open()
+    hsm = watchHsm(opened.services)
+  })
+  beforeEach(async () => {
+    hsm.before = () => {}
+    card = await issueCard(opened.service)
+  })
+
+  const wrongPin = (members: object = {}) => ({
+    ...pinTry(opened.service, card, otherDigits(card.pin)),
+    ...members,
+  })
+
+  const lastEvents = async (count: number) =>
+    (await eventsOf(opened.database, card.publicToken))
+      .slice(-count)
+      .map(({ details, type }) => ({ type, ...JSON.parse(details) }))
+
+  test('each wrong PIN and CVV2 is told with what remains and how it came, the block after the last', async () => {
+    for (const tries of [1, 2, 3]) {
+      const reference = `PIN-${tries}`
+      await ask(opened.service, wrongPin({ entryMode: 'atm', reference }))
+    }
+    const told = (type: string, remainingTries: number, entryMode: string, reference: string) => ({
+      type,
+      remainingTries,
+      entryMode,
+      reference,
+    })
+    assert.deepEqual(await lastEvents(4), [
+      told('pin.attempt_failed', 2, 'atm', 'PIN-1'),
+      told('pin.attempt_failed', 1, 'atm', 'PIN-2'),
+      told('pin.attempt_failed', 0, 'atm', 'PIN-3'),
+      { type: 'pin.blocked', blockedBy: 'tries' },
+    ])
+    const wrong = { ...cvvTry(card, otherDigits(card.cvv2)), entryMode: 'moto', reference: 'CVV-1' }
+    await ask(opened.service, wrong)
+    assert.deepEqual(await lastEvents(1), [told('cvv.attempt_failed', 2, 'moto', 'CVV-1')])
+    await typesOf(opened.database, card.publicToken)
+  })
+
+  test('a match, a silent HSM, a blocked PIN and a bad block are told to nobody', async () => {
+    const before = (await typesOf(opened.database, card.publicToken)).length
+    await ask(opened.service, pinTry(opened.service, card))
+    hsm.before = () => Promise.reject(hsmAway())
+    await ask(opened.service, pinTry(opened.service, card))
+    await ask(opened.service, {
+      ...wrongPin(),
+      pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: '' },
+    })
+    assert.equal((await typesOf(opened.database, card.publicToken)).length, before)
+  })
+
+  test('after an unblock the next block is told again', async () => {
+    for (const round of [1, 2]) {
+      for (let tries = 0; tries < 4; tries += 1) await ask(opened.service, wrongPin())
+      await opened.service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
+      const types = await typesOf(opened.database, card.publicToken)
+      assert.equal(types.filter((type) => type === 'pin.blocked').length, round)
+      assert.deepEqual(types.slice(-3), ['pin.attempt_failed', 'pin.blocked', 'pin.unblocked'])
+    }
+  })
+
+  test('cards of one network at once keep a sequence each, without gaps', async () => {
+    const cards = await Promise.all(Array.from({ length: 5 }, () => issueCard(opened.service)))
+    await Promise.all(
+      cards.flatMap((each) =>
+        Array.from({ length: 4 }, (_, index) =>
+          Promise.all([
+            ask(
+              opened.services[index % 2 === 0 ? 0 : 1],
+              pinTry(opened.service, each, otherDigits(each.pin)),
+            ),
+            ask(opened.services[index % 2 === 0 ? 1 : 0], cvvTry(each, otherDigits(each.cvv2))),
+          ]),
+        ),
+      ),
+    )
+    for (const { publicToken } of cards) {
+      const types = await typesOf(opened.database, publicToken)
+      for (const kind of ['pin', 'cvv']) {
+        assert.equal(types.filter((type) => type === `${kind}.attempt_failed`).length, 3)
+        assert.equal(types.filter((type) => type === `${kind}.blocked`).length, 1)
+      }
+    }
+  })
+
+  /** Two wrong tries that were settled, and a last one whose process does not answer. */
+  const loseTheLastTry = async () => {
+    await ask(opened.service, wrongPin())
+    await ask(opened.service, wrongPin())
+    const gate = holdComparisons(hsm)
+    const lost = ask(opened.service, wrongPin())
+    await gate.arrived(1)
+    return { gate, lost }
+  }
+
+  const blocksTold = async (): Promise<number> =>
+    (await typesOf(opened.database, card.publicToken)).filter((type) => type === 'pin.blocked')
+      .length
+
+  test('a block whose process was lost is told after 30 seconds, once, however many sweep', async () => {
+    const { gate, lost } = await loseTheLastTry()
+    const sweepBoth = () =>
+      Promise.all(
+        opened.services.flatMap(({ database }) => [
+          tellLostBlocks({ database }),
+          tellLostBlocks({ database }),
+        ]),
+      )
+    await sweepBoth()
+    assert.equal(await blocksTold(), 0, 'not before')
+    await ageWhatWasLost(opened.database)
+    await sweepBoth()
+    assert.equal(await blocksTold(), 1)
+    assert.deepEqual(await lastEvents(1), [{ type: 'pin.blocked', blockedBy: 'tries' }])
+    gate.release(0)
+    await lost
+    await sweepBoth()
+    assert.equal(await blocksTold(), 1, 'and not by the one that was taken for lost')
+  })
+
+  test('a lost block that was undone before the sweep came is not told', async () => {
+    const { gate, lost } = await loseTheLastTry()
+    await ageWhatWasLost(opened.database)
+    await opened.service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
+    await tellLostBlocks({ database: opened.database })
+    assert.equal(await blocksTold(), 0)
+    gate.release(0)
+    await lost
+  })
+
+  test('however many blocks were lost, all are told in one sweep, also beside some that cannot be', async () => {
+    const lost = 130
+    const { database } = opened
+    const tokens = `(3000000000 + n)::text`
+    for (const [table, changed] of [
+      ['card', `'{"last_sequence": 0}'`],
+      ['try_counter', `'{"spent": 3, "restored": 0, "try_limit": 3}'`],
+    ] as const) {
+      await sql(
+        database,
+        `insert into ${table} select (jsonb_populate_record(${table}, to_jsonb(${table}) || ${changed}
+           || jsonb_build_object('public_token', ${tokens}))).*
+         from ${table}, generate_series(1, ${lost}) as n where public_token = $1`,
+        [card.publicToken],
+      )
+    }
+    // Their next number is taken, so that no event of theirs can be written.
+    const broken = ['3000000001', '3000000050']
+    await sql(
+      database,
+      `insert into event (public_token, sequence, client_id, type, details)
+       select token, 1, 'demo-client', 'pin.unblocked', '{}' from unnest($1::text[]) as token`,
+      [broken],
+    )
+    const sweeping = tellLostBlocks({ database })
+    await assert.rejects(sweeping, ({ errors }: AggregateError) => errors.length === 4)
+    const told = await sql<{ count: number }>(
+      database,
+      `select count(*)::integer as count from event
+       where public_token between '3000000001' and '3000000999'
+         and type in ('pin.blocked', 'cvv.blocked')`,
+    )
+    assert.equal(told[0]?.count, 2 * (lost - broken.length))
+    await sql(database, 'update card set last_sequence = 1 where public_token = any($1)', [broken])
+    await tellLostBlocks({ database })
+  })
+
+  if (engine.name === 'PostgreSQL') {
+    test('a result that cannot be put on record is 503: the try stays spent, and nothing is told of it', async () => {
+      const before = await typesOf(opened.database, card.publicToken)
+      const answer = await opened.database.transaction(async (holder) => {
+        // Held elsewhere for longer than a request waits: spent in time, and not settled.
+        await sql(holder, 'select from card where public_token = $1 for no key update', [
+          card.publicToken,
+        ])
+        return ask(opened.services[1], wrongPin())
+      })
+      assert.deepEqual([answer.status, answer.json.code], [503, 'unavailable'])
+      assert.ok(Number(answer.headers['retry-after']) >= 1)
+      const [attempt] = await attemptsOf(opened.database, card.publicToken)
+      assert.deepEqual([attempt?.result, attempt?.restored], ['unresolved', false])
+      assert.equal((await counterOf(opened.database, card.publicToken)).remaining, 2)
+      assert.deepEqual(await typesOf(opened.database, card.publicToken), before)
+    })
+  }
+})

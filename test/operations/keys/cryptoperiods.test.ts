@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { cryptoperiods } from '../../../src/hsm/contract/catalogue.ts'
+import { recordUses } from '../../../src/operations/keys/uses.ts'
+import { judgeKeys } from '../../../src/service/doctor/keys.ts'
+import { statement } from '../../../src/storage/engine/database.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
+
+const keyOf = async (service: TestService, name: string, version = 1) => {
+  const options = { listener: 'private', as: 'admin' } as const
+  const { json } = await service.call('GET', '//keys', options)
+  return json.find(
+    (each: { key: string; version: number }) => each.key === name && each.version === version,
+  )
+}
+
+const metricOf = async (service: TestService, name: string, key: string) => {
+  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  return Number(new RegExp(`^${name}\\{key="${key}"\\} (\\S+)$`, 'm').exec(text)?.[1])
+}
+
+test('docs/keys.md tells the cryptoperiod of every key as the program has it', async () => {
+  const text = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
+  const uses = (most: number | null): string => (most === null ? '–' : `2^${Math.log2(most)}`)
+  for (const [name, period] of Object.entries(cryptoperiods)) {
+    const { originatorDays, recipientDays, usesAtMost } = period
+    const row = `| \`${name}\` | ${originatorDays} | ${recipientDays} | ${uses(usesAtMost)} |`
+    assert.ok(text.includes(row), row)
+  }
+})
+
+test('uses are on record before they are made, so that a process that is killed counts too many, never too few', async () => {
+  const service = await openTestService()
+  const uses = recordUses(service.keys)
+  await uses.setAside()
+  const aside = (await keyOf(service, 'personal-data')).uses
+  const counted = () =>
+    service.keys.hsm.countedUses().find(({ keyName }) => keyName === 'personal-data')?.uses ?? 0
+  const before = counted()
+  await service.createCard()
+  assert.ok(counted() > before, 'a card has personal data')
+  assert.ok(aside > counted(), 'the range was set aside before')
+  await uses.setAside()
+  assert.equal((await keyOf(service, 'personal-data')).uses, aside, 'and is not used up')
+  await uses.giveBack()
+  assert.equal(
+    (await keyOf(service, 'personal-data')).uses,
+    counted(),
+    'a stop gives the rest back',
+  )
+})
+
+test('two processes add up, and opening what is sealed is no use', async () => {
+  const service = await openTestService()
+  const { database, keys } = service
+  const card = await service.createCard()
+  const [one, other] = [recordUses(keys), recordUses({ ...keys, database })]
+  await one.giveBack()
+  await other.giveBack()
+  const { uses } = await keyOf(service, 'pan')
+  assert.equal(uses % 2, 0)
+  assert.ok(uses >= 2)
+  await service.call('GET', `/card-pin/${card.publicToken}/pin`)
+  await one.giveBack()
+  assert.equal((await keyOf(service, 'pan')).uses, uses)
+})
+
+test('list, metrics and doctor tell that a key is due by its age, and rotating it ends that', async () => {
+  const service = await openTestService()
+  const { database } = service
+  assert.equal((await keyOf(service, 'pan')).rotationDue, null)
+  assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 0)
+  assert.match((await judgeKeys(database, new Date()))[0]?.found ?? '', /^No key is due/)
+  await database.query(
+    statement(
+      'test_age_key',
+      "update hsm_key set activated_at = now() - interval '366 days' where key_name = 'pan'",
+    ),
+  )
+  assert.equal((await keyOf(service, 'pan')).rotationDue, 'age')
+  assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 1)
+  assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'cvk'), 0)
+  assert.ok((await metricOf(service, 'pinfold_key_age_seconds', 'pan')) >= 366 * 86_400)
+  const [finding] = await judgeKeys(database, new Date())
+  assert.equal(finding?.verdict, 'warning')
+  assert.match(JSON.stringify(finding), /The key pan has .* 365 days.*keys rotate pan/)
+  await database.query(
+    statement(
+      'test_rotate_key',
+      `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, activated_at)
+       select key_name, 2, 'active', key_block, key_check_value, now() from hsm_key where key_name = 'pan'`,
+    ),
+  )
+  assert.equal((await keyOf(service, 'pan', 1)).rotationDue, null)
+  assert.equal((await keyOf(service, 'pan', 2)).rotationDue, null)
+  assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 0)
+})
+
+test('a key is due by its uses, too, and a month before it is due doctor says so', async () => {
+  const service = await openTestService()
+  const { database } = service
+  await database.query(
+    statement('test_wear_key', "update hsm_key set uses = 1::bigint << 48 where key_name = 'pan'"),
+  )
+  assert.equal((await keyOf(service, 'pan')).rotationDue, 'uses')
+  assert.equal(await metricOf(service, 'pinfold_key_uses', 'pan'), 2 ** 48)
+  assert.match(JSON.stringify(await judgeKeys(database, new Date())), /pan has been used \d+ times/)
+  const inElevenMonths = new Date(Date.now() + 340 * 86_400_000)
+  const findings = JSON.stringify(await judgeKeys(database, inElevenMonths))
+  assert.match(findings, /personal-data is to be rotated in 25 days/)
+  assert.match(findings, /token-signing has made new things for longer than 90 days/)
+})

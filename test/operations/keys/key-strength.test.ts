@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
+import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
+import { keyKinds, keyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { type KeyState, openKeyRing, type StoredKey } from '../../../src/hsm/keys/key-ring.ts'
+import { refuseWeakerProtection, refuseWeakKey } from '../../../src/hsm/keys/key-strength.ts'
+import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
+import { SecretKey } from '../../../src/hsm/software/master-keys.ts'
+
+const hex = (text: string) => Buffer.from(text, 'hex')
+const tdes = (lengthBytes: number) => setOddParity(randomBytes(lengthBytes))
+const half = tdes(8)
+
+/** Keys that nobody may use, by what is wrong with them. */
+const badKeys: readonly (readonly [string, string, Uint8Array])[] = [
+  ['weak', 'T', Buffer.concat([hex('0101010101010101'), half])],
+  ['semi-weak', 'T', Buffer.concat([half, hex('01fe01fe01fe01fe')])],
+  ['with equal parts', 'T', Buffer.concat([half, half])],
+  ['of three parts, the first again the last', 'T', Buffer.concat([half, tdes(8), half])],
+  ['of wrong parity', 'T', tdes(16).map((byte) => byte ^ 1)],
+  ['of one DES key', 'T', half],
+  ['short', 'A', randomBytes(8)],
+  ['with equal parts', 'A', Buffer.concat([Buffer.alloc(16, 7), Buffer.alloc(16, 7)])],
+  ['short', 'H', randomBytes(16)],
+]
+
+test('a key that is weak, semi-weak, short, of wrong parity or of equal parts is refused', () => {
+  for (const [what, algorithm, key] of badKeys) {
+    assert.throws(() => refuseWeakKey(algorithm, key), { name: 'KeyRefusal' }, what)
+  }
+  for (const lengthBytes of [16, 24]) refuseWeakKey('T', tdes(lengthBytes))
+  for (const lengthBytes of [16, 24, 32]) refuseWeakKey('A', randomBytes(lengthBytes))
+})
+
+test('and it is refused where it is used, although its key block is whole', async () => {
+  const masterKey = new SecretKey(randomBytes(32))
+  const engine = openSoftwareKeyEngine(masterKey)
+  const weak = Buffer.concat([half, half])
+  const block = wrapKeyBlock(masterKey.reveal(), headerOf(keyKinds.cvk, 'N'), weak)
+  await assert.rejects(engine.open(keyKinds.cvk, block), { name: 'KeyRefusal' })
+  await assert.rejects(engine.import(keyKinds.cvk, weak), /weak|equal/)
+})
+
+test('a key is never protected by a weaker one', () => {
+  const aes256 = { algorithm: 'A', lengthBytes: 32 }
+  const aes128 = { algorithm: 'A', lengthBytes: 16 }
+  const tripleTdes = { algorithm: 'T', lengthBytes: 24 }
+  const doubleTdes = { algorithm: 'T', lengthBytes: 16 }
+  for (const [weaker, stronger] of [
+    [doubleTdes, tripleTdes],
+    [tripleTdes, aes128],
+    [aes128, aes256],
+    [doubleTdes, { algorithm: 'H', lengthBytes: 32 }],
+  ] as const) {
+    assert.throws(() => refuseWeakerProtection(weaker, stronger), { name: 'KeyRefusal' })
+    refuseWeakerProtection(stronger, weaker)
+  }
+})
+
+test('a key block opens for the use that it names and for no other', async () => {
+  const engine = openSoftwareKeyEngine(new SecretKey(randomBytes(32)))
+  const { keyBlock } = await engine.generate(keyKinds['personal-data'])
+  await engine.open(keyKinds['personal-data'], keyBlock)
+  for (const kind of [keyKinds['pin-storage'], keyKinds.cvk, keyKinds['pan-fingerprint']]) {
+    await assert.rejects(engine.open(kind, keyBlock), /another use/)
+  }
+})
+
+const memoryStore = (keys: StoredKey[] = []) => ({
+  keys,
+  list: async (): Promise<readonly StoredKey[]> => keys,
+  add: async (key: StoredKey) => {
+    keys.push(key)
+  },
+})
+
+test('a process that could not read the keys for too long answers nothing', async () => {
+  const engine = openSoftwareKeyEngine(new SecretKey(randomBytes(32)))
+  const store = memoryStore()
+  const patient = await openKeyRing(engine, store, { staleAfterMs: 3_600_000 })
+  // Every reading is too old as soon as it is there.
+  const strict = await openKeyRing(engine, store, { staleAfterMs: -1 })
+  store.list = async () => {
+    throw new Error('away')
+  }
+  assert.equal((await patient.active('pan')).version, 1)
+  await assert.rejects(strict.active('pan'), { code: 'unavailable' })
+  await assert.rejects(strict.versions('pan-fingerprint'), { code: 'unavailable' })
+  store.list = async () => store.keys
+  assert.equal((await strict.active('pan')).version, 1)
+})
+
+test('a pending version makes nothing, a retired one still opens, an unknown one is looked up', async () => {
+  const engine = openSoftwareKeyEngine(new SecretKey(randomBytes(32)))
+  const store = memoryStore()
+  const ring = await openKeyRing(engine, store)
+  assert.ok(keyNames.length > 0)
+  const add = async (keyVersion: number, state: KeyState) =>
+    store.add({ keyName: 'pan', keyVersion, state, ...(await engine.generate(keyKinds.pan)) })
+  await add(2, 'pending')
+  assert.equal((await ring.version('pan', 2)).state, 'pending')
+  assert.equal((await ring.active('pan')).version, 1)
+  store.keys.splice(
+    0,
+    store.keys.length,
+    ...store.keys.map((key) =>
+      key.keyName === 'pan'
+        ? ({ ...key, state: key.keyVersion === 1 ? 'retired' : 'active' } as const)
+        : key,
+    ),
+  )
+  await ring.refresh()
+  assert.equal((await ring.active('pan')).version, 2)
+  assert.equal((await ring.version('pan', 1)).state, 'retired')
+  assert.deepEqual(
+    (await ring.versions('pan')).map(({ version }) => version),
+    [2],
+  )
+  await assert.rejects(ring.version('pan', 9), /not in the HSM/)
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openKeyRing } from '../../../src/hsm/keys/key-ring.ts'
+import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
+import { openMasterKeys, readMasterKeys } from '../../../src/hsm/software/master-keys.ts'
+import { openPan } from '../../../src/hsm/verbs/records.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { findMasterKeyCheckValue } from '../../../src/storage/engine/installation.ts'
+import { listHsmKeys } from '../../../src/storage/keys/hsm-keys.ts'
+import { sql } from '../../support/service.ts'
+
+/** Rotates every key of an installation, and waits until each rotation has come as far as it can. */
+
+export const movedKeys = ['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'] as const
+export const rotatedKeys = [
+  ...movedKeys,
+  'request-fingerprint',
+  'token-signing',
+  'cvk',
+  'pvk',
+] as const
+
+// biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
+type Told = { status: number; json: any; text: string }
+
+/** Asks the private listener as the administrator. */
+export type Administer = (method: string, path: string, body?: object) => Promise<Told>
+
+/** Asks for every rotation, of the master key too. */
+export const rotateAll = async (administer: Administer, dataDir: string): Promise<void> => {
+  for (const key of rotatedKeys) {
+    const answer = await administer('POST', `//keys/${key}/rotate`)
+    assert.equal(answer.status, 202, answer.text)
+  }
+  await appendFile(join(dataDir, 'master.key'), `${randomBytes(32).toString('hex')}\n`)
+  const answer = await administer('POST', '//keys/master-key/rotate', {})
+  assert.equal(answer.status, 200, answer.text)
+}
+
+export type KeyState = { key: string; version: number; state: string; walked: number }
+
+export const keyStates = async (administer: Administer): Promise<KeyState[]> => {
+  const { json } = await administer('GET', '//keys')
+  return json.map(
+    (row: { key: string; version: number; state: string; pass: KeyState | null }) => ({
+      key: row.key,
+      version: row.version,
+      state: row.state,
+      walked: row.pass?.walked ?? 0,
+    }),
+  )
+}
+
+/** Waits until everything lies under this version, and the one before it is retired. */
+export const untilMoved = async (
+  administer: Administer,
+  version: number,
+  timeoutMs: number,
+): Promise<void> => {
+  const until = Date.now() + timeoutMs
+  for (;;) {
+    const states = await keyStates(administer)
+    const stateOf = (key: string, of: number) =>
+      states.find((row) => row.key === key && row.version === of)?.state
+    const isMoved = movedKeys.every((key) => stateOf(key, version - 1) === 'retired')
+    const isActive = rotatedKeys.every((key) => stateOf(key, version) === 'active')
+    if (isMoved && isActive) return
+    assert.ok(Date.now() < until, `the rotation takes too long: ${JSON.stringify(states)}`)
+    await wait(200)
+  }
+}
+
+/** What finds the PAN of a card: the bytes of the keys are read from the master key's file. */
+export const panReader = async (database: Database, dataDir: string) => {
+  const masterKeys = await openMasterKeys({
+    read: () => readMasterKeys(join(dataDir, 'master.key')),
+    current: () => findMasterKeyCheckValue(database),
+  })
+  const list = async () => {
+    await masterKeys.refresh()
+    return listHsmKeys(database)
+  }
+  const store = { list, add: async () => {} }
+  const engine = openSoftwareKeyEngine(masterKeys)
+  const ring = await openKeyRing(engine, store, { staleAfterMs: Number.POSITIVE_INFINITY })
+  return async (publicToken: string): Promise<string> => {
+    const [card] = await sql<{ encryptedPan: Uint8Array }>(
+      database,
+      'select encrypted_pan as "encryptedPan" from card where public_token = $1',
+      [publicToken],
+    )
+    if (!card) throw new Error('There is no such card.')
+    const open = () => openPan(ring, { publicToken, ...card })
+    // Under a version that this reader does not know yet, on a database that is busy.
+    const pan = await open().catch(() => ring.refresh().then(open))
+    return pan.reveal()
+  }
+}
+
+/** How many things lie under a version of a key, counted in the tables themselves. */
+export const countUnder = async (database: Database, version: number): Promise<number[]> => {
+  const [row] = await sql<Record<string, number>>(
+    database,
+    `select
+       (select count(*)::int from card
+        where get_byte(encrypted_pan, 1) * 256 + get_byte(encrypted_pan, 2) = $1) as pan,
+       (select count(*)::int from card
+        where get_byte(personal_data, 1) * 256 + get_byte(personal_data, 2) = $1) as person,
+       (select count(*)::int from card where pin_key = 'pin-storage/' || $1::text) as pin,
+       (select count(*)::int from event
+        where get_byte(note, 1) * 256 + get_byte(note, 2) = $1) as note,
+       (select count(*)::int from idempotency_record
+        where get_byte(answer, 1) * 256 + get_byte(answer, 2) = $1) as answer,
+       (select count(*)::int from webhook
+        where get_byte(secret, 1) * 256 + get_byte(secret, 2) = $1
+          or get_byte(description, 1) * 256 + get_byte(description, 2) = $1) as webhook`,
+    [version],
+  )
+  return Object.values(row ?? {})
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { before, test } from 'node:test'
+import { unwrapKeyBlock, wrapKeyBlock } from '../../../src/crypto/key-block.ts'
+import { xor } from '../../../src/crypto/refusal.ts'
+import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
+import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { keyHashOf } from '../../support/idempotency.ts'
+import { ask, issueCard, pinBlock } from '../../support/network.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { subjectOf } from './in-process.ts'
+import type { Administer } from './rotating.ts'
+
+let service: TestService
+let administer: Administer
+
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+  administer = subjectOf(service).administer
+})
+
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
+const check = (algorithm: 'A' | 'T', key: Uint8Array) => keyCheckValueOf(algorithm, key)
+
+type Parts = { first: Uint8Array; second: Uint8Array; key: Uint8Array }
+
+const split = (algorithm: 'A' | 'T', lengthBytes: number): Parts => {
+  const [first, second] = [randomBytes(lengthBytes), randomBytes(lengthBytes)]
+  const whole = xor(first, second)
+  return { first, second, key: algorithm === 'T' ? setOddParity(whole) : whole }
+}
+
+const open = async (key: string, algorithm: 'A' | 'T', parts: Parts, members: object = {}) => {
+  const { json, status, text } = await administer('POST', '//component-entries', {
+    family: 'zone-master',
+    key,
+    algorithm: algorithm === 'A' ? 'AES' : 'TDES',
+    lengthBytes: parts.key.length,
+    componentCount: 2,
+    keyCheckValue: check(algorithm, parts.key),
+    ...members,
+  })
+  assert.equal(status, 201, text)
+  return json.entryId as string
+}
+
+const enter = (entryId: string, person: string, algorithm: 'A' | 'T', component: Uint8Array) =>
+  administer('POST', `//component-entries/${entryId}/components`, {
+    person,
+    component: hexOf(component),
+    keyCheckValue: check(algorithm, component),
+  })
+
+/** A zone master key that two people brought. @returns it in clear. */
+const bring = async (key: string, algorithm: 'A' | 'T', lengthBytes: number) => {
+  const parts = split(algorithm, lengthBytes)
+  const entryId = await open(key, algorithm, parts)
+  await enter(entryId, 'Ana Lim', algorithm, parts.first)
+  const last = await enter(entryId, 'Bo Ek', algorithm, parts.second)
+  assert.equal(last.json.key.keyCheckValue, check(algorithm, parts.key), last.text)
+  return parts.key
+}
+
+const zone = { family: 'zone', clientId: 'demo-network', zoneMasterKey: 'zmk' }
+
+test('two people make a zone master key, and a network’s key under it deciphers its PIN blocks', async () => {
+  const zoneMasterKey = await bring('zmk', 'A', 32)
+  const value = setOddParity(randomBytes(16))
+  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'D' }, 'N')
+  const keyBlock = wrapKeyBlock(zoneMasterKey, header, value)
+  const kept = await administer('POST', '//keys/import', {
+    ...zone,
+    key: 'zone-c',
+    pinBlockFormats: ['ISO_FORMAT_0'],
+    keyBlock,
+    keyCheckValue: check('T', value),
+  })
+  assert.equal(kept.status, 201, kept.text)
+  const card = await issueCard(service)
+  const block = pinBlock(service, card, 'ISO_FORMAT_0', { name: 'zone-c', value })
+  const answer = await ask(service, { pan: card.pan, pinBlock: block })
+  assert.equal(answer.json.responseCode, '00')
+  const retired = await administer('POST', '//keys/zones/retire', {
+    key: 'zone-c',
+    clientId: 'demo-network',
+  })
+  assert.equal(retired.status, 204)
+  const after = await ask(service, { pan: card.pan, pinBlock: block })
+  assert.equal(after.json.responseCode, '86')
+})
+
+test('one person brings one component, and a component that is not what its sender told is refused', async () => {
+  const parts = split('A', 32)
+  const entryId = await open('zmk-2', 'A', parts)
+  const wrong = await administer('POST', `//component-entries/${entryId}/components`, {
+    person: 'Ana Lim',
+    component: hexOf(parts.first),
+    keyCheckValue: '000000',
+  })
+  assert.deepEqual([wrong.status, wrong.json.code], [422, 'key_refused'])
+  assert.equal((await enter(entryId, 'Ana Lim', 'A', parts.first)).json.entered.length, 1)
+  const again = await enter(entryId, ' ana LIM', 'A', parts.second)
+  assert.deepEqual([again.status, again.json.code], [422, 'key_refused'])
+  assert.match(again.json.detail, /another person/)
+  assert.equal((await enter(entryId, 'Bo Ek', 'A', Buffer.alloc(32))).json.code, 'key_refused')
+  assert.equal((await enter(entryId, 'Bo Ek', 'A', parts.second)).status, 200)
+  assert.equal((await enter(entryId, 'Cy Oh', 'A', parts.second)).status, 404)
+})
+
+test('a combined key with another check value is refused, and its components are forgotten', async () => {
+  const parts = split('A', 32)
+  const entryId = await open('zmk-3', 'A', parts, { keyCheckValue: 'ABCDEF' })
+  await enter(entryId, 'Ana Lim', 'A', parts.first)
+  const last = await enter(entryId, 'Bo Ek', 'A', parts.second)
+  assert.deepEqual([last.status, last.json.code], [422, 'key_refused'])
+  const left = await sql(service.database, 'select person from key_component')
+  assert.deepEqual(left, [])
+})
+
+test('nothing of a component is in any table, not even while its entry is open', async () => {
+  const parts = split('A', 32)
+  const entryId = await open('zmk-4', 'A', parts)
+  const headers = { 'idempotency-key': 'component-1' }
+  await service.call('POST', `//component-entries/${entryId}/components`, {
+    as: 'admin',
+    listener: 'private',
+    headers,
+    body: { person: 'Ana', component: hexOf(parts.first), keyCheckValue: check('A', parts.first) },
+  })
+  const tables = await sql<{ name: string }>(
+    service.database,
+    `select tablename as name from pg_tables where schemaname = 'public'`,
+  )
+  for (const { name } of tables) {
+    const [row] = await sql<{ text: string }>(
+      service.database,
+      `select coalesce(string_agg(t::text, ' '), '') as text from ${name} t`,
+    )
+    assert.ok(!row?.text.toUpperCase().includes(hexOf(parts.first)), name)
+  }
+  const remembered = await sql(
+    service.database,
+    `select client_id from idempotency_record where key_hash = $1`,
+    [await keyHashOf(service, 'component-1', 'demo-admin')],
+  )
+  assert.deepEqual(remembered, [])
+})
+
+test('a key travels only under one that is as strong, for the use that it names, and whole', async () => {
+  const zoneMasterKey = await bring('zmk-weak', 'A', 16)
+  const aes256 = randomBytes(32)
+  const of = (keyUsage: string, key: Uint8Array, algorithm = 'A', modeOfUse = 'B') =>
+    wrapKeyBlock(zoneMasterKey, headerOf({ keyUsage, algorithm, modeOfUse }, 'E'), key)
+  const half = setOddParity(randomBytes(8))
+  const whole = of('P0', randomBytes(16))
+  const refused: readonly (readonly [string, string])[] = [
+    [of('P0', aes256), 'weaker'],
+    [of('D0', randomBytes(16)), 'another use'],
+    [of('P0', Buffer.concat([half, half]), 'T'), 'weak'],
+    [
+      of(
+        'P0',
+        setOddParity(randomBytes(16)).map((byte) => byte ^ 1),
+        'T',
+      ),
+      'parity',
+    ],
+    [`${whole.slice(0, -1)}${whole.endsWith('0') ? '1' : '0'}`, 'not whole'],
+  ]
+  for (const [keyBlock, why] of refused) {
+    const answer = await administer('POST', '//keys/import', {
+      ...zone,
+      zoneMasterKey: 'zmk-weak',
+      key: 'zone-x',
+      pinBlockFormats: ['ISO_FORMAT_4'],
+      keyBlock,
+    })
+    assert.deepEqual([answer.status, answer.json.code], [422, 'key_refused'], why)
+    assert.match(answer.json.detail, new RegExp(why))
+  }
+})
+
+test('a key leaves only if it is exportable, and only as a key block under a zone master key', async () => {
+  const zoneMasterKey = await bring('zmk-out', 'T', 24)
+  const generate = (key: string, exportable: boolean) =>
+    administer('POST', '//keys', {
+      family: 'zone',
+      clientId: 'demo-network',
+      key,
+      pinBlockFormats: ['ISO_FORMAT_0'],
+      algorithm: 'TDES',
+      lengthBytes: 16,
+      exportable,
+    })
+  assert.equal((await generate('zone-out', true)).status, 201)
+  assert.equal((await generate('zone-stays', false)).status, 201)
+  const out = (key: string, zoneMasterKeyName: string, members: object = {}) =>
+    administer('POST', '//keys/export', {
+      key,
+      zoneMasterKey: zoneMasterKeyName,
+      clientId: 'demo-network',
+      ...members,
+    })
+  const { json, text } = await out('zone-out', 'zmk-out')
+  assert.match(json.keyBlock, /^B/, text)
+  const { header, key } = unwrapKeyBlock(zoneMasterKey, json.keyBlock)
+  assert.deepEqual(
+    [header.keyUsage, header.algorithm, check('T', key)],
+    ['P0', 'T', json.keyCheckValue],
+  )
+  assert.match((await out('zone-stays', 'zmk-out')).json.detail, /may not leave/)
+  const pan = await administer('POST', '//keys/export', { key: 'pan', zoneMasterKey: 'zmk' })
+  assert.match(pan.json.detail, /may not leave/)
+  assert.equal((await out('zone-out', 'nobody')).json.code, 'validation_failed')
+})
+
+test('a CVK of another processor comes in as a pending version', async () => {
+  const value = setOddParity(randomBytes(16))
+  const first = randomBytes(16)
+  const parts = { first, second: xor(first, value), key: value }
+  const entryId = await open('cvk', 'T', parts, { family: 'installation' })
+  await enter(entryId, 'Ana Lim', 'T', parts.first)
+  const { json } = await enter(entryId, 'Bo Ek', 'T', parts.second)
+  assert.deepEqual(json.key, {
+    family: 'installation',
+    key: 'cvk',
+    version: 2,
+    keyCheckValue: check('T', value),
+  })
+  const listed = (await administer('GET', '//keys')).json.find(
+    (row: { key: string; version: number }) => row.key === 'cvk' && row.version === 2,
+  )
+  assert.equal(listed.state, 'pending')
+})

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { type RunningDelivery, startDelivery } from '../../../src/operations/webhooks/delivery.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
+import { openReceiver, until } from './receiver.ts'
+
+/** Several processes and several requests on the webhooks of one client, on a server. */
+
+const postgres = await openPostgres()
+const env = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' }
+
+test('a client has 20 webhooks at most, however many are made at once', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database } = await openServerDatabase(postgres, 20)
+  const service = await openTestService({ database, env })
+  const body = { url: 'http://127.0.0.1:9/', events: ['*'] }
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => service.call('POST', '/webhooks', { body })),
+  )
+  assert.equal(answers.filter(({ status }) => status === 201).length, 20)
+  assert.equal(answers.filter(({ status }) => status === 422).length, 10)
+  const other = await service.call('POST', '/webhooks', { body, as: 'otherClient' })
+  assert.equal(other.status, 201)
+})
+
+test('a client whose events cannot be placed holds up nobody else’s, and loses none', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database } = await openServerDatabase(postgres, 5)
+  const service = await openTestService({ database, env })
+  const make = async () => {
+    await service.createCard()
+    await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  }
+  const placedOf = async (clientId: string): Promise<number> =>
+    (await sql(database, 'select from placed_event where client_id = $1', [clientId])).length
+  await make()
+  await placeBatch(database)
+  await make()
+  await database.transaction(async (holder) => {
+    await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+    await assert.rejects(placeBatch(database), AggregateError)
+  })
+  assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [1, 2])
+  await placeBatch(database)
+  assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [2, 2])
+})
+
+test('however much of it waits, what cannot be placed holds up nothing else, and keeps its order', {
+  skip: postgres.leftOut,
+}, async (t) => {
+  const { database } = await openServerDatabase(postgres, 5)
+  const service = await openTestService({ database, env })
+  /** As many as are looked at together. */
+  const size = 3
+  const unblock = async (publicToken: string, times: number) => {
+    for (let time = 0; time < times; time += 1) {
+      await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    }
+  }
+  const placed = (clientId: string) =>
+    sql<{ publicToken: string; sequence: number }>(
+      database,
+      `select public_token as "publicToken", sequence from placed_event where client_id = $1
+       order by position`,
+      [clientId],
+    )
+  await t.test('a client that fails with more than are looked at together', async () => {
+    const { publicToken } = await service.createCard()
+    await placeBatch(database, size)
+    await unblock(publicToken, 2 * size)
+    await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+    await database.transaction(async (holder) => {
+      await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+      await assert.rejects(placeBatch(database, size), AggregateError)
+    })
+    assert.equal((await placed('demo-other-client')).length, 1)
+    while ((await placeBatch(database, size)) > 0);
+    assert.equal((await placed('demo-client')).length, 1 + 2 * size)
+  })
+  await t.test(
+    'a card whose later events are dated earlier, as after a clock was set back',
+    async () => {
+      const { publicToken } = await service.createCard()
+      await unblock(publicToken, 2 * size)
+      await sql(
+        database,
+        `update event set occurred_at = occurred_at - interval '1 hour'
+       where public_token = $1 and sequence > 1`,
+        [publicToken],
+      )
+      while ((await placeBatch(database, size)) > 0);
+      const sequences = (await placed('demo-client'))
+        .filter((event) => event.publicToken === publicToken)
+        .map(({ sequence }) => sequence)
+      assert.deepEqual(
+        sequences,
+        Array.from({ length: 1 + 2 * size }, (_, at) => at + 1),
+      )
+    },
+  )
+})
+
+test('placing, delivering, sending again and replaying at once never wait for one another in a ring', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database, url } = await openServerDatabase(postgres, 20)
+  const service = await openTestService({ database, env })
+  const other = pool(url, 10)
+  const running: RunningDelivery[] = [
+    startDelivery(service.delivering),
+    startDelivery({ ...service.delivering, database: other }),
+  ]
+  after(() => other.close())
+  const receivers = await Promise.all(
+    Array.from({ length: 4 }, () => openReceiver(() => (Math.random() < 0.3 ? 500 : 204))),
+  )
+  const webhooks: string[] = []
+  for (const receiver of receivers) {
+    const body = { url: receiver.url, events: ['*'] }
+    webhooks.push((await service.call('POST', '/webhooks', { body })).json.webhookId)
+  }
+  const made = 12
+  const perCard = 10
+  let isOver = false
+  const make = async () => {
+    const { publicToken } = await service.createCard()
+    for (let event = 1; event < perCard; event += 1) {
+      await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    }
+  }
+  const disturb = async (webhookId: string) => {
+    while (!isOver) {
+      const path = `/webhooks/${webhookId}`
+      const { json } = await service.call('GET', `${path}/deliveries?limit=5`)
+      const body = { since: '2026-01-01T00:00:00Z' }
+      await Promise.all([
+        service.call('POST', `${path}/replay`, { body }),
+        service.call('POST', `${path}/ping`),
+        ...json.map(({ deliveryId }: { deliveryId: string }) =>
+          service.call('POST', `${path}/deliveries/${deliveryId}/resend`),
+        ),
+      ])
+    }
+  }
+  const disturbing = Promise.all(webhooks.map(disturb))
+  await Promise.all(Array.from({ length: made }, make))
+  isOver = true
+  await disturbing
+  for (const receiver of receivers) receiver.answer = () => 204
+  const body = { since: '2026-01-01T00:00:00Z' }
+  for (const id of webhooks) await service.call('POST', `/webhooks/${id}/replay`, { body })
+  const settled = `select from delivery where type <> 'webhook.ping' and status = 'Delivered'`
+  const total = made * perCard * webhooks.length
+  await until(async () => (await sql(database, settled)).length === total, 30_000)
+  await Promise.all(running.map((each) => each.stop()))
+  const lanes = await sql(database, 'select from delivery_lane where pending <> 0')
+  const pending = await sql(database, `select from delivery where status = 'Pending'`)
+  assert.deepEqual([lanes.length, pending.length], [0, 0], 'the counts of the lanes are right')
+  const [row] = await sql(
+    database,
+    'select deadlocks::integer from pg_stat_database where datname = current_database()',
+  )
+  assert.equal(row?.deadlocks, 0)
+})

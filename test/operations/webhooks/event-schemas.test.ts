@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import Type, { type TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { eventTypes } from '../../../src/domain/event-type.ts'
+import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
+import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openServerDatabase, strongPins } from '../../support/service.ts'
+import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
+import { openReceiver, type Receiver, until } from './receiver.ts'
+
+const postgres = await openPostgres()
+
+/** A message's schema with nothing else let in: what is written must be what is described. */
+const checkers = new Map(
+  Object.entries<TObject>({ ...messageSchemas, 'webhook.ping': PingMessageSchema }).map(
+    ([type, { properties }]) => {
+      const closed = { additionalProperties: false } as const
+      const data = Type.Object((properties.data as TObject).properties, closed)
+      return [type, Compile(Type.Object({ ...properties, data }, closed))] as const
+    },
+  ),
+)
+
+/** Does everything on a card of which an event tells. */
+async function act(service: DeliveryService): Promise<void> {
+  const card = await service.createCard()
+  const path = `${card.publicToken}/pin`
+  const [right, wrong] = strongPins(card)
+  const acts: readonly (readonly [string, string, object?])[] = [
+    ['POST', `/card-pin/${path}`, { pin: right, description: 'By the holder.', updatedBy: 'Ana' }],
+    ['GET', `/card-pin/${path}`],
+    ['POST', `/cards/${card.publicToken}/encrypted`, bodyExamples.getCardData ?? {}],
+    ...[1, 2, 3].map(() => tried(card.publicToken, { pin: wrong })),
+    ['POST', `/card-pin/${path}/unblock`, { description: 'Asked for.' }],
+    ...[1, 2, 3].map(() => tried(card.publicToken, { cvv: '000' })),
+    ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Unblocked' }],
+    ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Blocked' }],
+    ['PUT', `/cards/${card.publicToken}/status`, { cardStatusCode: '62' }],
+  ]
+  for (const [method, url, body] of acts) {
+    const answer = await service.call(method, url, { ...(body && { body }) })
+    assert.ok(answer.status < 300, `${url}: ${answer.text}`)
+  }
+}
+
+const tried = (publicToken: string, members: object) =>
+  ['POST', '/simulator/authorizations', { publicToken, ...members }] as const
+
+const proveOn = (open: () => Promise<DeliveryService>) => {
+  let service: DeliveryService
+  let receiver: Receiver
+
+  before(async () => {
+    service = await open()
+    receiver = await openReceiver()
+    const { webhookId } = await service.createWebhook(receiver.url)
+    await act(service)
+    await service.call('POST', `/webhooks/${webhookId}/ping`)
+    await until(() => typesOf(receiver).size === checkers.size)
+  })
+
+  test('every message that is delivered is what its schema says, member for member', () => {
+    assert.deepEqual([...typesOf(receiver)].sort(), [...eventTypes, 'webhook.ping'].sort())
+    for (const { message } of receiver.received) {
+      const checker = checkers.get(message.type)
+      assert.ok(checker?.Check(message), `${message.type} is ${JSON.stringify(message)}`)
+    }
+  })
+
+  test('every event that is read is what its schema says, member for member', async () => {
+    const events: Record<string, unknown>[] = (await service.call('GET', '/events')).json
+    assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(eventTypes))
+    for (const { id: _, ...message } of events) {
+      const checker = checkers.get(String(message.type))
+      assert.ok(checker?.Check(message), `${message.type} is ${JSON.stringify(message)}`)
+    }
+  })
+}
+
+const typesOf = ({ received }: Receiver): Set<string> =>
+  new Set(received.map(({ message }) => message.type))
+
+suite('on the embedded database', () => proveOn(() => openDeliveryService()))
+
+suite('on PostgreSQL', { skip: postgres.leftOut }, () =>
+  proveOn(async () =>
+    openDeliveryService({ database: (await openServerDatabase(postgres)).database }),
+  ),
+)

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { prune } from '../../../src/operations/events/prune.ts'
+import { backOffSeconds, isGivenUp } from '../../../src/operations/webhooks/attempt.ts'
+import { sql } from '../../support/service.ts'
+import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
+import { openReceiver, type Received, type Receiver, until } from './receiver.ts'
+
+let service: DeliveryService
+before(async () => {
+  service = await openDeliveryService()
+})
+
+const deliveriesOf = async (webhookId: string) =>
+  (await service.call('GET', `/webhooks/${webhookId}/deliveries`)).json
+
+test('waits double from 1 s to 6 h, each 20 % more or less, and tries end after three days', () => {
+  const hours6 = 6 * 3_600
+  for (const [failures, seconds] of [
+    [1, 1],
+    [2, 2],
+    [3, 4],
+    [4, 8],
+    [15, 16_384],
+    [16, hours6],
+    [40, hours6],
+  ] as const) {
+    assert.equal(backOffSeconds(failures, 0.5), seconds)
+    assert.ok(Math.abs(backOffSeconds(failures, 0) - seconds * 0.8) < 1e-6)
+    assert.ok(Math.abs(backOffSeconds(failures, 1) - seconds * 1.2) < 1e-6)
+  }
+  const first = new Date('2026-11-20T08:00:00Z')
+  const long = new Date('2026-01-01T00:00:00Z')
+  assert.ok(!isGivenUp(null, long, first))
+  assert.ok(!isGivenUp(first, long, new Date('2026-11-23T07:59:59Z')))
+  assert.ok(isGivenUp(first, long, new Date('2026-11-23T08:00:00Z')))
+  const moved = new Date('2026-11-20T08:00:01Z')
+  assert.ok(!isGivenUp(first, moved, new Date('2026-11-23T08:00:00Z')), 'a new address')
+})
+
+test('a failed delivery is tried again after 1 s, then 2, every try is on record, and the card waits', async () => {
+  let failures = 2
+  const receiver = await openReceiver(() => (failures-- > 0 ? 503 : 204))
+  const { webhookId } = await service.createWebhook(receiver.url)
+  const { publicToken } = await service.createCard()
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  await until(() => receiver.received.length === 4)
+  const sequences = receiver.received.map(({ message }) => message.data.sequence)
+  assert.deepEqual(sequences, [1, 1, 1, 2])
+  const [one, two, three] = receiver.received.map(({ at }) => at)
+  const [firstWait, secondWait] = [Number(two) - Number(one), Number(three) - Number(two)]
+  assert.ok(firstWait > 790 && firstWait < 2_000, `${firstWait}`)
+  assert.ok(secondWait > 1_590 && secondWait < 3_400, `${secondWait}`)
+  await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
+  const [, first] = await deliveriesOf(webhookId)
+  assert.deepEqual(
+    first.tries.map(({ outcome, statusCode }: { outcome: string; statusCode: number }) => [
+      outcome,
+      statusCode,
+    ]),
+    [
+      ['bad_status', 503],
+      ['bad_status', 503],
+      ['delivered', 204],
+    ],
+  )
+})
+
+test('an endpoint that failed for three days is disabled, told to the operator, and can be mended', async () => {
+  const receiver = await openReceiver(() => 500)
+  const { webhookId } = await service.createWebhook(receiver.url)
+  const { publicToken } = await service.createCard()
+  await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+  await until(async () => (await deliveriesOf(webhookId))[1]?.tries.length === 1)
+  await ageTries(service, webhookId)
+  const status = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json.status
+  await until(async () => (await status()) === 'Disabled')
+  await until(async () =>
+    (await deliveriesOf(webhookId)).every(({ status }: { status: string }) => status === 'Failed'),
+  )
+  const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.match(metrics.text, /^pinfold_webhooks_disabled_total 1$/m)
+  assert.match(metrics.text, /^pinfold_delivery_failures_total\{outcome="bad_status"\} \d+$/m)
+  for (const path of ['replay', 'deliveries/1/resend']) {
+    const body = path === 'replay' ? { since: '2026-01-01T00:00:00Z' } : {}
+    const refused = await service.call('POST', `/webhooks/${webhookId}/${path}`, { body })
+    assert.equal(refused.status, 422)
+  }
+  receiver.answer = () => 204
+  const body = { url: receiver.url, events: ['*'] }
+  await service.call('PUT', `/webhooks/${webhookId}`, { body })
+  const since = new Date(Date.now() - 600_000).toISOString()
+  await service.call('POST', `/webhooks/${webhookId}/replay`, { body: { since } })
+  await until(async () =>
+    (await deliveriesOf(webhookId)).every(
+      ({ status }: { status: string }) => status === 'Delivered',
+    ),
+  )
+  const sequences = receiver.received
+    .filter(({ message }) => message.data.publicToken === publicToken)
+    .map(({ message }) => message.data.sequence)
+  assert.deepEqual([...new Set(sequences)], [1, 2])
+})
+
+test('an endpoint that never answers holds up nobody else', async () => {
+  const healthy = await openReceiver()
+  await service.createWebhook(healthy.url, ['pin.unblocked'])
+  const alone = await latencyMs(healthy)
+  const silent: Receiver[] = []
+  for (let endpoint = 0; endpoint < 5; endpoint += 1) {
+    const receiver = await openReceiver(() => undefined)
+    silent.push(receiver)
+    await service.createWebhook(receiver.url, ['pin.unblocked'])
+  }
+  const beside = await latencyMs(healthy)
+  assert.ok(silent.every(({ received }) => received.length > 0))
+  console.log(
+    `from act to receipt, median of ${samples}: ${alone.toFixed(0)} ms alone, ` +
+      `${beside.toFixed(0)} ms beside five endpoints that never answer`,
+  )
+  assert.ok(beside < alone + 700, `${alone} and ${beside}`)
+})
+
+const samples = Number(process.env.LATENCY_SAMPLES ?? 10)
+
+/** From the act to its receipt, the median. */
+async function latencyMs(receiver: Receiver): Promise<number> {
+  const took: number[] = []
+  for (let turn = 0; turn < samples; turn += 1) {
+    const { publicToken } = await service.createCard()
+    const startedMs = performance.now()
+    await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    const isOfCard = ({ message }: Received) => message.data.publicToken === publicToken
+    await until(() => receiver.received.some(isOfCard))
+    took.push((receiver.received.find(isOfCard)?.at ?? 0) - startedMs)
+  }
+  return took.sort((a, b) => a - b)[Math.floor(samples / 2)] ?? 0
+}
+
+test('events, deliveries and what is left of deleted webhooks are forgotten in small steps', async () => {
+  const receiver = await openReceiver()
+  const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
+  const kept = await service.createWebhook(receiver.url, ['card.created'])
+  await service.createCard()
+  await until(() => receiver.received.length === 2)
+  await until(async () => (await deliveriesOf(kept.webhookId))[0]?.status === 'Delivered')
+  await service.call('DELETE', `/webhooks/${webhookId}`)
+  const age = `now() - interval '31 days'`
+  await sql(service.database, `update event set occurred_at = ${age}`)
+  await sql(service.database, `update placed_event set placed_at = ${age}`)
+  await sql(service.database, `update delivery set created_at = ${age}`)
+  await sql(service.database, `update webhook set deleted_at = ${age} where deleted_at is not null`)
+  const pending = await sql(service.database, `select from delivery where status = 'Pending'`)
+  const { publicToken } = await service.createCard()
+  await until(() => receiver.received.length === 3)
+  await prune(service.database, 30)
+  const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
+  assert.equal(await left('event'), 1)
+  assert.ok((await left('placed_event')) <= 1 + pending.length)
+  assert.deepEqual(
+    await sql(service.database, `select from webhook where webhook_id = $1`, [webhookId]),
+    [],
+  )
+  assert.deepEqual(
+    (await service.call('GET', '/events?types=card.created')).json.at(-1).data.publicToken,
+    publicToken,
+  )
+})
+
+test('what is old is forgotten also behind hundreds that are still to be delivered', async () => {
+  const client = 'a-client-of-its-own'
+  const webhookId = '00000000-0000-4000-8000-000000000001'
+  const count = 1_200
+  const age = `now() - interval '31 days'`
+  const { database } = service
+  await sql(database, `insert into event_head values ($1, ${count})`, [client])
+  await sql(
+    database,
+    `insert into webhook (client_id, webhook_id, url, events, secret)
+     values ($1, $2, 'http://127.0.0.1:9/', array['*'], '')`,
+    [client, webhookId],
+  )
+  await sql(
+    database,
+    `insert into placed_event
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, placed_at)
+     select $1, n, gen_random_uuid(), '1', n, 'pin.set', ${age}, '{}', ${age}
+     from generate_series(1, ${count}) as n`,
+    [client],
+  )
+  await sql(
+    database,
+    `insert into delivery
+       (client_id, webhook_id, position, event_id, type, lane, status, created_at)
+     select client_id, $2, position, event_id, type, public_token,
+       case when position <= ${count / 2} then 'Pending' else 'Delivered' end, placed_at
+     from placed_event where client_id = $1`,
+    [client, webhookId],
+  )
+  await prune(database, 30)
+  for (const table of ['placed_event', 'delivery']) {
+    const text = `select from ${table} where client_id = $1`
+    assert.equal((await sql(database, text, [client])).length, count / 2, table)
+  }
+})

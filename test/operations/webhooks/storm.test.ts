@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { openPostgres } from '../../support/postgres.ts'
+import { type Program, startProgram } from '../../support/process.ts'
+import { openJournal } from './journal.ts'
+import { baseUrl, insist, produceEvents, readFeed, tokenOf } from './producer.ts'
+import { isSignedWith, openReceiver, type Receiver, until } from './receiver.ts'
+
+/**
+ * Delivery under failures. Small in the suite; `npm run test:storm` runs it at its full size.
+ */
+
+const cards = Number(process.env.STORM_CARDS ?? 30)
+const perCard = Number(process.env.STORM_EVENTS_PER_CARD ?? 4)
+const serverKills = Number(process.env.STORM_SERVER_KILLS ?? 1)
+const receiverKills = Number(process.env.STORM_RECEIVER_KILLS ?? 1)
+const total = cards * perCard
+/** How long what failed a few times running is waited for before it is asked for. */
+const patienceMs = total > 1_000 ? 8_000 : 1_500
+
+const postgres = await openPostgres()
+
+const engines: readonly {
+  name: string
+  skip: string | false
+  url: () => Promise<string | null>
+}[] = [
+  { name: 'PGlite', skip: false, url: async () => null },
+  {
+    name: 'PostgreSQL',
+    skip: postgres.leftOut,
+    url: async () => (await postgres.createDatabase()).url,
+  },
+]
+
+for (const { name, skip, url } of engines) {
+  suite(`on ${name}`, { skip }, () => {
+    test('a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
+      await storm(await url())
+    })
+  })
+}
+
+async function storm(databaseUrl: string | null): Promise<void> {
+  const env = {
+    BASE_URL: baseUrl,
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
+    DELIVERY_TIMEOUT_MS: '1000',
+    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl, SANDBOX: 'true' }),
+  }
+  let program: Program = await startProgram({ env })
+  const journal = openJournal()
+  let secret = ''
+  let forged = 0
+  const answer: Receiver['answer'] = (received) => {
+    if (!isSignedWith(secret, received)) forged += 1
+    const isAccepted = Math.random() >= 0.3
+    journal.note(received, isAccepted)
+    return isAccepted ? 204 : 500
+  }
+  let receiver = await openReceiver(answer)
+  const token = await tokenOf(program)
+  const made = await program.call('POST', '/webhooks', {
+    token,
+    body: { url: receiver.url, events: ['*'] },
+  })
+  secret = made.json.secret
+
+  const startedMs = performance.now()
+  const producing = produceEvents(() => program, { cards, perCard })
+  const restartServer = async () => {
+    await program.kill('SIGKILL')
+    program = await startProgram({ env, dataDir: program.dataDir })
+  }
+  const restartReceiver = async () => {
+    await receiver.close()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    receiver = await openReceiver(answer, receiver.port)
+  }
+  await breakAlongTheWay(journal.acceptedCount, [
+    ...Array.from({ length: serverKills }, () => restartServer),
+    ...Array.from({ length: receiverKills }, () => restartReceiver),
+  ])
+  await producing
+  const told = await readFeed(program, total)
+  const madeSeconds = Math.round((performance.now() - startedMs) / 1_000)
+  // Of ten thousand some fail ten times running, and then wait for minutes: those are asked for.
+  while (journal.acceptedCount() < total) {
+    await until(() => journal.acceptedCount() === total, patienceMs).catch(() => undefined)
+    await insist(() => program, token, `/webhooks/${made.json.webhookId}/replay`, {
+      since: '2026-01-01T00:00:00Z',
+    })
+  }
+  const seconds = Math.round((performance.now() - startedMs) / 1_000)
+  const { accepted, again, received } = journal.check(told)
+  assert.equal(told.length, total)
+  assert.equal(forged, 0)
+  console.log(
+    `${total} events made in ${madeSeconds} s, delivered in ${seconds} s: ${received} requests, ${accepted} accepted, ` +
+      `${again} of them again (${((100 * again) / total).toFixed(2)} %)`,
+  )
+  await program.kill('SIGTERM')
+}
+
+/** Breaks one thing after the other, spread over the time that deliveries take. */
+async function breakAlongTheWay(
+  accepted: () => number,
+  breaks: readonly (() => Promise<void>)[],
+): Promise<void> {
+  for (const [index, breakOne] of breaks.entries()) {
+    const due = Math.floor((total * (index + 1)) / (breaks.length + 2))
+    await until(() => accepted() >= due, 600_000)
+    await breakOne()
+  }
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  findUsedUpLimit,
+  type Limit,
+  pruneLimits,
+  spendLimit,
+} from '../../../src/storage/cards/limits.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { openEmbedded, sql } from '../../support/service.ts'
+
+let database: Database
+before(async () => {
+  database = await openEmbedded()
+})
+
+// Time passes in steps of five minutes, and the window ends halfway between two: what the machine
+// takes for a run cannot reach either.
+const stepMinutes = 5
+const windowMinutes = 57.5
+
+const letStepsPass = (subject: string, steps: number) =>
+  sql(
+    database,
+    `update client_limit set last_uses = array(
+       select used - $2::bigint from unnest(last_uses) with ordinality as each (used, place)
+       order by place
+     ) where client_id = $1`,
+    [subject, steps * stepMinutes * 60_000_000],
+  )
+
+const limitOf = (uses: number): Limit => ({
+  limitName: 'test',
+  purpose: 'tests',
+  uses,
+  windowSeconds: windowMinutes * 60,
+})
+
+let subjects = 0
+
+/** Asks for as many uses as a run says, and holds each answer against every use that was had. */
+const compare = async (
+  limit: Limit,
+  run: readonly { steps: number; uses: number }[],
+  fewest: number,
+): Promise<void> => {
+  subjects += 1
+  const subject = `client-${subjects}`
+  const had: number[] = []
+  let now = 0
+  for (const { steps, uses } of run) {
+    now += steps * stepMinutes
+    await letStepsPass(subject, steps)
+    for (let use = 0; use < uses; use += 1) {
+      const within = had.filter((at) => now - at < windowMinutes)
+      const usedUp = await findUsedUpLimit(database, [{ kind: 'client', subject, limit }])
+      if (await spendLimit(database, 'client', subject, limit)) {
+        assert.ok(within.length < limit.uses, `${within.length} uses, and one more`)
+        assert.equal(usedUp, null)
+        had.push(now)
+      } else {
+        assert.ok(within.length >= fewest, `refused after ${within.length} uses`)
+        const waitSeconds = usedUp?.seconds ?? 0
+        assert.ok(waitSeconds > 0 && waitSeconds <= limit.windowSeconds, `${waitSeconds}`)
+        if (fewest === limit.uses) {
+          const oldest = within.at(-limit.uses) ?? now
+          const exact = (oldest + windowMinutes - now) * 60
+          assert.ok(waitSeconds <= exact && waitSeconds > exact - 120, `${waitSeconds} of ${exact}`)
+        }
+      }
+    }
+  }
+}
+
+const runs = (usesMost: number) =>
+  fc.array(
+    fc.record({
+      steps: fc.integer({ min: 0, max: 14 }),
+      uses: fc.integer({ min: 0, max: usesMost }),
+    }),
+    { maxLength: 10 },
+  )
+
+test('up to twenty uses a limit is exact: none too many in any window, none too few, and the wait to the second', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 20 }), runs(12), (uses, run) =>
+      compare(limitOf(uses), run, uses),
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('above twenty a limit never gives too many in any window, and never fewer than 95 in 100 of its uses', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 21, max: 130 }), runs(60), (uses, run) =>
+      compare(
+        limitOf(uses),
+        run,
+        Math.max(Math.floor(uses * 0.95), uses - Math.ceil(uses / 20) + 1),
+      ),
+    ),
+    { numRuns: 8 },
+  )
+})
+
+test('a limit that is lowered counts the uses that were had, where each had an instant', async () => {
+  const spend = (uses: number) => spendLimit(database, 'client', 'lowered', limitOf(uses))
+  for (let use = 1; use <= 8; use += 1) assert.equal(await spend(20), true)
+  assert.equal(await spend(5), false)
+  assert.equal(await spend(9), true)
+  assert.equal(await spend(9), false)
+})
+
+test('rows are forgotten, a few at a time, when none of their uses counts any more, and not before', async () => {
+  await sql(database, 'delete from client_limit')
+  const day = { ...limitOf(3), windowSeconds: 86_400 }
+  for (let each = 0; each < 25; each += 1) await spendLimit(database, 'client', `old-${each}`, day)
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
+  assert.equal(await pruneLimits(database, 'client', inHours(23), 100), 0)
+  const forgotten: number[] = []
+  for (let step = 0; step < 4; step += 1) {
+    forgotten.push(await pruneLimits(database, 'client', inHours(48), 10))
+  }
+  assert.deepEqual(forgotten, [10, 10, 5, 0])
+})

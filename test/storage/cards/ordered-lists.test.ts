@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pg from 'pg'
+import { type CardStatusCode, cardStatusCodes } from '../../../src/domain/card-status.ts'
+import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
+import { findAttempts } from '../../../src/storage/cards/tries.ts'
+import { hasCards } from '../../../src/storage/clients/products.ts'
+import type { Connection, SqlValue, Statement } from '../../../src/storage/engine/database.ts'
+import { listPlacedEvents } from '../../../src/storage/events/feed.ts'
+import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
+import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openServerDatabase } from '../../support/service.ts'
+
+const postgres = await openPostgres()
+const skip = postgres.leftOut
+const manyRows = 20_000
+/** Of all tables and indexes together: a page has 101 rows, each with two counters. */
+const rowsLookedAtMax = 3_000
+const today = '2030-06-15'
+const [big, webhookId] = ['big', '0190b5f0-0000-7000-8000-000000000001']
+
+let session: pg.Client
+
+before(async () => {
+  if (postgres.leftOut) return
+  const { url } = await openServerDatabase(postgres)
+  session = new pg.Client({ connectionString: url, types: { getTypeParser: () => String } })
+  // The database is dropped with all its sessions.
+  session.on('error', () => undefined)
+  await session.connect()
+})
+after(() => session?.end())
+
+/** Cards of one client, all of them active and of one reference, that expire on one day. */
+const fillCards = (count: number, expiryDate: string, from = 0) =>
+  session.query(`
+    insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
+      validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit)
+    values (1, 'One', 'Visa', '400000', 'EUR', '{Virtual}', 48, 4, true, 3, 3)
+    on conflict do nothing;
+    insert into card (public_token, client_id, product_id, card_type, customer_reference, masked_pan,
+      encrypted_pan, personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk, created_at)
+    select 1000000000 + number, '${big}', 1, 'Virtual', 'C-1', '400000******1234', '', '',
+      '2026-01-01', '${expiryDate}', '00', '1234', 'pvk/1', 'cvk/1',
+      '2026-01-01'::timestamptz + make_interval(secs => number)
+    from generate_series(${from + 1}, ${from + count}) as number;
+    insert into try_counter (public_token, kind, try_limit)
+    select public_token, kind, 3 from card cross join unnest(array['pin', 'cvv']) as kind
+    on conflict do nothing`)
+
+const fillFeed = (count: number) =>
+  session.query(`
+    insert into placed_event (client_id, position, event_id, public_token, sequence, type,
+      occurred_at, details)
+    select '${big}', number, gen_random_uuid(), '1000000001', number, 'card.created',
+      '2026-01-01'::timestamptz + make_interval(mins => number), '{}'
+    from generate_series(1, ${count}) as number;
+    insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+    select '${big}', '${webhookId}', number, gen_random_uuid(), 'card.created', number::text
+    from generate_series(1, ${count}) as number;
+    insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+    select '${big}', '${webhookId}', number::text, 1, now()
+    from generate_series(1, ${count}) as number;
+    insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode,
+      reference, attempted_at)
+    select '1000000001', 'pin', number, 1, 2, 'chip', 'R-1',
+      '2026-01-01'::timestamptz + make_interval(secs => number)
+    from generate_series(1, ${count}) as number`)
+
+const empty = () => session.query('truncate card, placed_event, delivery, delivery_lane cascade')
+
+interface PlanNode {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Rows that the scans of a plan came by, those among them that were thrown away as well. */
+const rowsLookedAt = (node: PlanNode): number => {
+  const isScan = node['Relation Name'] !== undefined || node['Index Name'] !== undefined
+  const perLoop =
+    (node['Actual Rows'] ?? 0) +
+    (node['Rows Removed by Filter'] ?? 0) +
+    (node['Rows Removed by Index Recheck'] ?? 0)
+  const own = isScan ? perLoop * (node['Actual Loops'] ?? 0) : 0
+  return (node.Plans ?? []).reduce((sum, each) => sum + rowsLookedAt(each), own)
+}
+
+const outlineOf = (node: PlanNode, indent = ''): string =>
+  [
+    `${indent}${node['Node Type']} ${node['Index Name'] ?? node['Relation Name'] ?? ''}: ${rowsLookedAt(node)}`,
+    ...(node.Plans ?? []).map((each) => outlineOf(each, `${indent}  `)),
+  ].join('\n')
+
+const literal = (value: SqlValue): string => {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `'{${value.join()}}'`
+  return pg.escapeLiteral(String(value))
+}
+
+/** What a read of the storage comes by, each of its statements explained as it ran. */
+async function explained(read: (connection: Connection) => Promise<unknown>) {
+  let looked = 0
+  const plans: string[] = []
+  const connection: Connection = {
+    async query<Row>({ name, text }: Statement, values: readonly SqlValue[] = []) {
+      await session.query(`prepare ${name} as ${text}`)
+      const given = values.length === 0 ? '' : `(${values.map(literal).join()})`
+      await session.query('begin')
+      const { rows } = await session.query(
+        `explain (analyze, format json) execute ${name} ${given}`,
+      )
+      await session.query('rollback')
+      const answer = await session.query(`execute ${name} ${given}`)
+      await session.query(`deallocate ${name}`)
+      const [{ Plan: plan }] = JSON.parse(rows[0]['QUERY PLAN'])
+      looked += rowsLookedAt(plan)
+      plans.push(`${name}\n${outlineOf(plan)}`)
+      return answer.rows as Row[]
+    },
+    script: () => assert.fail('A read runs no script.'),
+  }
+  const result = await read(connection)
+  return { looked, plans: plans.join('\n'), result }
+}
+
+const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
+  customerReference: null,
+  statusCode: null,
+  today,
+  after: null,
+  limit: 101,
+  ...filter,
+})
+
+const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: '1000000030' }
+
+/** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
+const reads: readonly (readonly [string, (connection: Connection) => Promise<unknown>])[] = [
+  ...[null, deep].flatMap((after) =>
+    [null, 'C-1', 'none'].flatMap((customerReference) =>
+      [null, ...cardStatusCodes].map((statusCode: CardStatusCode | null) => {
+        const filter = pageOf({ after, customerReference, statusCode })
+        return [
+          `cards ${statusCode ?? 'of all statuses'}, ${customerReference ?? 'of all'}, after ${after?.publicToken}`,
+          (connection: Connection) => findCards(connection, big, filter),
+        ] as const
+      }),
+    ),
+  ),
+  ...['0', '19990'].flatMap((after) =>
+    [null, ['card.created'], ['pin.blocked', 'cvv.blocked'], ['card.created', 'pin.blocked']].map(
+      (types) =>
+        [
+          `events ${types}, after ${after}`,
+          (connection: Connection) => listPlacedEvents(connection, big, after, types as never, 101),
+        ] as const,
+    ),
+  ),
+  ...[null, '30'].map(
+    (before) =>
+      [
+        `deliveries before ${before}`,
+        (connection: Connection) =>
+          findDeliveries(connection, { clientId: big, webhookId }, before, 101),
+      ] as const,
+  ),
+  ...[null, { at: '2026-01-01T00:00:30Z', kind: 'pin' as const, tryNumber: 30 }].map(
+    (after) =>
+      [
+        `attempts after ${after?.at}`,
+        (connection: Connection) => findAttempts(connection, '1000000001', big, after, 101),
+      ] as const,
+  ),
+  ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(
+    (since) =>
+      [
+        `a replay since ${since}`,
+        (connection: Connection) => replayWebhook(connection, big, webhookId, since),
+      ] as const,
+  ),
+  ['products of cards', (connection) => hasCards(connection, 1)],
+  ['products of no cards', (connection) => hasCards(connection, 2)],
+]
+
+async function assertBounded(isLeftOut: (name: string) => boolean = () => false) {
+  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+    await session.query(`set plan_cache_mode = ${mode}`)
+    for (const [name, read] of reads) {
+      if (isLeftOut(name)) continue
+      const { looked, plans } = await explained(read)
+      assert.ok(looked <= rowsLookedAtMax, `${name}, ${mode}: ${looked} rows\n${plans}`)
+    }
+  }
+}
+
+const fill = async (expiryDate = '2030-11-30') => {
+  await fillCards(manyRows, expiryDate)
+  await fillFeed(manyRows)
+}
+
+test('no list of cards looks at more than its page before the tables have statistics', {
+  skip,
+}, async () => {
+  await empty()
+  await fill()
+  await assertBounded((name) => !name.startsWith('cards'))
+})
+
+test('no list that a client may ask for looks at more than its page, with statistics', {
+  skip,
+}, async () => {
+  await empty()
+  await fill()
+  await session.query('analyze')
+  await assertBounded()
+})
+
+test('no list that a client may ask for looks at more than its page, with those of empty tables', {
+  skip,
+}, async () => {
+  await empty()
+  await session.query('analyze')
+  await fill()
+  await assertBounded()
+})
+
+test('cards that have expired and were not swept, however many, are passed by and found at once', {
+  skip,
+}, async () => {
+  await empty()
+  await fill('2030-05-31')
+  // Within one reference they are passed by one after the other.
+  await assertBounded((name) => /^cards (?:00|02|62), C-1/.test(name))
+})

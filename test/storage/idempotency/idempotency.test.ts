@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { suite, test } from 'node:test'
+import type { Connection } from '../../../src/storage/engine/database.ts'
+import {
+  claimIdempotencyKey,
+  findRememberedRequest,
+  storeAnswer,
+} from '../../../src/storage/idempotency/idempotency.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openEmbedded, openServerDatabase, sql } from '../../support/service.ts'
+
+const clientId = 'client'
+const fingerprint = randomBytes(32)
+
+const claimed = async (
+  database: Connection,
+  reference: Parameters<typeof claimIdempotencyKey>[1],
+): Promise<string> => {
+  const claimId = await claimIdempotencyKey(database, reference, fingerprint)
+  assert.ok(claimId !== null)
+  return claimId
+}
+
+const rows = async (database: Connection): Promise<number> =>
+  (await sql(database, 'select key_hash from idempotency_record')).length
+
+test('a key that a process knew under one version of its hash is not free under two', async () => {
+  const database = await openEmbedded()
+  const [older, newer] = [randomBytes(32), randomBytes(32)]
+  const before = { clientId, keyHashes: [older] } as const
+  const claimId = await claimed(database, before)
+  await storeAnswer(database, before, claimId, Buffer.from('answer'))
+  const since = { clientId, keyHashes: [newer, older] } as const
+  assert.equal(await claimIdempotencyKey(database, since, fingerprint), null)
+  assert.equal(await rows(database), 1, 'nothing is left under the newer version')
+  const found = await findRememberedRequest(database, since, [fingerprint])
+  assert.equal(Buffer.from(found?.answer ?? []).toString(), 'answer')
+  assert.equal(found?.claimId, claimId)
+})
+
+test('a key that was claimed under two versions is found under either of them alone', async () => {
+  const database = await openEmbedded()
+  const [older, newer] = [randomBytes(32), randomBytes(32)]
+  const during = { clientId, keyHashes: [older, newer] } as const
+  await storeAnswer(database, during, await claimed(database, during), Buffer.from('answer'))
+  for (const keyHash of [older, newer]) {
+    const alone = { clientId, keyHashes: [keyHash] } as const
+    assert.equal(await claimIdempotencyKey(database, alone, fingerprint), null)
+    const found = await findRememberedRequest(database, alone, [fingerprint])
+    assert.equal(Buffer.from(found?.answer ?? []).toString(), 'answer')
+  }
+  await claimed(database, { clientId: 'other', keyHashes: [older] })
+})
+
+test('of two that know of different versions of a hash the first answer stays, wherever it is looked for', async () => {
+  const database = await openEmbedded()
+  const answers = [
+    { knows: (older: Buffer, newer: Buffer) => [older, newer] as const, text: 'the slow one' },
+    { knows: (older: Buffer) => [older] as const, text: 'its repeat' },
+  ]
+  for (const [first, second] of [answers, answers.toReversed()]) {
+    assert.ok(first && second)
+    const [older, newer] = [randomBytes(32), randomBytes(32)]
+    const claimId = await claimed(database, { clientId, keyHashes: [older, newer] })
+    const store = ({ knows, text }: typeof first) =>
+      storeAnswer(
+        database,
+        { clientId, keyHashes: knows(older, newer) },
+        claimId,
+        Buffer.from(text),
+      )
+    assert.equal((await store(first))?.isOwn, true)
+    const stored = await store(second)
+    assert.equal(stored?.isOwn, false)
+    assert.equal(Buffer.from(stored?.answer ?? []).toString(), first.text)
+    const found = await findRememberedRequest(database, { clientId, keyHashes: [newer, older] }, [
+      fingerprint,
+    ])
+    assert.equal(Buffer.from(found?.answer ?? []).toString(), first.text)
+  }
+})
+
+const postgres = await openPostgres()
+
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  test('of processes that differ on the active version one claims a key, and none waits for ever', async () => {
+    const { database } = await openServerDatabase(postgres)
+    for (let round = 0; round < 20; round++) {
+      const [older, newer] = [randomBytes(32), randomBytes(32)]
+      const claim = (keyHashes: readonly [Uint8Array, ...Uint8Array[]]) =>
+        database.transaction((connection) =>
+          claimIdempotencyKey(connection, { clientId, keyHashes }, fingerprint),
+        )
+      const claims = await Promise.all([
+        claim([older, newer]),
+        claim([newer, older]),
+        claim([older, newer]),
+        claim([newer, older]),
+      ])
+      assert.equal(claims.filter((claimId) => claimId !== null).length, 1)
+    }
+  })
+})

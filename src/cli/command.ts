@@ -18,7 +18,7 @@ export interface Option {
 }
 
 export type Options = Readonly<Record<string, Option>>
-export type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
+type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
 
 /** A command as it was typed: what was named after it, and its options. */
 export interface Call {
@@ -124,7 +124,7 @@ export class UsageError extends Error {}
 export class Unreachable extends Error {}
 
 /** The problem document of a refusal (RFC 9457), as far as it is told here. */
-export interface ProblemDocument {
+interface ProblemDocument {
   readonly code?: string
   readonly title?: string
   readonly detail?: string

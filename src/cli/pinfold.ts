@@ -18,10 +18,7 @@ import { doctorCommand, migrateCommand, startCommand } from './commands/service.
 import { zoneCommands } from './commands/zones.ts'
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */
-export async function runPinfold(
-  commands: readonly Command[],
-  words: readonly string[],
-): Promise<number> {
+async function runPinfold(commands: readonly Command[], words: readonly string[]): Promise<number> {
   try {
     const help = helpAsked(commands, words)
     if (help !== null) {
@@ -93,7 +90,7 @@ const elsewhere: readonly (readonly [string, string])[] = [
 ]
 
 /** What `pinfold --help` says. */
-export function helpOfAll(commands: readonly Command[]): string {
+function helpOfAll(commands: readonly Command[]): string {
   const lines = [...commands.map((command) => [synopsisOf(command), command.summary]), ...elsewhere]
   return `Pinfold, a card-issuing core.
 
@@ -111,17 +108,14 @@ Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server rea
 }
 
 /** What `pinfold products --help` says. */
-export const helpOfGroup = (
-  group: string,
-  commands: readonly Command[],
-): string => `pinfold ${group}
+const helpOfGroup = (group: string, commands: readonly Command[]): string => `pinfold ${group}
 
 ${inColumns(commands.map((command) => [synopsisOf(command), command.summary]))}
 
 pinfold COMMAND --help says more of each, with an example.`
 
 /** What the help of one command says. */
-export function helpOf(command: Command): string {
+function helpOf(command: Command): string {
   const own = command.options ? `\n${inColumns(linesOf(command.options))}\n` : ''
   return `pinfold ${synopsisOf(command)}${command.options ? ' [options]' : ''}
 

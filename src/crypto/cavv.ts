@@ -2,7 +2,7 @@ import { generateCvv } from './cvv.ts'
 import { isDigits, refuse } from './refusal.ts'
 
 /** What the verification value of a 3-D Secure authentication is made of, the keys aside. */
-export type CavvInputs = {
+type CavvInputs = {
   /** 1 to 19 digits, check digit included. */
   readonly pan: string
   /** 4 digits of the authentication tracking number; they stand where a card has its expiry. */

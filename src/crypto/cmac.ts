@@ -3,7 +3,7 @@ import { xor } from './refusal.ts'
 import { desBlockLength, encipherTdesCbc } from './tdes.ts'
 
 /** A block cipher under one key in CBC mode: enciphers whole blocks, from an IV of zeros. */
-export type CbcCipher = (blocks: Uint8Array) => Buffer
+type CbcCipher = (blocks: Uint8Array) => Buffer
 
 /** The last byte of the irreducible polynomial for each block length (SP 800-38B 5.3). */
 const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }

@@ -9,7 +9,7 @@ export const cvv2ServiceCode = '000'
 export const icvvServiceCode = '999'
 
 /** What a card verification value is made of, the keys aside. */
-export type CvvInputs = {
+type CvvInputs = {
   /** 12 to 19 digits, check digit included. */
   readonly pan: string
   /**

@@ -11,13 +11,13 @@ const knownMembers = new Set(['alg', 'enc', 'epk', 'typ', 'cty', 'kid', 'apu', '
 type Header = Readonly<Record<string, unknown>>
 
 /** A JWE that opened. */
-export type OpenedJwe = {
+type OpenedJwe = {
   readonly header: Header
   readonly plaintext: Buffer
 }
 
 /** A JWE that was read, before anybody has agreed on its key. */
-export type ReadJwe = {
+type ReadJwe = {
   readonly header: Header
   /** The sender's, on P-256. */
   readonly ephemeralKey: KeyObject

@@ -8,7 +8,7 @@ import {
 import { orRefuse, refuse } from './refusal.ts'
 
 /** What a key is derived for, the shared secret aside. */
-export type ConcatKdfInputs = {
+type ConcatKdfInputs = {
   /** `enc` for direct agreement, such as `A256GCM`; `alg` where the key wraps another. */
   readonly algorithm: string
   /** Agreement PartyUInfo, decoded; may be empty. */

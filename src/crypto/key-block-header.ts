@@ -1,7 +1,7 @@
 import { refuse } from './refusal.ts'
 
 /** An optional block of a key block's header, beyond its length field (X9.143:2021 6.3.6). */
-export type OptionalBlock = {
+type OptionalBlock = {
   /** Two letters or digits, such as `KS`. */
   readonly id: string
   /** Printable ASCII. */

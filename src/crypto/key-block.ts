@@ -33,7 +33,7 @@ const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
  *
  * @returns the bytes to give to {@link wrapKeyBlock}.
  */
-export function drawKeyBlockPadding(header: KeyBlockHeader, key: Uint8Array): Buffer {
+function drawKeyBlockPadding(header: KeyBlockHeader, key: Uint8Array): Buffer {
   const unit = keyBlockUnit[header.version]
   const length = 2 + Math.max(longestKey[header.algorithm] ?? 0, key.length)
   return randomBytes(Math.ceil(length / unit) * unit - 2 - key.length)
@@ -89,7 +89,7 @@ export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlo
 }
 
 /** How the keys of a block that can be unwrapped are derived: version B, version D. */
-export type KeyBlockKeysMethod = 'tdesCmac' | 'aesCmac'
+type KeyBlockKeysMethod = 'tdesCmac' | 'aesCmac'
 
 /**
  * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may not

@@ -5,7 +5,7 @@ import { isDigits, isPinText, refuse } from './refusal.ts'
 const fieldNibbles = 16
 
 /** Which nibbles may stand behind the PIN digits. */
-export type FillRule = (nibble: number) => boolean
+type FillRule = (nibble: number) => boolean
 
 /**
  * How many fill nibbles stand behind a PIN: 14 less its length.

@@ -2,7 +2,7 @@ import { decipherPinBlock, encipherPinBlock, type PinBlockContext } from './pin-
 import { orRefuse, refuse } from './refusal.ts'
 
 /** What must hold of a permitted translation. */
-export type TranslationCondition = 'no PAN change' | ''
+type TranslationCondition = 'no PAN change' | ''
 
 /** From format, to format: the condition of each permitted translation (PCI PIN 3.1, 3-3). */
 const permitted: Readonly<Record<number, Readonly<Record<number, TranslationCondition>>>> = {
@@ -13,7 +13,7 @@ const permitted: Readonly<Record<number, Readonly<Record<number, TranslationCond
 }
 
 /** The formats, and if both are known the PANs, of a translation. */
-export type Translation = {
+type Translation = {
   readonly fromFormat: number
   readonly toFormat: number
   readonly fromPan?: string

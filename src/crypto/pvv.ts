@@ -17,7 +17,7 @@ export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
 }
 
 /** What a PIN verification value is made of, the key aside. */
-export type PvvInputs = {
+type PvvInputs = {
   /** 12 to 19 digits, check digit included. */
   readonly pan: string
   /** PIN verification key indicator, one digit; schemes assign 1 to 6, and 0 means none. */

@@ -16,7 +16,7 @@ export interface XaesSubkey {
 }
 
 /** A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), made ready once for many messages. */
-export interface XaesKey {
+interface XaesKey {
   /**
    * @param nonce 24 bytes, which may be random: 2^80 messages collide with probability 2^-32.
    * @param associated bytes that are bound but not enciphered; may be empty.

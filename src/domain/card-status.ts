@@ -15,7 +15,7 @@ export const cardStatuses = {
 /** `cardStatusCode` on the wire. */
 export type CardStatusCode = keyof typeof cardStatuses
 /** `status` of a card on the wire. */
-export type CardStatusName = (typeof cardStatuses)[CardStatusCode]['status']
+type CardStatusName = (typeof cardStatuses)[CardStatusCode]['status']
 
 /** Every code, in ascending order. */
 export const cardStatusCodes: readonly CardStatusCode[] = Object.keys(cardStatuses)

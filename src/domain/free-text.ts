@@ -55,7 +55,7 @@ const codes: ReadonlySet<string> = new Set([...Object.keys(getAlpha3Codes()), 'X
 export const isCountryCode = (text: string): boolean => codes.has(text)
 
 /** The most characters of a name on a card (track 1, ISO/IEC 7813). */
-export const NAME_ON_CARD_LENGTH_MAX = 26
+const NAME_ON_CARD_LENGTH_MAX = 26
 
 /** What is wrong with a name that a client wants on a card, or null. Nothing is repaired. */
 export function nameOnCardFault(text: string): string | null {

@@ -1,5 +1,5 @@
 /** The digits that PANs of a network begin with, and how many digits they have. */
-export interface BinRange {
+interface BinRange {
   /** The network; a second range of the same network ends in `-2`. */
   readonly name: string
   readonly prefixes: readonly Span[]

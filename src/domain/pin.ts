@@ -41,7 +41,7 @@ export class Pin {
 const MASK = '****'
 
 /** Whether the text is 4 to 12 digits. */
-export const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)
+const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)
 
 /** A PIN from outside, or null if the text is none. */
 export const parsePin = (text: string): Pin | null => (isPin(text) ? new Pin(text) : null)
@@ -56,7 +56,7 @@ export interface WeakPinContext {
 }
 
 /** One reason to refuse a PIN. */
-export interface WeakPinRule {
+interface WeakPinRule {
   readonly name: string
   /** The sentence that a caller is told. */
   readonly detail: string

@@ -209,7 +209,7 @@ export interface ProblemError {
 }
 
 /** What is particular to one occurrence. None of it may hold a PIN, PAN, CVV, key or SQL. */
-export interface ProblemCircumstances {
+interface ProblemCircumstances {
   readonly detail?: string | undefined
   readonly errors?: readonly ProblemError[] | undefined
   /** Sent as `Retry-After`, rounded up to whole seconds. */

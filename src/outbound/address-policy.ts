@@ -5,9 +5,9 @@ import { networkInterfaces } from 'node:os'
  * What may be done with an address: called, called because the operator lists it as an exception, or
  * refused.
  */
-export type AddressVerdict = 'public' | 'exception' | 'refused'
+type AddressVerdict = 'public' | 'exception' | 'refused'
 
-export interface AddressRules {
+interface AddressRules {
   /** Blocks of addresses that are called although they are not public: `127.0.0.0/8`. */
   readonly allowCidrs: readonly string[]
   /** Ports that are called; null for all of them. */

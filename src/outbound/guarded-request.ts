@@ -15,7 +15,7 @@ export interface OutboundRules {
   readonly ca?: string
 }
 
-export interface OutboundCall {
+interface OutboundCall {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string | number>>
   readonly body?: string
@@ -27,7 +27,7 @@ export interface OutboundCall {
  * Calls an address that was checked, and follows no redirect.
  * @throws `TargetRefused` where the rules are against it; whatever Node has against the connection.
  */
-export type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
+type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
 
 /** Shorter than servers keep a connection that is idle, so that none is used as it closes. */
 const idleMs = 3_000

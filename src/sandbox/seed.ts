@@ -15,7 +15,7 @@ import {
   simulatorZoneKey,
 } from './demo-data.ts'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly database: Database
   readonly hsm: Hsm
   /** What is stored of a client secret. */
@@ -37,7 +37,7 @@ export interface SandboxCredentials extends Credentials {
   readonly admin: Credentials
 }
 
-export interface TestZoneKey {
+interface TestZoneKey {
   readonly key: string
   readonly algorithm: ZoneKeyAlgorithm
   /** In hex. */

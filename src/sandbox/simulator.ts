@@ -13,7 +13,7 @@ import { findZoneKey } from '../storage/clients/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
 /** What a client lets the simulator try on a card of its own. */
-export interface Simulation {
+interface Simulation {
   readonly publicToken: string
   readonly pin?: string
   readonly cvv?: string

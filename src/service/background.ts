@@ -134,7 +134,7 @@ const standByMs = 1_000
 const retryMs = 5_000
 
 /** What makes the keys, and what says who does. */
-export interface KeyMaking {
+interface KeyMaking {
   readonly database: Database
   readonly hsm: Hsm
   readonly log: Logger

@@ -9,7 +9,7 @@ import type { Config } from './config/config.ts'
 import { targetRules } from './outbound.ts'
 
 /** What delivering needs, and the check of the addresses that clients give. */
-export interface DeliveryParts {
+interface DeliveryParts {
   readonly delivering: Delivering
   readonly faultOfTarget: TargetCheck
 }

@@ -146,7 +146,7 @@ const status = (call: Call): Promise<Told> =>
   })
 
 /** The card that was named. @throws UsageError unless it can be a card's. */
-export function tokenOf({ names: [name = ''] }: Call): string {
+function tokenOf({ names: [name = ''] }: Call): string {
   if (/^[1-9][0-9]{9}$/.test(name)) return name
   throw new UsageError('CARD must be the publicToken of a card: ten digits.')
 }

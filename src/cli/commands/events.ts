@@ -123,7 +123,7 @@ function lineOf(text: string): string {
 }
 
 /** One message of a stream (HTML Standard, section 9.2). */
-export interface ServerSentEvent {
+interface ServerSentEvent {
   /** Where to go on after it; null where it does not say. */
   readonly id: string | null
   /** Null where it only says where the stream stands. */

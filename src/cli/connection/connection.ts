@@ -130,7 +130,7 @@ export interface Reached {
 }
 
 /** The certificate of whoever calls, and its private key, both PEM. */
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certificateFile: string | null
   readonly keyFile: string | null
 }
@@ -139,10 +139,7 @@ export interface CertificateFiles {
  * From here on this process presents the certificate to servers that ask for one (RFC 8446, 4.4.2).
  * @throws UsageError where one of the two is not named, not read, or not of the other.
  */
-export async function presentCertificate({
-  certificateFile,
-  keyFile,
-}: CertificateFiles): Promise<void> {
+async function presentCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<void> {
   if (certificateFile === null && keyFile === null) return
   if (certificateFile === null || keyFile === null) throw new UsageError(both)
   const [cert, key] = await Promise.all([read(certificateFile), read(keyFile)])

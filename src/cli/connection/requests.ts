@@ -13,7 +13,7 @@ export type Send = (
   payload?: string,
 ) => Promise<Sent>
 
-export interface Sent {
+interface Sent {
   readonly status: number
   readonly text: string
   /** The `Link` header, which leads to the next page of a list. */

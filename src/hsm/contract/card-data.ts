@@ -41,7 +41,7 @@ export interface DeviceKeyClaims {
 }
 
 /** A PIN in a device's envelope, taken in or refused. Why an envelope is refused is never said. */
-export type ImportedEncryptedPin =
+type ImportedEncryptedPin =
   | { readonly pin: StoredPin; readonly envelope: PinEnvelope; readonly refusal: null }
   | {
       readonly pin: null

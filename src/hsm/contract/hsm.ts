@@ -29,12 +29,12 @@ export interface CardNumber extends CardReference {
 }
 
 /** A chosen PIN, taken in or refused with a sentence that says why. */
-export type ImportedPin =
+type ImportedPin =
   | { readonly pin: StoredPin; readonly weakness: null }
   | { readonly pin: null; readonly weakness: string }
 
 /** What a request is remembered by. */
-export interface RequestFingerprint {
+interface RequestFingerprint {
   /** Of the client and its idempotency key. */
   readonly keyHash: Uint8Array
   /** Of the request itself. */
@@ -65,7 +65,7 @@ export interface EncryptedPinBlock {
 export type ZoneKeyAlgorithm = 'TDES' | 'AES'
 
 /** A zone key as it is kept: a key block under the master key, or a reference to a key in a token. */
-export interface ZoneKey {
+interface ZoneKey {
   readonly keyBlock: string
   /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
   readonly keyCheckValue: string

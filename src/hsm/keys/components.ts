@@ -9,7 +9,7 @@ export const codeOf = ({ algorithm }: Pick<KeyForm, 'algorithm'>): 'A' | 'T' =>
   algorithm === 'AES' ? 'A' : 'T'
 
 /** One component, in clear. */
-export interface ReadComponent {
+interface ReadComponent {
   readonly bytes: Buffer
   readonly keyCheckValue: string
 }

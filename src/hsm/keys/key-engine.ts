@@ -71,7 +71,7 @@ export interface SealingKey {
 }
 
 /** Authenticates a message with HMAC-SHA-256 (FIPS 198-1). */
-export interface MacKey {
+interface MacKey {
   mac(message: Uint8Array): Promise<Buffer>
 }
 

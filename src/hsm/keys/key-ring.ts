@@ -42,7 +42,7 @@ export interface KeyRing {
   readonly countedUses: () => readonly KeyUse[]
 }
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   /** How old a reading of the store may be before nothing is answered from it. */
   readonly staleAfterMs?: number
 }
@@ -254,7 +254,7 @@ export interface KeyUse {
 }
 
 /** Counts the uses of keys since this process has them. */
-export interface UseCounter {
+interface UseCounter {
   /** The same key, which counts what it makes: opening and verifying wear no key out. */
   counting<Action extends KeyAction>(
     action: Action,
@@ -264,7 +264,7 @@ export interface UseCounter {
   counted(): readonly KeyUse[]
 }
 
-export function createUseCounter(): UseCounter {
+function createUseCounter(): UseCounter {
   const uses = new Map<string, { keyName: string; keyVersion: number; uses: number }>()
   return {
     counting(action, { keyName, keyVersion }, key) {

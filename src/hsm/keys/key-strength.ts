@@ -11,9 +11,6 @@ export class KeyRefusal extends Error {
   }
 }
 
-/** The algorithms of keys, as key blocks name them (X9.143, table 6). */
-export type KeyAlgorithm = 'A' | 'T' | 'H' | 'E' | 'R'
-
 /** Key pairs of this house: P-256, and RSA of 4096 bits. */
 const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }
 
@@ -21,7 +18,7 @@ const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }
  * Bits of security of a key (NIST SP 800-57 part 1, table 2; PCI PIN Security 3.1, annex C).
  * @throws KeyRefusal when a key of this algorithm has no such length.
  */
-export function strengthBits(algorithm: string, lengthBytes: number): number {
+function strengthBits(algorithm: string, lengthBytes: number): number {
   if (algorithm === 'H' && lengthBytes >= 32) return 256
   const bits = pairStrengths[algorithm] ?? strengths[algorithm]?.[lengthBytes]
   if (bits === undefined) throw new KeyRefusal('The key has a length that is not taken.')

@@ -25,7 +25,7 @@ export function refuseOtherBlockVersion({ algorithm }: Protection, keyBlock: str
 }
 
 /** A key that came in a key block, and what its sender told of it. */
-export interface TransportedKey {
+interface TransportedKey {
   readonly header: KeyBlockHeader
   readonly key: Uint8Array
   readonly keyCheckValue: string | null

@@ -102,7 +102,7 @@ const tokenUnavailable = (detail: string, cause?: unknown): Problem =>
   new Problem('unavailable', { detail, cause })
 
 /** A process that holds the token, from here. */
-export interface TokenProcess {
+interface TokenProcess {
   readonly checkValues: readonly string[]
   /** Resolves when there is no more to be had of it. */
   readonly ended: Promise<void>
@@ -116,7 +116,7 @@ export interface TokenProcess {
 }
 
 /** The token could not be opened, and trying again would do harm. */
-export class FinalRefusal extends Error {}
+class FinalRefusal extends Error {}
 
 /** Longer than a verb waits: a busy machine may take its time to start a process. */
 const startTimeoutMs = 15_000
@@ -129,7 +129,7 @@ const generateTimeoutMs = 600_000
  * @param checkValue of a key that the token must have, or null.
  * @throws Error that says why not; FinalRefusal.
  */
-export async function startTokenProcess(
+async function startTokenProcess(
   settings: TokenSettings,
   checkValue: string | null,
 ): Promise<TokenProcess> {

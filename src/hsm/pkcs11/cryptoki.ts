@@ -7,9 +7,6 @@ export const sessionFlags = { readWrite: 0x2, serial: 0x4 } as const
 /** CKU_USER. */
 export const normalUser = 1
 
-/** CKS_RW_USER_FUNCTIONS: logged in. */
-export const loggedInState = 3
-
 /** CKO_… */
 export const objectClass = { publicKey: 2, privateKey: 3, secretKey: 4 } as const
 
@@ -95,7 +92,7 @@ export interface Mechanism {
   readonly parameter?: GcmParameters | PssParameters | EcdhParameters
 }
 
-export interface GcmParameters {
+interface GcmParameters {
   readonly type: number
   readonly iv: Buffer
   readonly ivBits: number
@@ -103,14 +100,14 @@ export interface GcmParameters {
   readonly tagBits: number
 }
 
-export interface PssParameters {
+interface PssParameters {
   readonly type: number
   readonly hashAlg: number
   readonly mgf: number
   readonly saltLen: number
 }
 
-export interface EcdhParameters {
+interface EcdhParameters {
   readonly type: number
   readonly kdf: number
   readonly publicData: Buffer

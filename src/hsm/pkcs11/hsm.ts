@@ -9,7 +9,7 @@ import type { Token } from './client.ts'
 import { readReference, useOf } from './objects.ts'
 import { tokenKeys } from './working-keys.ts'
 
-export interface Pkcs11HsmOptions extends HsmOptions {
+interface Pkcs11HsmOptions extends HsmOptions {
   readonly token: Token
 }
 
@@ -117,7 +117,7 @@ function refuseOtherUse(kind: KeyKind, reference: string): void {
 }
 
 /** Keys that come into a token. None leaves it, and the key that it keeps them under is its own. */
-export const tokenCustody = (token: Token): KeyCustody => ({
+const tokenCustody = (token: Token): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
     orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),
   exportKeyBlock: () =>

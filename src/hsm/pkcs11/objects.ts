@@ -42,7 +42,7 @@ export const labelOf = (
 }
 
 /** What a label says of a key; null where it is of before labels said so. */
-export interface TokenKeyUse extends KeyUse {
+interface TokenKeyUse extends KeyUse {
   readonly purpose: string | null
   readonly lengthBytes: number | null
 }

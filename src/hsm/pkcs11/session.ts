@@ -89,7 +89,7 @@ function logIn(cryptoki: Cryptoki, handle: Handle, pin: string): void {
  * Reads the PIN of a token: one line, in a file that its owner alone can read.
  * @throws Error that names the file, never its content.
  */
-export function readPinFile(path: string): string {
+function readPinFile(path: string): string {
   const file = openSync(path, 'r')
   try {
     if ((fstatSync(file).mode & 0o077) !== 0) {

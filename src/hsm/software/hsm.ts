@@ -6,7 +6,7 @@ import { keyCustody } from './custody.ts'
 import { openSoftwareKeyEngine } from './key-engine.ts'
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 
-export interface SoftwareHsmOptions extends HsmOptions {
+interface SoftwareHsmOptions extends HsmOptions {
   /** AES-256: every other key is kept as a key block under it. */
   readonly masterKey: SecretKey | MasterKeys
 }

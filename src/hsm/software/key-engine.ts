@@ -92,7 +92,7 @@ function refuseOtherUse(kind: KeyKind, header: KeyBlockHeader): void {
 const signInBackground = promisify(sign)
 
 /** What each action is with the bytes of a key at hand. */
-export const softwareKeys: {
+const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
 } = {
   blocks: ({ algorithm, modeOfUse }, key) =>

@@ -24,7 +24,7 @@ export interface MasterKeys {
 }
 
 /** Where master keys come from, and which of them an installation is under. */
-export interface MasterKeySource {
+interface MasterKeySource {
   read(): Promise<readonly SecretKey[]>
   /** Check value of the current one. */
   current(): Promise<string>
@@ -70,7 +70,7 @@ const missing = (due: string, present: readonly string[]): string =>
   `the one given has ${present.join(', ')}.`
 
 /** One master key that never changes. */
-export function soleMasterKey(masterKey: SecretKey): MasterKeys {
+function soleMasterKey(masterKey: SecretKey): MasterKeys {
   const checkValue = masterKeyCheckValue(masterKey)
   return {
     currentCheckValue: () => checkValue,

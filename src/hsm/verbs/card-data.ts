@@ -56,7 +56,7 @@ export const cardDataKeyId = (name: CardDataKeyName, version: number): string =>
   `${name}-${version}`
 
 /** Makes and tells the keys of card data. */
-export const publishedKeyVerbs = (
+const publishedKeyVerbs = (
   engine: KeyEngine,
   ring: KeyRing,
   keyStore: KeyStore,
@@ -99,7 +99,7 @@ function describe({ key, name, version }: RingKey<CardDataKeyName>): CardDataKey
 }
 
 /** What a card shows, as the wire names it. Clear: it goes into a seal and nowhere else. */
-export interface CardSecrets {
+interface CardSecrets {
   readonly PAN: string
   readonly CVV: string
   /** `YYYY-MM`. */
@@ -108,7 +108,7 @@ export interface CardSecrets {
 }
 
 /** Opens what a card shows. */
-export async function openCardSecrets(
+async function openCardSecrets(
   ring: KeyRing,
   { card, cvk, expiry, pin }: CardDisclosure,
 ): Promise<CardSecrets> {
@@ -130,7 +130,7 @@ export const numericDate = (at: Date): number => Math.floor(at.getTime() / 1000)
 const lifeSeconds = 60
 
 /** Seals card data to a device's fresh key, forward secret. */
-export const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => ({
+const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => ({
   async importDeviceKey(key, claims) {
     // Before the device's key is looked at: a seal that could not be made must not be on record.
     const signingKey = await ring.active('card-data-sign-ec')
@@ -192,7 +192,7 @@ const sessionKeyLength = 32
 const ivLength = 16
 
 /** Seals card data under a session key that a device made, as existing clients speak it. */
-export const sessionKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importSessionKey'> => ({
+const sessionKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importSessionKey'> => ({
   async importSessionKey(key) {
     // Before the session key is looked at: a seal that could not be made must not be on record.
     const { key: signingKey } = await ring.active('card-data-sign')

@@ -47,7 +47,7 @@ async function useKey(ring: KeyRing): Promise<void> {
 }
 
 /** Signs access tokens with ES256 (RFC 7518, section 3.4). */
-export const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
+const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
   async tokenSigningKeys() {
     return (await ring.versions('token-signing')).map(({ key, version }) => ({
       keyId: `token-signing-${version}`,

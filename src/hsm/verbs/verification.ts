@@ -87,7 +87,7 @@ export const zoneKeyVerbs = (
 const openedMax = 1_000
 
 /** Finds the zone key in a key block. */
-export type ZoneKeys = (keyBlock: string) => Promise<BlockKey>
+type ZoneKeys = (keyBlock: string) => Promise<BlockKey>
 
 /** Opens each key block once. @throws Error when a block is not ours, or is for another use. */
 export function openZoneKeys(engine: KeyEngine): ZoneKeys {

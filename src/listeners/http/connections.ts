@@ -16,7 +16,7 @@ export const serverTimes = {
   keepAliveTimeout: 72_000,
 } as const
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   /** At once. */
   readonly most: number
   /** Of one address (in IPv6: of one /64) that is no trusted proxy's. */

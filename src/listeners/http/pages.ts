@@ -3,7 +3,7 @@ import { isCalendarDate } from '../../domain/calendar.ts'
 import { validationFailed } from '../../domain/problem.ts'
 
 /** Entries on a page, unless fewer are asked for. */
-export const pageLimit = 100
+const pageLimit = 100
 
 /** The number of entries asked for: `^([1-9][0-9]?|100)$` by its schema. */
 export const parseLimit = (text: string | undefined): number =>

@@ -19,7 +19,7 @@ export const headerLimit = 16_384
 const problemType = 'application/problem+json; charset=utf-8'
 
 /** The document of a failure (RFC 9457). */
-export const problemDocument = (problem: Problem, requestId: string) => ({
+const problemDocument = (problem: Problem, requestId: string) => ({
   type: `/problems/${problem.code}`,
   title: problem.title,
   status: problem.status,

@@ -8,7 +8,7 @@ export interface Rate {
 }
 
 /** What a caller is told of its rate (draft-ietf-httpapi-ratelimit-headers-10). */
-export type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
+type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
 
 interface Bucket {
   tokens: number

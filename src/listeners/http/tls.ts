@@ -13,7 +13,7 @@ export interface TlsServers {
   replace(identity: TlsIdentity): void
 }
 
-export interface TlsServersOptions {
+interface TlsServersOptions {
   readonly identity: TlsIdentity
   readonly clientCertificates: 'off' | 'optional' | 'required'
   readonly headerLimit: number

@@ -41,7 +41,7 @@ function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationErr
 }
 
 /** The JSON Pointer of a member, or that of what holds it where its name is not to be repeated. */
-export const memberPointer = (holder: string, name: string): string =>
+const memberPointer = (holder: string, name: string): string =>
   isNameLike(name) ? `${holder}/${escapePointer(name)}` : holder
 
 /** A member's name is repeated only if it looks like one: people put PANs and PINs everywhere. */
@@ -116,7 +116,7 @@ const sentenceByPattern = new Map<string, string>(
 )
 
 /** What a string that does not match a pattern should have been. */
-export const patternSentence = (pattern: string): string =>
+const patternSentence = (pattern: string): string =>
   sentenceByPattern.get(pattern) ?? `must match ${pattern}`
 
 const nothing = { type: 'object', properties: {}, additionalProperties: false } as const

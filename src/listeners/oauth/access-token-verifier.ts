@@ -162,7 +162,7 @@ const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * The token in an `Authorization` header.
  * @throws Problem `unauthenticated`
  */
-export function bearerToken(header: string | undefined): string {
+function bearerToken(header: string | undefined): string {
   if (header === undefined || !/^bearer( |$)/i.test(header)) throw unauthenticated()
   const token = header.length > tokenLengthLimit ? undefined : credentials.exec(header)?.[1]
   if (token === undefined) throw invalidToken()

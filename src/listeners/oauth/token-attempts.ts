@@ -3,7 +3,7 @@ import { type Rate, type RateLimiter, rateLimiter } from '../http/rate-limit.ts'
 import { verificationQueue } from './verification-queue.ts'
 
 /** The response headers that an outcome brings; names in lower case. */
-export type OutcomeHeaders = Readonly<Record<string, string>>
+type OutcomeHeaders = Readonly<Record<string, string>>
 
 /**
  * A client's try to get a token, as whoever counts them follows it. Until the client has proved who it is, a
@@ -19,7 +19,7 @@ export interface TokenAttempt {
 /** Where nobody counts. */
 export const uncounted: TokenAttempt = { succeeded: () => ({}), failed: () => ({}) }
 
-export interface TokenRates {
+interface TokenRates {
   /** Tokens of a client; and failures of one that is named, from one network. */
   readonly client: Rate
   /** Failures of a network, whatever clients it names. */
@@ -27,7 +27,7 @@ export interface TokenRates {
 }
 
 /** Who asks for a token, as far as it is known before anything is verified. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly address: string
   /** The client that the request names, whether or not it is that one. */
   readonly clientId: string | undefined

@@ -172,7 +172,7 @@ function chooseScope(parameters: Record<string, unknown>, grantable: string): vo
 const audienceOf = (client: Client): string => String(client.audience)
 
 /** The body of a refusal (RFC 6749 section 5.2). */
-export interface TokenError {
+interface TokenError {
   readonly error: string
   readonly error_description?: string
 }
@@ -191,7 +191,7 @@ export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
  * Gives the answers of the library the form that RFC 6749 section 5 asks for.
  * @param unproved the attempt, where the client has not proved who it is
  */
-export function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null): void {
+function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null): void {
   ctx.set('Pragma', 'no-cache')
   removeCors(ctx)
   const refusal = readError(ctx.body)
@@ -215,7 +215,7 @@ function chargeFailure(ctx: KoaContextWithOIDC, attempt: TokenAttempt): void {
  * Answers what the library takes for a fault of its own: 503 when something the server depends on is away,
  * 429 for a client that asks too often, else 500.
  */
-export function answerServerError(ctx: KoaContextWithOIDC, error: unknown): void {
+function answerServerError(ctx: KoaContextWithOIDC, error: unknown): void {
   if (error instanceof Problem && ['unavailable', 'rate_limited'].includes(error.code)) {
     answerProblem(ctx, error)
   }

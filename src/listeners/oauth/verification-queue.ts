@@ -1,6 +1,6 @@
 import { Problem } from '../../domain/problem.ts'
 
-export interface VerificationQueueOptions {
+interface VerificationQueueOptions {
   /** How many of a subject may fail still. So many are verified at once: what fails is charged only then. */
   failuresLeft(subject: string): number
 }

@@ -14,7 +14,7 @@ import { administeredProductRoutes, grantRoutes } from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { zoneRoutes } from './routes/zones.ts'
 
-export interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
+interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
   readonly authorizing: Authorizing

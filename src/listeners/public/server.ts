@@ -21,7 +21,7 @@ import { productRoutes } from './routes/products.ts'
 import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
 import { type FaultOfTarget, webhookRoutes } from './routes/webhooks.ts'
 
-export interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
+interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly issuing: Issuing
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string

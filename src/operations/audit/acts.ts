@@ -25,7 +25,7 @@ export interface Operator {
 }
 
 /** What was done to what. The details hold no secret. */
-export interface OperatorAct extends Pick<NewOperatorAct, 'act' | 'subjectKind' | 'subject'> {
+interface OperatorAct extends Pick<NewOperatorAct, 'act' | 'subjectKind' | 'subject'> {
   readonly details: object
 }
 

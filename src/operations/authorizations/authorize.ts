@@ -222,7 +222,7 @@ function answerOf(
 }
 
 /** A first try that was spent, if one was due; or what is remembered of the same request. */
-export interface Beginning {
+interface Beginning {
   readonly spent: SpentTry | null
   readonly remembered: RememberedRequest | null
   /** Under which the answer is to be recorded; null without an idempotency key. */
@@ -240,7 +240,7 @@ const lostAfterSeconds = 30
  * ever spends again (contract, section 4).
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
-export async function begin(
+async function begin(
   authorizing: Authorizing,
   request: KeyedRequest | null,
   spend: (connection: Connection) => Promise<SpentTry | null>,

@@ -94,7 +94,7 @@ const blockEvent = (publicToken: string, kind: TryKind, requestId: string | null
   }) as const
 
 /** Tells of a block that a lost process did not live to tell, unless it has been told by now. */
-export const tellLostBlock = (
+const tellLostBlock = (
   { database }: Pick<Authorizing, 'database'>,
   block: Pick<SpentTry, 'kind' | 'publicToken'>,
 ): Promise<void> =>

@@ -4,7 +4,7 @@ import type { Acting, Issuing } from '../cards/cards.ts'
 import { refuseDisclosure, spendUse } from '../cards/limits.ts'
 
 /** A session key that is to be taken in, and for what. */
-export interface SessionKeyQuestion {
+interface SessionKeyQuestion {
   readonly publicToken: string
   readonly includePin: boolean
   readonly key: string
@@ -54,7 +54,7 @@ export interface Turns {
   take<Result>(subject: string, work: () => Promise<Result>): Promise<Result>
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   readonly atOnce: number
   readonly waitingPerSubject: number
 }

@@ -107,7 +107,7 @@ export interface CreatedCard extends CardStatus {
 }
 
 /** A card as a read answers it. */
-export interface CardRecord extends CreatedCard {
+interface CardRecord extends CreatedCard {
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
   /** RFC 3339, UTC. */
@@ -115,7 +115,7 @@ export interface CardRecord extends CreatedCard {
 }
 
 /** The record of a stored card. */
-export async function cardRecord(issuing: Issuing, card: CardWithTries): Promise<CardRecord> {
+async function cardRecord(issuing: Issuing, card: CardWithTries): Promise<CardRecord> {
   const { embossName } = await revealPersonalData(issuing.hsm, card.publicToken, card.personalData)
   return {
     publicToken: card.publicToken,
@@ -158,7 +158,7 @@ export async function getCard(
 export type { CardPosition }
 
 /** One page of cards, and where the next one begins if there is one. */
-export interface CardPage {
+interface CardPage {
   readonly cards: readonly CardRecord[]
   readonly next: CardPosition | null
 }
@@ -200,7 +200,7 @@ async function openRecords(issuing: Issuing, rows: readonly CardWithTries[]) {
 export type { AttemptPosition }
 
 /** One page of attempts, and where the next one begins if there is one. */
-export interface AttemptPage {
+interface AttemptPage {
   readonly attempts: readonly AttemptRow[]
   readonly next: AttemptPosition | null
 }

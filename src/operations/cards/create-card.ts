@@ -171,7 +171,7 @@ const createdCard = (
 })
 
 /** The person that a card is for. */
-export interface CardHolder {
+interface CardHolder {
   readonly title?: string
   readonly firstName: string
   readonly middleName?: string
@@ -183,7 +183,7 @@ export interface CardHolder {
 }
 
 /** A postal address. */
-export interface Address {
+interface Address {
   readonly addressLine1: string
   readonly addressLine2?: string
   readonly addressLine3?: string
@@ -196,14 +196,14 @@ export interface Address {
 }
 
 /** What is known of a card's holder. Kept sealed, as one record. */
-export interface PersonalData {
+interface PersonalData {
   readonly embossName: string
   readonly cardHolder: CardHolder
   readonly address: Address
   readonly fulfilment?: Address
 }
 
-export const sealPersonalData = (
+const sealPersonalData = (
   hsm: Hsm,
   publicToken: string,
   personalData: PersonalData,

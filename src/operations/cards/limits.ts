@@ -30,10 +30,7 @@ export async function spendUse(
 }
 
 /** Refuses where no use is left, and spends none. @throws `Problem` `rate_limited`, as above. */
-export async function refuseUsedUp(
-  connection: Connection,
-  limits: readonly LimitOf[],
-): Promise<void> {
+async function refuseUsedUp(connection: Connection, limits: readonly LimitOf[]): Promise<void> {
   const usedUp = limits.length > 0 ? await findUsedUpLimit(connection, limits) : null
   if (usedUp) throw refusal(usedUp)
 }
@@ -45,7 +42,7 @@ const refusal = ({ kind, limit, seconds }: Omit<LimitOf, 'subject'> & { seconds:
   })
 
 /** What is to be told of a card, and what its event says of that. */
-export interface Disclosure {
+interface Disclosure {
   readonly publicToken: string
   readonly includesPin: boolean
   readonly type: Extract<EventType, 'pin.revealed' | 'card_data.revealed'>

@@ -52,7 +52,7 @@ export const hasOtherCredentials = (
   (after.kind === 'admin' && !isSame(before.scopes, after.scopes))
 
 /** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
-export async function recordProvenance(
+async function recordProvenance(
   connection: Connection,
   by: string,
   clientId: string,
@@ -140,7 +140,7 @@ async function confirmerFaults(
 }
 
 /** A client's id and, the first time that it is answered, its new secret. */
-export interface RotatedClientSecret {
+interface RotatedClientSecret {
   readonly clientId: string
   readonly clientSecret?: string
   /** Until when the one before is taken; null where it is not. */

@@ -47,7 +47,7 @@ export interface ClientRecord {
   readonly deliveriesSuspendedSince: string | null
 }
 
-export interface JwkSet {
+interface JwkSet {
   readonly keys: readonly Readonly<Record<string, string>>[]
 }
 
@@ -72,7 +72,7 @@ export const clientRecord = ({
 })
 
 /** A client to register. With keys it has no secret. */
-export interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scopes'>> {
+interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scopes'>> {
   readonly clientId: string
   readonly kind: ClientKind
   readonly jwks?: object
@@ -81,7 +81,7 @@ export interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' 
 }
 
 /** A client and, the first time that it is answered, its secret. */
-export interface CreatedClient extends ClientRecord {
+interface CreatedClient extends ClientRecord {
   readonly clientSecret?: string
 }
 

@@ -72,7 +72,7 @@ export const createProduct = (
   })
 
 /** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
-export const allFaults = (
+const allFaults = (
   shapeFaults: readonly ProblemError[],
   ruleFaults: readonly ProblemError[],
 ): readonly ProblemError[] => {
@@ -168,7 +168,7 @@ const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
  * Everything that is wrong with a product, by its own rules and beside what there is already.
  * @param before what it was, if it is there
  */
-export async function judgeProduct(
+async function judgeProduct(
   connection: Connection,
   draft: ProductDraft,
   before: Product | null,
@@ -201,7 +201,7 @@ async function overlapFaults(
 }
 
 /** Which product is granted to which client, or no longer is. */
-export interface Grant {
+interface Grant {
   readonly clientId: string
   readonly productId: number
   readonly isGranted: boolean

@@ -24,7 +24,7 @@ export interface ClientDraft {
 }
 
 /** What is stored of a client's keys, or what is wrong with them. */
-export type ParsedKeys = { readonly jwks: string | null } | { readonly fault: ProblemError }
+type ParsedKeys = { readonly jwks: string | null } | { readonly fault: ProblemError }
 
 export function parseKeys(given: object | undefined): ParsedKeys {
   if (given === undefined) return { jwks: null }

@@ -14,7 +14,7 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import type { ClientRecord } from './clients.ts'
 
 /** Keys that are shown of a network. The list of keys has all of them. */
-export const zoneKeysShown = 100
+const zoneKeysShown = 100
 
 /** A card network: the client that it calls as, and the keys that its PIN blocks come under. */
 export interface ZoneRecord extends Pick<ClientRecord, 'clientId' | 'clientName' | 'active'> {
@@ -23,7 +23,7 @@ export interface ZoneRecord extends Pick<ClientRecord, 'clientId' | 'clientName'
 }
 
 /** A zone key as it is told. The key block is not. */
-export interface ZoneKeyRecord {
+interface ZoneKeyRecord {
   readonly key: string
   readonly algorithm: string
   readonly pinBlockFormats: readonly string[]
@@ -32,7 +32,7 @@ export interface ZoneKeyRecord {
   readonly retiredAt: string | null
 }
 
-export const zoneRecord = (
+const zoneRecord = (
   { active, clientId, clientName }: Pick<ClientRecord, 'clientId' | 'clientName' | 'active'>,
   keys: readonly DatedZoneKeyRow[],
 ): ZoneRecord => ({

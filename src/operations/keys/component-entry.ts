@@ -28,7 +28,7 @@ export type { EntryPosition }
 const entrySeconds = 4 * 3_600
 
 /** A key that is to come in components. */
-export interface NewEntry {
+interface NewEntry {
   readonly target: KeyTarget
   readonly form: KeyForm
   readonly componentCount: number
@@ -37,7 +37,7 @@ export interface NewEntry {
 }
 
 /** A component that is there: who brought it, and who could act for that one. Nothing of the component. */
-export interface EnteredComponent extends Custodian {
+interface EnteredComponent extends Custodian {
   readonly componentNumber: number
   readonly person: string
 }
@@ -103,7 +103,7 @@ export async function findEntry(
 }
 
 /** An entry in the list, and where it stands there. */
-export interface ListedEntry extends EntryProgress {
+interface ListedEntry extends EntryProgress {
   readonly position: EntryPosition
 }
 

@@ -23,7 +23,7 @@ import {
 } from './store-key.ts'
 
 /** One component, brought by one person. */
-export interface NewComponent {
+interface NewComponent {
   readonly person: string
   /** Hexadecimal. */
   readonly component: string

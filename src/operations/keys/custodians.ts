@@ -25,7 +25,7 @@ export async function findCustodians(
 }
 
 /** Somebody who brings a component: by what name, and as which client. */
-export interface Person {
+interface Person {
   readonly person: string
   readonly clientId: string
 }

@@ -49,7 +49,7 @@ const purposes: Record<SealedWebhookColumn, RecordPurpose> = {
 }
 
 /** A column of the webhooks that is sealed under the key of personal data. */
-export const webhookHolding = (column: SealedWebhookColumn): Holding => ({
+const webhookHolding = (column: SealedWebhookColumn): Holding => ({
   holdingName: `webhook.${column}`,
   async page({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid] = after.split('\n')
@@ -66,7 +66,7 @@ export const webhookHolding = (column: SealedWebhookColumn): Holding => ({
 })
 
 /** Secrets that were replaced. Looked at after the present ones, each of which may become one. */
-export const formerSecretHolding: Holding = {
+const formerSecretHolding: Holding = {
   holdingName: 'webhook_former_secret.secret',
   async page({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid, formerSecretId = noUuid] = after.split('\n')

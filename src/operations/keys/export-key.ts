@@ -13,7 +13,7 @@ import {
 import { zoneMasterKeyBlock } from './store-key.ts'
 
 /** A key to send elsewhere. */
-export interface LeavingKey {
+interface LeavingKey {
   readonly key: string
   /** Of one of the installation's own; the newest active one unless given. */
   readonly version: number | null
@@ -23,7 +23,7 @@ export interface LeavingKey {
 }
 
 /** A key block for another installation. */
-export interface ExportedKey {
+interface ExportedKey {
   readonly key: string
   readonly keyBlock: string
   readonly keyCheckValue: string

@@ -53,7 +53,7 @@ export const zoneReferenceOf = (key: string, clientId: string | null): string =>
   clientId === null ? key : `${clientId}/${key}`
 
 /** The times of a rotation. All follow from how often each process looks for new keys. */
-export interface KeyTimings {
+interface KeyTimings {
   /** Each process reads the keys so often. */
   readonly refreshMs: number
   /** A process that could not read them for so long refuses to answer. */

@@ -8,7 +8,7 @@ import { type KeyManagement, type Operator, onRecordOnce } from './keys.ts'
 import { refuseOtherMasterKey } from './store-key.ts'
 
 /** A rotation of the master key that is done. */
-export interface MasterKeyRotation {
+interface MasterKeyRotation {
   readonly before: string
   readonly after: string
   /** Key blocks that were put under the new one. */

@@ -25,7 +25,7 @@ import { walkPass } from './re-encryption.ts'
 import { type DrawnKey, discardUnkept, drawKey, holdKeys, storeKey } from './store-key.ts'
 
 /** A rotation that has begun. */
-export interface Rotation {
+interface Rotation {
   readonly key: string
   readonly version: number
   /** When new things begin to be made under it. */
@@ -113,7 +113,7 @@ const findPending = async (
   (await listHsmKeys(connection)).find((row) => row.keyName === keyName && row.state === 'pending')
 
 /** How a version comes to have nothing under it, so that it may retire. */
-export type RotationRule =
+type RotationRule =
   /** Everything under it is moved to its successor. */
   | { readonly by: 'pass' }
   /** What is under it is of no use after so many seconds. */

@@ -91,7 +91,7 @@ export const purposeOf = (target: KeyTarget): KeyPurpose =>
  * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
  *   the key is not of the cipher that its PIN block formats are for.
  */
-export const keepKey = (
+const keepKey = (
   keys: KeyManagement,
   operator: Operator,
   { act, target }: { readonly act: string; readonly target: KeyTarget },
@@ -165,7 +165,7 @@ const keepers: { readonly [Family in KeyTarget['family']]: Keeper<Family> } = {
 }
 
 /** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1). */
-export const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
+const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
   !pinBlockFormats.includes('ISO_FORMAT_4')
 
 /** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
@@ -191,7 +191,7 @@ async function nextVersion(connection: Connection, keyName: string): Promise<num
 }
 
 /** A key to draw. Without a form, the one that its purpose or its PIN block formats ask for. */
-export interface NewKey {
+interface NewKey {
   readonly target: KeyTarget
   readonly form: KeyForm | null
   readonly exportable: boolean
@@ -249,7 +249,7 @@ const masterKeyOf = ({ hsm }: KeyManagement): string | undefined =>
   hsm.custody.masterKeys?.checkValue()
 
 /** A key that came from elsewhere, under a zone master key. */
-export interface KeyInTransport {
+interface KeyInTransport {
   readonly target: KeyTarget
   readonly zoneMasterKey: string
   /** X9.143 version B or D. */

@@ -6,7 +6,7 @@ import { type KeyManagement, referenceOf } from './keys.ts'
 const setAsideAtOnce = 65_536
 
 /** Puts on record how often this process uses each key. */
-export interface UseRecorder {
+interface UseRecorder {
   /** Sets uses aside for every version that this process may soon have used up its own of. */
   setAside(): Promise<void>
   /** Gives back what was set aside and not used. */

@@ -101,7 +101,7 @@ export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date):
  * The body of an event, the same at every try (Standard Webhooks, “Payload”).
  * @returns null for an event that is not kept any more: nobody knows what it told.
  */
-export function bodyOf(delivery: DueDelivery, webhookId: string): string | null {
+function bodyOf(delivery: DueDelivery, webhookId: string): string | null {
   const { createdAt, details, lane, occurredAt, type } = delivery
   const isPing = lane === pingLane
   if (!isPing && details === null) return null
@@ -120,7 +120,7 @@ const cardData = ({ details, lane, sequence }: DueDelivery): object => ({
  * `id.timestamp.body`).
  * @param secrets `whsec_` and the key in base64; the present one first.
  */
-export function signedHeaders(
+function signedHeaders(
   eventId: string,
   body: string,
   secrets: readonly string[],

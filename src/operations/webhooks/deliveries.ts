@@ -10,7 +10,7 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import { holdWebhook, refuseDisabled } from './webhooks.ts'
 
 /** A delivery as its client sees it. */
-export interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status' | 'tries'> {
+interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status' | 'tries'> {
   readonly deliveryId: string
   readonly createdAt: string
   readonly nextTryAt?: string

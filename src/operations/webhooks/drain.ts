@@ -50,7 +50,7 @@ interface Drain {
 }
 
 /** An endpoint that was claimed, and by which lease. */
-export interface ClaimedQueue {
+interface ClaimedQueue {
   readonly reference: WebhookReference
   readonly holder: string
   readonly failuresInRow: number
@@ -60,7 +60,7 @@ export interface ClaimedQueue {
  * Delivers what is due at one endpoint, in order on each lane, until nothing is due, the lease is lost
  * or it is stopped.
  */
-export async function drain(
+async function drain(
   delivering: Delivering,
   { failuresInRow, holder, reference }: ClaimedQueue,
   stopping: Stopping,

@@ -12,7 +12,7 @@ export interface PostOutcome {
   readonly response?: string
 }
 
-export interface PostOptions extends OutboundRules {
+interface PostOptions extends OutboundRules {
   /** For the whole of one request, from the look-up of the name to the end of the answer. */
   readonly timeoutMs: number
 }
@@ -90,10 +90,7 @@ const readBytes = 16_384
  * @returns the first bytes as text where the answer says that it is text or JSON, else null. Text that may
  *   hold a card number is not kept.
  */
-export async function readAnswer(
-  response: IncomingMessage,
-  signal: AbortSignal,
-): Promise<string | null> {
+async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promise<string | null> {
   const seen: Buffer[] = []
   let lengthBytes = 0
   try {

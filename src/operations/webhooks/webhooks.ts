@@ -18,7 +18,7 @@ import type { Acting, Issuing } from '../cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What a client sets of a webhook. */
-export interface WebhookSettings {
+interface WebhookSettings {
   readonly url: string
   /** Types of events, or `*` alone. */
   readonly events: readonly string[]
@@ -27,7 +27,7 @@ export interface WebhookSettings {
 }
 
 /** A webhook as its client sees it. Its secret is no part of it. */
-export interface WebhookRecord {
+interface WebhookRecord {
   readonly webhookId: string
   readonly url: string
   readonly events: readonly string[]
@@ -38,7 +38,7 @@ export interface WebhookRecord {
 }
 
 /** What is stored of a client's settings. */
-export const storedSettings = async (
+const storedSettings = async (
   hsm: Hsm,
   webhookId: string,
   { description, events, status, url }: WebhookSettings,
@@ -50,7 +50,7 @@ export const storedSettings = async (
   status: status ?? ('Enabled' as const),
 })
 
-export async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookRecord> {
+async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookRecord> {
   const { createdAt, description, disabledAt, ...members } = row
   return {
     ...members,
@@ -61,7 +61,7 @@ export async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookR
 }
 
 /** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
-export const drawWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+const drawWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** The caller's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
 export async function holdWebhook(
@@ -84,7 +84,7 @@ export function refuseDisabled({ status }: WebhookRow): void {
 const webhooksMax = 20
 
 /** A webhook and, the first time that it is answered, its secret. */
-export interface CreatedWebhook extends WebhookRecord {
+interface CreatedWebhook extends WebhookRecord {
   readonly secret?: string
 }
 
@@ -164,7 +164,7 @@ export async function deleteWebhook(
 const formerMax = 5
 
 /** A webhook's id and, the first time that it is answered, its new secret. */
-export interface RotatedSecret {
+interface RotatedSecret {
   readonly webhookId: string
   readonly secret?: string
 }

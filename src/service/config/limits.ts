@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 /** Calls a second, after a first burst. */
-export interface CallRate {
+interface CallRate {
   readonly perSecond: number
   readonly burst: number
 }

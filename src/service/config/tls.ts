@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 
 /** Whether a listener asks its callers for a certificate, and whether it does without. */
 const clientCertificateModes = ['off', 'optional', 'required'] as const
-export type ClientCertificates = (typeof clientCertificateModes)[number]
+type ClientCertificates = (typeof clientCertificateModes)[number]
 
 /** How a listener speaks TLS. */
 export interface TlsConfig {
@@ -78,20 +78,20 @@ export function readTls(
 }
 
 /** The files of a listener, and the variables that name them: a fault is told by its variable. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly certificate: NamedFile
   readonly key: NamedFile
   /** Who issues the certificates of callers. Null where none is asked for. */
   readonly clientCa: NamedFile | null
 }
 
-export interface NamedFile {
+interface NamedFile {
   readonly variable: string
   readonly path: string
 }
 
 /** A private key as PEM, which prints as its mask. */
-export class PrivateKeyPem {
+class PrivateKeyPem {
   readonly #pem: string
 
   constructor(pem: string) {

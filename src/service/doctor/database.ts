@@ -151,7 +151,7 @@ async function checkHolder(
 const versionLeast = 150_000
 
 /** The server's version, and whether it can be written to. */
-export function judgeServer({ isStandby, versionNumber }: DatabaseFacts): Finding[] {
+function judgeServer({ isStandby, versionNumber }: DatabaseFacts): Finding[] {
   const version = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`
   if (versionNumber < versionLeast) {
     return [
@@ -175,7 +175,7 @@ export function judgeServer({ isStandby, versionNumber }: DatabaseFacts): Findin
 }
 
 /** A try that was spent must survive a crash: otherwise it can be guessed again. */
-export function judgeDurability(facts: DatabaseFacts): Finding[] {
+function judgeDurability(facts: DatabaseFacts): Finding[] {
   const off = [
     ...(facts.fsync === 'off' ? ['fsync'] : []),
     ...(facts.fullPageWrites === 'off' ? ['full_page_writes'] : []),
@@ -195,7 +195,7 @@ export function judgeDurability(facts: DatabaseFacts): Finding[] {
 const skewMostMs = 5_000
 
 /** The database's clock and this machine's. Asking took from one instant to the other. */
-export function judgeClock(database: Date, before: Date, after: Date): Finding[] {
+function judgeClock(database: Date, before: Date, after: Date): Finding[] {
   const aheadMs = database.getTime() - after.getTime()
   const behindMs = before.getTime() - database.getTime()
   const skewMs = Math.max(aheadMs, behindMs, 0)
@@ -212,10 +212,7 @@ export function judgeClock(database: Date, before: Date, after: Date): Finding[]
 }
 
 /** The schema: not newer than this program, and one that it may bring up to date. */
-export function judgeSchema(
-  { mayCreate, newestMigration }: DatabaseFacts,
-  known: number,
-): Finding[] {
+function judgeSchema({ mayCreate, newestMigration }: DatabaseFacts, known: number): Finding[] {
   const newest = newestMigration ?? 0
   if (newest > known) {
     return [
@@ -268,7 +265,7 @@ export async function suspensionFindings(
 }
 
 /** Whether the database is that of this installation: of its kind, and under its master key. */
-export async function judgeInstallation(
+async function judgeInstallation(
   config: Config,
   database: Database,
   { newestMigration }: DatabaseFacts,

@@ -121,7 +121,7 @@ const localUrl = ({ host, port, tls }: Listener): string => {
 const answerTimeoutMs = 3_000
 
 /** A JSON document and the status that it came with; null where nothing of the kind came. */
-export interface JsonAnswer {
+interface JsonAnswer {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>
 }

@@ -63,7 +63,7 @@ export const findCard = async (
   firstRow(await connection.query(findStatement, [publicToken, clientId]))
 
 /** A card with what its product asks of a PIN. */
-export interface CardWithProduct extends CardRow {
+interface CardWithProduct extends CardRow {
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string

@@ -15,7 +15,7 @@ export const updateCardStatus = async (
 }
 
 /** A PIN as it is kept: one of the two forms, and the key it is kept under. */
-export interface PinColumns {
+interface PinColumns {
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
@@ -96,7 +96,7 @@ export const expireCards = async (
 ): Promise<number> => (await connection.query(expireStatement, [today, limit])).length
 
 /** A sealed PIN that was taken for a card. */
-export interface PinEnvelopeRow {
+interface PinEnvelopeRow {
   readonly publicToken: string
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array

@@ -14,7 +14,7 @@ export interface DisclosedCard {
 }
 
 /** What must be so for a card to be told. */
-export interface DisclosureTerms {
+interface DisclosureTerms {
   readonly clientId: string
   /** `YYYY-MM-DD`: the card is not to be expired by then. */
   readonly today: string

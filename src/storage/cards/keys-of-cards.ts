@@ -56,7 +56,7 @@ export const movePersonalData = async (
   (await connection.query(movePersonalDataStatement, [publicToken, before, after])).length === 1
 
 /** A PIN as it is kept to be revealed. */
-export interface PinUnderKey {
+interface PinUnderKey {
   readonly pinBlock: Uint8Array
   readonly pinKey: string
 }

@@ -25,12 +25,12 @@ export interface CardFilter {
 }
 
 /** A card in a list, with the position after which the next page begins. */
-export interface ListedCard extends CardWithTries {
+interface ListedCard extends CardWithTries {
   readonly position: string
 }
 
 /** The longest page, and one more that tells whether there is a next one. */
-export const cardRowsMax = 101
+const cardRowsMax = 101
 
 /**
  * A client's cards, newest first, by the status that holds on `today`.

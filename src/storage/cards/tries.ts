@@ -60,7 +60,7 @@ export const listUntoldBlocks = (
   connection.query(listBlocksStatement, [limit, after?.publicToken ?? null, after?.kind ?? null])
 
 /** How a value came to be tried. */
-export interface AttemptOrigin {
+interface AttemptOrigin {
   readonly entryMode: string
   readonly reference: string
 }

@@ -9,7 +9,7 @@ export interface WrongExpiry {
 }
 
 /** How many wrong expiries are taken for mistakes, within any stretch of so many seconds. */
-export interface GuessingThreshold {
+interface GuessingThreshold {
   readonly mistakes: number
   readonly windowSeconds: number
 }

@@ -1,7 +1,7 @@
 import { type Connection, onKey, statement } from '../engine/database.ts'
 
 /** A `private_key_jwt` assertion that was accepted (RFC 7523 section 3, item 7). */
-export interface ClientAssertion {
+interface ClientAssertion {
   readonly clientId: string
   /** SHA-256 of its `jti`, so that a client cannot choose how much is stored. */
   readonly jtiHash: Uint8Array

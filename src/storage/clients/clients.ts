@@ -169,7 +169,7 @@ export const findAdministeredClient = async (
 ): Promise<AdministeredClient | null> =>
   firstRow(await connection.query(findAdministeredStatement, [clientId]))
 
-export type ClientSettings = Pick<
+type ClientSettings = Pick<
   AdministeredClient,
   'clientId' | 'clientName' | 'scopes' | 'jwks' | 'active' | 'certificateBoundTokens'
 >

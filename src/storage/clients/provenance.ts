@@ -2,7 +2,7 @@ import type { ProvenanceAct } from '../../domain/client.ts'
 import { type Connection, statement } from '../engine/database.ts'
 
 /** What somebody did to which client. */
-export interface ProvenanceRow extends ProvenanceAct {
+interface ProvenanceRow extends ProvenanceAct {
   readonly clientId: string
 }
 

@@ -23,7 +23,7 @@ export const deliveryClock = `coalesce((
 ), now())`
 
 /** Deliveries that wait for their client to be enabled again. */
-export interface SuspendedDeliveries {
+interface SuspendedDeliveries {
   readonly clientId: string
   readonly suspendedAt: Date | null
   readonly waiting: number

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { StartRefusal } from '../../domain/problem.ts'
 
 /** Who holds a data directory, told to whoever comes second. */
-export interface Holder {
+interface Holder {
   readonly pid: number
   readonly startedAt: string
   readonly privateUrl: string

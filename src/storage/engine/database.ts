@@ -66,7 +66,7 @@ export const undivided = (database: Database): Databases => ({
 })
 
 /** How many connections a pool has, and how many wait for one. */
-export interface PoolLoad {
+interface PoolLoad {
   readonly busy: number
   readonly idle: number
   readonly waiting: number

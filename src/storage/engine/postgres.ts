@@ -9,7 +9,7 @@ import {
   type Statement,
 } from './database.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly connectionString: string
   /** Connections that this pool may have. */
   readonly poolSize: number

@@ -5,7 +5,7 @@ import type { EventType } from './events.ts'
 export type FeedPosition = string
 
 /** The longest page, and one more that tells whether there is a next one. */
-export const eventRowsMax = 101
+const eventRowsMax = 101
 
 /** An event as readers see it. */
 export interface PlacedEvent {

@@ -31,7 +31,7 @@ const listStatement = statement(
 )
 
 /** Where a list of events goes on, in its order. */
-export type OutboxPlace = Pick<UnplacedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
+type OutboxPlace = Pick<UnplacedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
 
 /** Before all events. */
 export const outboxStart: OutboxPlace = { occurredAt: '-infinity', publicToken: '', sequence: 0 }

@@ -100,7 +100,7 @@ const storeStatement = statement(
 )
 
 /** The answer that is remembered, and whether it is the one that was brought. */
-export interface StoredAnswer {
+interface StoredAnswer {
   readonly answer: Uint8Array
   readonly isOwn: boolean
 }

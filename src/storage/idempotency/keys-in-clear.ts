@@ -1,7 +1,7 @@
 import { type Connection, type Database, firstRow, statement } from '../engine/database.ts'
 
 /** A request that an earlier program remembered under the very text of its key. */
-export interface RememberedInClear {
+interface RememberedInClear {
   readonly clientId: string
   readonly idempotencyKey: string
   readonly answer: Uint8Array | null

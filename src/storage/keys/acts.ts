@@ -2,7 +2,7 @@ import type { ActPosition } from '../clients/acts.ts'
 import { type Connection, statement } from '../engine/database.ts'
 
 /** Something that was done to a key. */
-export interface NewKeyAct {
+interface NewKeyAct {
   readonly act: string
   readonly key: string
   /** Null where it was due, and nobody asked. */

@@ -1,7 +1,7 @@
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
 /** A key that several people bring, each a component. */
-export interface NewComponentEntry {
+interface NewComponentEntry {
   /** What the combined key is to become, as JSON. */
   readonly target: string
   readonly algorithm: 'TDES' | 'AES'

@@ -3,7 +3,7 @@ import { type Connection, firstRow, statement } from '../engine/database.ts'
 export type HsmKeyState = 'pending' | 'active' | 'retired'
 
 /** One version of a key: of use only to the HSM that holds the master key. */
-export interface HsmKeyRow {
+interface HsmKeyRow {
   readonly keyName: string
   readonly keyVersion: number
   readonly state: HsmKeyState
@@ -114,7 +114,7 @@ const activateStatement = statement(
 )
 
 /** Names one version of a key. */
-export interface HsmKeyVersion {
+interface HsmKeyVersion {
   readonly keyName: string
   readonly keyVersion: number
 }

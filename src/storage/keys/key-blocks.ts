@@ -27,7 +27,7 @@ const listStatements = byTable((table) =>
 )
 
 /** A key block, and what its key is for. */
-export interface KeyBlockRow {
+interface KeyBlockRow {
   readonly keyBlock: string
   readonly purpose: string
 }
@@ -65,7 +65,7 @@ export const moveKeyBlock = async (
 ): Promise<number> => (await connection.query(moveStatements[table], [before, after])).length
 
 /** A key that other keys travel under, between this installation and another. */
-export interface ZoneMasterKeyRow {
+interface ZoneMasterKeyRow {
   readonly keyName: string
   readonly keyBlock: string
   readonly keyCheckValue: string

@@ -72,7 +72,7 @@ export const claimKeyPass = async (
   firstRow(await connection.query(claimStatement, [keyName, keyVersion, holder]))
 
 /** Where a step of a pass ended, and what it found. */
-export interface KeyPassStep {
+interface KeyPassStep {
   readonly holding: string
   readonly position: string
   readonly walked: number

@@ -1,7 +1,7 @@
 import { type Connection, type Statement, statement } from '../engine/database.ts'
 
 /** A note beside an event. */
-export interface SealedNote {
+interface SealedNote {
   readonly publicToken: string
   readonly sequence: number
   readonly note: Uint8Array
@@ -37,7 +37,7 @@ export const moveNote = async (
   (await connection.query(moveNoteStatement, [publicToken, sequence, note, after])).length === 1
 
 /** A remembered answer. */
-export interface SealedAnswer {
+interface SealedAnswer {
   readonly clientId: string
   readonly keyHash: Uint8Array
   readonly claimId: string
@@ -76,7 +76,7 @@ export const moveAnswer = async (
   (await connection.query(moveAnswerStatement, [clientId, keyHash, answer, after])).length === 1
 
 /** A secret of the sandbox. */
-export interface SealedSecret {
+interface SealedSecret {
   readonly secretName: string
   readonly sealed: Uint8Array
 }
@@ -113,7 +113,7 @@ export const sealedWebhookColumns = ['secret', 'description'] as const
 export type SealedWebhookColumn = (typeof sealedWebhookColumns)[number]
 
 /** One sealed column of a webhook. */
-export interface SealedWebhook {
+interface SealedWebhook {
   readonly clientId: string
   readonly webhookId: string
   readonly sealed: Uint8Array
@@ -163,7 +163,7 @@ export const moveSealedWebhook = async (
   1
 
 /** A secret that was replaced and may still sign. */
-export interface SealedFormerSecret extends SealedWebhook {
+interface SealedFormerSecret extends SealedWebhook {
   readonly formerSecretId: string
 }
 

@@ -4,7 +4,7 @@ import type { DeliveryTry } from './attempts.ts'
 import { pingLane } from './lanes.ts'
 import type { WebhookReference } from './queues.ts'
 
-export type DeliveryStatus = 'Pending' | 'Delivered' | 'Failed'
+type DeliveryStatus = 'Pending' | 'Delivered' | 'Failed'
 
 /** One event for one endpoint. */
 export interface DeliveryRow {

@@ -8,7 +8,7 @@ export interface WebhookReference {
 }
 
 /** How an endpoint does, as it is handed on. */
-export interface QueueHealth {
+interface QueueHealth {
   readonly failuresInRow: number
 }
 

@@ -4,7 +4,7 @@ import { type Connection, firstRow, type Statement, statement } from '../engine/
 export type WebhookStatus = 'Enabled' | 'Disabled'
 
 /** What a client may set of a webhook. */
-export interface WebhookColumns {
+interface WebhookColumns {
   readonly url: string
   /** Types of events, or `*` alone. */
   readonly events: readonly string[]
@@ -147,7 +147,7 @@ const holdTargetStatement = statement(
 )
 
 /** Where a webhook's events go: the same since an instant. */
-export interface WebhookTarget {
+interface WebhookTarget {
   readonly status: WebhookStatus
   readonly urlSince: Date
 }

@@ -29,7 +29,7 @@ const PinBlockSchema = Type.Object(
   closed,
 )
 
-export const AuthorizationRequestSchema = Type.Object(
+const AuthorizationRequestSchema = Type.Object(
   {
     pan: Type.Optional(Type.String({ pattern: stringPatterns.pan, ...secret })),
     publicToken: Type.Optional(Type.String({ maxLength: 32 })),

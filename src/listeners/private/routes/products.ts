@@ -143,7 +143,7 @@ const askedOf = (body: object, faults: AskedProduct['shapeFaults']): AskedProduc
 })
 
 /** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
-export function productIdOf({ productId }: { readonly productId: string }): number {
+function productIdOf({ productId }: { readonly productId: string }): number {
   const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
   if (!isPositiveInteger(number)) throw new Problem('not_found')
   return number

@@ -88,7 +88,7 @@ export interface RouteNotes {
 export const notesMember = 'x-route-notes'
 
 /** Adds to a route's description what follows from its configuration. */
-export const describeRoute: SwaggerTransform = ({ route, schema, url }) => {
+const describeRoute: SwaggerTransform = ({ route, schema, url }) => {
   const { access } = route.config ?? {}
   if (access === undefined || access === 'open') return { schema, url }
   const notes = { ...schema, security: [{ oauth2: [access] }], [notesMember]: notesOf(route) }

@@ -153,11 +153,11 @@ const identityOf = (schema: unknown): string => stringify(schema) ?? ''
 const names = new Map(bodySchemas.map(([name, schema]) => [identityOf(schema), name]))
 
 /** The named schemas, each referring to those within it. */
-export const namedSchemas = (): Record<string, object> =>
+const namedSchemas = (): Record<string, object> =>
   Object.fromEntries(bodySchemas.map(([name, schema]) => [name, membersReferring(schema)]))
 
 /** A schema as the document tells it: by reference where it has a name. */
-export function referring(schema: unknown): unknown {
+function referring(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map(referring)
   const name = names.get(identityOf(schema))

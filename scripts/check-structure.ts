@@ -1,22 +1,38 @@
 /**
- * `npm run check:structure [-- <root>]`: holds the code to ARCHITECTURE.md. The arrows between rooms
- * are the table in structure/arrows.ts, everything else is in structure/rules.ts.
+ * `npm run check:structure [-- <root>]`: holds the code to ARCHITECTURE.md and prints its figures. The arrows
+ * between rooms are the table in structure/arrows.ts, what each file is held to is in structure/rules.ts, and
+ * what all of them are held to in structure/figures.ts.
  */
 import { resolve } from 'node:path'
 import { importCycles } from './structure/cycles.ts'
+import { type Figure, figuresOf } from './structure/figures.ts'
 import { readSources, type Source } from './structure/read-source.ts'
 import { rules } from './structure/rules.ts'
 
-export type StructureReport = { faults: readonly string[]; summary: string }
-
-export const checkStructure = (root: string): StructureReport => {
-  const sources = readSources(root)
-  const faults = sources.flatMap((source) => rules.flatMap((rule) => rule(source)))
-  const cycles = importCycles(sources).map((cycle) => `${cycle}: imports run in a circle`)
-  return { faults: [...faults, ...cycles], summary: summarise(sources) }
+export type StructureReport = {
+  faults: readonly string[]
+  figures: readonly Figure[]
+  summary: string
 }
 
-const summarise = (sources: readonly Source[]): string => {
+export const checkStructure = (root: string): StructureReport => {
+  const everything = readSources(root)
+  const sources = everything.filter(({ path }) => /^(?:src|web|sdk)\//.test(path))
+  const figures = figuresOf(everything)
+  return {
+    faults: [
+      ...sources.flatMap((source) => rules.flatMap((rule) => rule(source))),
+      ...importCycles(everything).map((cycle) => `${cycle}: imports run in a circle`),
+      ...figures
+        .filter(({ isWithin }) => !isWithin)
+        .map(({ bound, name, value }) => `${name}: ${value}, ${bound}`),
+    ],
+    figures,
+    summary: summarize(sources),
+  }
+}
+
+const summarize = (sources: readonly Source[]): string => {
   const lengths = sources
     .flatMap(({ functions }) => functions.map(({ lineCount }) => lineCount))
     .sort((a, b) => a - b)
@@ -31,7 +47,8 @@ const summarise = (sources: readonly Source[]): string => {
 
 const main = (): void => {
   const root = resolve(process.argv[2] ?? resolve(import.meta.dirname, '..'))
-  const { faults, summary } = checkStructure(root)
+  const { faults, figures, summary } = checkStructure(root)
+  for (const { bound, name, value } of figures) console.log(`${name}: ${value} (${bound})`)
   for (const fault of faults) console.error(fault)
   console.log(faults.length === 0 ? summary : `${faults.length} faults; ${summary}`)
   process.exitCode = faults.length === 0 ? 0 : 1

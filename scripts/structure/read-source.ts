@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import {
+  type ImportDeclaration,
   isCallExpression,
   isElementAccessExpression,
   isExportDeclaration,
@@ -11,11 +12,14 @@ import {
   isImportTypeNode,
   isLiteralLikeNode,
   isLiteralTypeNode,
+  isNamedExports,
   isNamedImports,
   isNoSubstitutionTemplateLiteral,
   isPropertyAccessExpression,
   isStringLiteral,
   isTemplateHead,
+  isVariableDeclaration,
+  isVariableStatement,
   type Node,
   SyntaxKind,
   type SourceFile as SyntaxTree,
@@ -27,8 +31,12 @@ export type Import = {
   specifier: string
   /** From the project's root; unset for a package or a module of Node. */
   path: string | undefined
-  typeOnly: boolean
+  /** What is taken by its name; null: all of it. */
+  names: readonly string[] | null
 }
+
+/** A function of a module that no other file may import. */
+export type PrivateFunction = { line: number; name: string; uses: number }
 
 export type FunctionSize = { line: number; name: string; lineCount: number }
 
@@ -37,6 +45,9 @@ export type Source = {
   path: string
   lineCount: number
   imports: readonly Import[]
+  importLineCount: number
+  exports: readonly string[]
+  privateFunctions: readonly PrivateFunction[]
   functions: readonly FunctionSize[]
   literals: readonly { line: number; text: string }[]
   /** Lines with the type `any`. */
@@ -49,7 +60,7 @@ export type Source = {
   reminders: readonly { line: number; word: string }[]
 }
 
-const folders = '{src,web,sdk}/**/*.{ts,tsx,mts,js,mjs}'
+const folders = '{src,web,sdk,test,scripts,bench}/**/*.{ts,tsx,mts,js,mjs}'
 
 /** What no person wrote here. */
 const made = ['**/node_modules/**', 'sdk/dist/**', 'sdk/client/generated/**']
@@ -75,16 +86,26 @@ export const readSources = (root: string): Source[] => {
 const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
   const nodes = [...descendants(tree)]
   const lineOf = (node: Node): number => lineAt(tree, node.getStart(tree))
+  const declarations = declarationsOf(tree)
+  const named = new Map<string, number>()
+  for (const { text } of nodes.filter(isIdentifier)) named.set(text, (named.get(text) ?? 0) + 1)
   const linesOf = (select: (node: Node) => boolean): number[] => nodes.filter(select).map(lineOf)
   return {
     path,
     lineCount: tree.text.replace(/\n$/, '').split('\n').length,
     imports: nodes.flatMap((node) => {
-      const found = importOf(node)
+      const found = importOf(node, tree)
       return found
         ? [{ ...found, line: lineOf(node), path: target(root, path, found.specifier) }]
         : []
     }),
+    importLineCount: nodes
+      .filter(isImportDeclaration)
+      .reduce((sum, node) => sum + lineAt(tree, node.end) - lineOf(node) + 1, 0),
+    exports: declarations.filter(({ isExported }) => isExported).map(({ name }) => name),
+    privateFunctions: declarations
+      .filter(({ isExported, isFunction }) => isFunction && !isExported)
+      .map(({ line, name }) => ({ line, name, uses: (named.get(name) ?? 1) - 1 })),
     functions: nodes.filter(hasBody).map((node) => ({
       line: lineOf(node),
       name: nameOf(node, tree),
@@ -116,21 +137,62 @@ const lineAt = (tree: SyntaxTree, position: number): number =>
 const isText = (node: Node): node is Node & { text: string } =>
   isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node) || isTemplateHead(node)
 
-type FoundImport = { specifier: string; typeOnly: boolean }
+type Declaration = { line: number; name: string; isExported: boolean; isFunction: boolean }
+
+/** What a module declares by name outside of every function. */
+const declarationsOf = (tree: SyntaxTree): Declaration[] =>
+  [...tree.statements].flatMap((statement) => {
+    const declared = isVariableStatement(statement)
+      ? [...statement.declarationList.declarations]
+      : [statement]
+    const modifiers = 'modifiers' in statement ? (statement.modifiers as readonly Node[]) : []
+    const isExported = [...(modifiers ?? [])].some(({ kind }) => kind === SyntaxKind.ExportKeyword)
+    return declared.flatMap((node) => {
+      const name = 'name' in node ? (node.name as Node | undefined) : undefined
+      if (!name || !isIdentifier(name)) return []
+      const value = isVariableDeclaration(node) ? node.initializer : node
+      const isFunction = value !== undefined && hasBody(value)
+      return [{ line: lineAt(tree, node.getStart(tree)), name: name.text, isExported, isFunction }]
+    })
+  })
+
+type FoundImport = { specifier: string; names: readonly string[] | null }
 
 /** `import`, `export … from`, `import()` and `import('…').Type`, whatever the form. */
-const importOf = (node: Node): FoundImport | undefined => {
-  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, onlyTypes(node))
-  if (isExportDeclaration(node)) return specified(node.moduleSpecifier, node.isTypeOnly)
+const importOf = (node: Node, tree: SyntaxTree): FoundImport | undefined => {
+  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, importedNames(node))
+  if (isExportDeclaration(node)) {
+    const { exportClause: clause, moduleSpecifier } = node
+    return specified(
+      moduleSpecifier,
+      clause && isNamedExports(clause) ? namesOf(clause.elements) : null,
+    )
+  }
   if (isImportTypeNode(node)) {
-    return isLiteralTypeNode(node.argument) ? specified(node.argument.literal, true) : undefined
+    if (!isLiteralTypeNode(node.argument)) return undefined
+    const { qualifier } = node
+    const name = qualifier && tree.text.slice(qualifier.getStart(tree), qualifier.end)
+    return specified(node.argument.literal, name === undefined ? null : [name])
   }
   const isDynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword
-  return isDynamic ? specified(node.arguments[0], false) : undefined
+  return isDynamic ? specified(node.arguments[0]) : undefined
 }
 
-const specified = (specifier: Node | undefined, typeOnly: boolean): FoundImport | undefined =>
-  specifier && isText(specifier) ? { specifier: specifier.text, typeOnly } : undefined
+const importedNames = ({ importClause }: ImportDeclaration): readonly string[] | null => {
+  if (!importClause) return []
+  const { namedBindings } = importClause
+  return namedBindings && isNamedImports(namedBindings) ? namesOf(namedBindings.elements) : null
+}
+
+const namesOf = (
+  elements: Iterable<{ name: { text: string }; propertyName?: { text: string } | undefined }>,
+): readonly string[] => [...elements].map(({ name, propertyName }) => (propertyName ?? name).text)
+
+const specified = (
+  specifier: Node | undefined,
+  names: readonly string[] | null = null,
+): FoundImport | undefined =>
+  specifier && isText(specifier) ? { specifier: specifier.text, names } : undefined
 
 const onlyTypes = (node: Node): boolean => {
   if (!isImportDeclaration(node) || !node.importClause) return false
@@ -160,7 +222,7 @@ const nameOf = (node: Node, tree: SyntaxTree): string => {
 
 const readsEnvironment = (node: Node): boolean => {
   if (isImportDeclaration(node)) {
-    return specified(node.moduleSpecifier, false)?.specifier.replace('node:', '') === 'process'
+    return specified(node.moduleSpecifier)?.specifier.replace('node:', '') === 'process'
   }
   if (isPropertyAccessExpression(node))
     return isProcess(node.expression) && node.name.text === 'env'
@@ -176,7 +238,7 @@ const callsOut = (node: Node): boolean => {
   if (isPropertyAccessExpression(node))
     return isGlobal(node.expression) && node.name.text === 'fetch'
   if (!isImportDeclaration(node) || onlyTypes(node)) return false
-  const from = specified(node.moduleSpecifier, false)?.specifier.replace('node:', '') ?? ''
+  const from = specified(node.moduleSpecifier)?.specifier.replace('node:', '') ?? ''
   if (from === 'undici') return true
   const bindings = node.importClause?.namedBindings
   if (!['http', 'https', 'http2'].includes(from) || !bindings || !isNamedImports(bindings))

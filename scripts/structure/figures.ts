@@ -1,0 +1,83 @@
+import type { Source } from './read-source.ts'
+
+/** A figure of the house, and whether it is within its bound. */
+export type Figure = { name: string; value: string; bound: string; isWithin: boolean }
+
+/** Names that two files export, each with its reason. */
+const exportedTwice: Readonly<Record<string, string>> = {}
+
+const exportedTwiceMax = 8
+
+const middle = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0
+
+const percent = (part: number, whole: number): number => (whole === 0 ? 0 : (100 * part) / whole)
+
+const atMost = (name: string, value: number, max: number, unit = ''): Figure => ({
+  name,
+  value: `${Number(value.toFixed(1))}${unit}`,
+  bound: `at most ${max}${unit}`,
+  isWithin: value <= max,
+})
+
+/** The files of `src` in figures, each with the bound that it is held to. */
+export const figuresOf = (sources: readonly Source[]): Figure[] => {
+  const house = sources.filter(({ path }) => path.startsWith('src/'))
+  const lines = house.map(({ lineCount }) => lineCount)
+  const allLines = lines.reduce((sum, count) => sum + count, 0)
+  const importLines = house.reduce((sum, { importLineCount }) => sum + importLineCount, 0)
+  const privates = house.flatMap(({ privateFunctions }) => privateFunctions)
+  const twice = exportedByTwo(house)
+  return [
+    atMost('files of src', house.length, 300),
+    {
+      name: 'lines of the median file',
+      value: String(middle(lines)),
+      bound: 'at least 80',
+      isWithin: middle(lines) >= 80,
+    },
+    atMost(
+      'files under 30 lines',
+      percent(lines.filter((count) => count < 30).length, lines.length),
+      12,
+      ' %',
+    ),
+    atMost(
+      'private functions with one caller',
+      percent(privates.filter(({ uses }) => uses === 1).length, privates.length),
+      45,
+      ' %',
+    ),
+    atMost('lines of imports', percent(importLines, allLines), 6, ' %'),
+    atMost('names that two files export', twice.length, exportedTwiceMax),
+    atMost(
+      'of these without a reason',
+      twice.filter((name) => exportedTwice[name] === undefined).length,
+      0,
+    ),
+    atMost('exports that nobody imports', unimported(sources).length, 0),
+  ]
+}
+
+const exportedByTwo = (house: readonly Source[]): string[] => {
+  const seen = new Set<string>()
+  const twice = new Set<string>()
+  for (const name of house.flatMap(({ exports }) => [...new Set(exports)])) {
+    if (seen.has(name)) twice.add(name)
+    seen.add(name)
+  }
+  return [...twice]
+}
+
+/** `path#name` of what a file of `src` exports and none imports: nor a test, a script or a benchmark. */
+export const unimported = (sources: readonly Source[]): string[] => {
+  const taken = new Set(
+    sources.flatMap(({ imports }) =>
+      imports.flatMap(({ names, path }) => (names ?? ['*']).map((name) => `${path}#${name}`)),
+    ),
+  )
+  return sources
+    .filter(({ path }) => path.startsWith('src/'))
+    .flatMap(({ exports, path }) => exports.map((name) => `${path}#${name}`))
+    .filter((name) => !taken.has(name) && !taken.has(name.replace(/#.*/, '#*')))
+}

@@ -1,22 +1,36 @@
--- The life of keys: pending until every process knows them, active while something is or may be under
--- them, retired once nothing is.
-alter table hsm_key
+-- Keys of the HSM, each as a key block under the master key. Nothing here is usable without it. A version is
+-- pending until every process knows it, active while something is or may be under it, retired once nothing is.
+create table hsm_key (
+  key_name text not null,
+  key_version integer not null check (key_version > 0),
+  state text not null check (state in ('pending', 'active', 'retired')),
+  key_block text not null,
+  key_check_value text not null,
+  -- By the clock rather than by the beginning of the transaction, which may have waited: a version is pending from
+  -- when it is there.
+  created_at timestamptz not null default clock_timestamp(),
   -- When the version becomes active by itself; null while nobody has asked for it.
-  add column activates_at timestamptz,
-  add column activated_at timestamptz,
-  add column retired_at timestamptz;
-update hsm_key set activated_at = created_at where state = 'active';
+  activates_at timestamptz,
+  activated_at timestamptz,
+  retired_at timestamptz,
+  -- A cryptoperiod ends by use as well as by age.
+  uses bigint not null default 0 check (uses >= 0),
+  primary key (key_name, key_version)
+);
 
--- A PAN is taken under every version of the fingerprints' key that cards are found by.
-alter table pan_fingerprint add column key_version integer not null default 1 check (key_version > 0);
-create index pan_fingerprint_by_version on pan_fingerprint (key_version);
+-- The highest number that a version of each key ever had. None is given twice: whoever remembers a key by
+-- its number, as a device does by a key id, never takes another key for it.
+create table hsm_key_number (
+  key_name text primary key,
+  last_version integer not null check (last_version > 0)
+);
 
--- One walk through everything that is under older versions of a key. Whoever holds the lease walks,
--- and leaves behind where it stopped.
+-- One re-encryption of everything that is under older versions of a key. Whoever holds the lease goes on with
+-- it, and leaves behind where it stopped.
 create table key_pass (
   key_name text not null,
   key_version integer not null,
-  -- What is walked through now, and after which of its rows to go on.
+  -- What is re-encrypted now, and after which of its rows to go on.
   holding text not null default '',
   position text not null default '',
   -- Rounds over everything: the last one is the first that begins late enough and finds nothing left.
@@ -32,10 +46,6 @@ create table key_pass (
   primary key (key_name, key_version),
   foreign key (key_name, key_version) references hsm_key on delete cascade
 );
-
-alter table zone_key
-  add column created_at timestamptz not null default now(),
-  add column retired_at timestamptz;
 
 -- Keys that other keys travel under, between this installation and another (X9.143, usage K1).
 create table zone_master_key (
@@ -60,11 +70,14 @@ create table component_entry (
   created_at timestamptz not null default now(),
   expires_at timestamptz not null
 );
+create index component_entry_by_expiry on component_entry (expires_at, entry_id);
 create table key_component (
   entry_id uuid not null references component_entry on delete cascade,
   component_number integer not null check (component_number between 1 and 3),
   person text not null,
   client_id text not null,
+  -- Everybody who could have acted for the one who brought it, when it was brought.
+  controlled_by text[] not null,
   key_block text not null,
   key_check_value text not null,
   entered_at timestamptz not null default now(),
@@ -72,16 +85,14 @@ create table key_component (
   unique (entry_id, person)
 );
 
--- For a pass: the few events that have a note.
-create index event_with_note on event (public_token, sequence) where note is not null;
-
 -- What was done to keys, when and at whose word: nobody's where it was due. Never changed.
 create table key_act (
   act_id uuid primary key default gen_random_uuid(),
-  acted_at timestamptz not null default now(),
+  -- By the clock: of two acts of one transaction the later is listed as the later.
+  acted_at timestamptz not null default clock_timestamp(),
   act text not null,
   key_reference text not null,
   client_id text,
   request_id text
 );
-create index key_act_by_time on key_act (acted_at desc);
+create index key_act_by_time on key_act (acted_at desc, act_id desc);

@@ -15,7 +15,7 @@ const read = {
 }
 const write = {
   name: 'baseline_write',
-  text: `update try_counter set block_told = false where public_token = $1 and kind = 'pin'`,
+  text: `update try_counter set block_reported = false where public_token = $1 and kind = 'pin'`,
 }
 
 const server = createServer(async (request, response) => {

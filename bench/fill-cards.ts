@@ -27,7 +27,7 @@ const insertCards = `
     insert into try_counter (public_token, kind, try_limit)
     select public_token, kind, 3 from cards cross join unnest(array['pin', 'cvv']) as kind
   )
-  insert into placed_event (client_id, position, event_id, public_token, sequence, type, occurred_at,
+  insert into published_event (client_id, position, event_id, public_token, sequence, type, occurred_at,
     details)
   select client_id, 1000 + public_token::bigint - ${firstToken}, gen_random_uuid(), public_token, 1,
     'card.created', created_at, '{}' from cards`
@@ -62,7 +62,7 @@ export async function fillCards({ databaseUrl, dataDir }: Bench, count: number):
       const values = sealed.map((bytes) => Buffer.from(bytes).toString('hex'))
       await client.query({ name: 'fill', text: insertCards, values: [from, values] })
     }
-    await client.query(`insert into event_head (client_id, last_position)
+    await client.query(`insert into feed_head (client_id, last_position)
       values ('demo-client', ${count + 1_000}) on conflict (client_id)
       do update set last_position = excluded.last_position`)
     await client.query('analyze')

@@ -57,13 +57,13 @@ create table try_counter (
   epoch integer not null default 1 check (epoch > 0),
   blocked_by_client boolean not null default false,
   -- Whether an event says that the counters are blocked, in this epoch.
-  block_told boolean not null default false,
+  block_reported boolean not null default false,
   primary key (public_token, kind),
   check (spent >= restored and spent - restored <= try_limit),
   check (not blocked_by_client or spent - restored = try_limit)
 );
-create index try_counter_untold_block on try_counter (public_token, kind)
-  where spent - restored = try_limit and not block_told;
+create index try_counter_unreported_block on try_counter (public_token, kind)
+  where spent - restored = try_limit and not block_reported;
 
 -- Tries that were spent: each on record from its spend, unresolved until its result is known.
 create table attempt (

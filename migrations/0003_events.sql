@@ -11,10 +11,10 @@ create table event (
   request_id text,
   details text not null,
   note bytea,
-  placed boolean not null default false,
+  published boolean not null default false,
   primary key (public_token, sequence)
 );
-create index event_by_placing on event (placed, occurred_at);
+create index event_by_publication on event (published, occurred_at);
 -- For re-encryption: the few events that have a note.
 create index event_with_note on event (public_token, sequence) where note is not null;
 
@@ -22,7 +22,7 @@ create index event_with_note on event (public_token, sequence) where note is not
 -- client's feed, its webhooks and their deliveries lie together, keyed by client_id, and each of the
 -- statements over them runs on one shard. Events are in the order in which readers see them; positions may
 -- have gaps.
-create table placed_event (
+create table published_event (
   client_id text not null,
   position bigint not null check (position > 0),
   event_id uuid not null,
@@ -31,19 +31,19 @@ create table placed_event (
   type text not null,
   occurred_at timestamptz not null,
   details text not null,
-  placed_at timestamptz not null default now(),
+  published_at timestamptz not null default now(),
   primary key (client_id, position),
   -- The event first: beginning with the client, this index looked as good as that of positions for a client of
   -- whom the planner had not heard, and all of that client's events were read for a few.
   unique (event_id, client_id)
 );
 -- Events of some types, and where those since an instant begin.
-create index placed_event_by_type on placed_event (client_id, type, position);
-create index placed_event_by_time on placed_event (client_id, occurred_at, position);
+create index published_event_by_type on published_event (client_id, type, position);
+create index published_event_by_time on published_event (client_id, occurred_at, position);
 
 -- The last position given to a client's events. Whoever publishes locks this row until it commits: positions
 -- become visible in their order, whatever becomes of a lease.
-create table event_head (
+create table feed_head (
   client_id text primary key,
   last_position bigint not null check (last_position >= 0)
 );

@@ -38,7 +38,7 @@ create table delivery (
   event_id uuid not null,
   type text not null,
   -- What is delivered in order: the events of one card. A ping has a group of its own.
-  lane text not null,
+  group_key text not null,
   status text not null default 'Pending' check (status in ('Pending', 'Delivered', 'Failed')),
   failures integer not null default 0 check (failures >= 0),
   -- Raised whenever it is queued anew: an attempt that began before decides nothing of it.
@@ -48,7 +48,7 @@ create table delivery (
   created_at timestamptz not null default now(),
   primary key (client_id, webhook_id, position)
 );
-create index delivery_pending on delivery (client_id, webhook_id, lane, position)
+create index delivery_pending on delivery (client_id, webhook_id, group_key, position)
   where status = 'Pending';
 -- Settled ones are forgotten by their age, whatever lies before them.
 create index delivery_by_age on delivery (client_id, webhook_id, created_at)
@@ -56,24 +56,24 @@ create index delivery_by_age on delivery (client_id, webhook_id, created_at)
 
 -- The deliveries of one group, the first of which is due at an instant. The count is arithmetic on the row itself,
 -- so that publishing and finishing at once cannot lose one another.
-create table delivery_lane (
+create table delivery_group (
   client_id text not null,
   webhook_id uuid not null,
-  lane text not null,
+  group_key text not null,
   pending integer not null check (pending >= 0),
   due_at timestamptz not null,
-  primary key (client_id, webhook_id, lane)
+  primary key (client_id, webhook_id, group_key)
 );
-create index delivery_lane_due on delivery_lane (client_id, webhook_id, due_at) where pending > 0;
+create index delivery_group_due on delivery_group (client_id, webhook_id, due_at) where pending > 0;
 
 -- An endpoint is drained by one process at a time. Arrivals make the one that drains look again before it lets go.
 create table delivery_queue (
   client_id text not null,
   webhook_id uuid not null,
   due_at timestamptz not null default 'infinity',
-  wakes bigint not null default 0,
+  arrivals bigint not null default 0,
   -- Kept from one that drains to the next: `failing` follows from it.
-  failures_in_row integer not null default 0 check (failures_in_row >= 0),
+  consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
   failing boolean not null default false,
   holder uuid,
   leased_until timestamptz not null default '-infinity',

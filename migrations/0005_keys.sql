@@ -27,18 +27,18 @@ create table hsm_key_number (
 
 -- One re-encryption of everything that is under older versions of a key. Whoever holds the lease goes on with
 -- it, and leaves behind where it stopped.
-create table key_pass (
+create table re_encryption (
   key_name text not null,
   key_version integer not null,
   -- What is re-encrypted now, and after which of its rows to go on.
-  holding text not null default '',
+  column_name text not null default '',
   position text not null default '',
   -- Rounds over everything: the last one is the first that begins late enough and finds nothing left.
   round integer not null default 1 check (round > 0),
   round_started_at timestamptz not null default now(),
-  walked bigint not null default 0,
-  moved bigint not null default 0,
-  left_in_round bigint not null default 0,
+  examined bigint not null default 0,
+  re_encrypted bigint not null default 0,
+  remaining_in_round bigint not null default 0,
   started_at timestamptz not null default now(),
   finished_at timestamptz,
   holder text,

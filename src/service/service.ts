@@ -16,7 +16,6 @@ import type { Authorizing } from '../operations/authorizations/authorization.ts'
 import type { Issuing } from '../operations/cards/cards.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
-import { hashKeysInClear } from '../operations/idempotency/hash-keys-in-clear.ts'
 import type { KeyManagement } from '../operations/keys/keys.ts'
 import type { Delivering } from '../operations/webhooks/delivery.ts'
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
@@ -73,7 +72,6 @@ export async function createService(
 ): Promise<Service> {
   const { background: database } = databases
   const hsm = await openHsm(config, database)
-  await hashKeysInClear({ database, hsm })
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, databases, hsm, log)

@@ -17,7 +17,7 @@ const switches = {
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
   event: ages('occurred_at'),
-  placed_event: ages('placed_at'),
+  published_event: ages('published_at'),
   delivery: ages('created_at'),
   event_stream: ages('leased_until'),
   pan_fingerprint: { column: 'key_version', due: '1', notDue: '2' },
@@ -46,23 +46,23 @@ const fills = (to: Due): string[] => [
    select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
   `insert into pin_envelope (public_token, jti_hash, expires_at)
    select ${token}, sha256(n::text::bytea), ${switches.pin_envelope[to]} from ${numbers}`,
-  `insert into event (public_token, sequence, client_id, type, details, placed, occurred_at)
+  `insert into event (public_token, sequence, client_id, type, details, published, occurred_at)
    select ${token}, 1, '${clientId}', 'card.created', '{}', true, ${switches.event[to]} from ${numbers}`,
-  `insert into placed_event (client_id, position, event_id, public_token, sequence, type,
-     occurred_at, details, placed_at)
+  `insert into published_event (client_id, position, event_id, public_token, sequence, type,
+     occurred_at, details, published_at)
    select '${clientId}', n, gen_random_uuid(), ${token}, 1, 'card.created', now(), '{}',
-     ${switches.placed_event[to]}
+     ${switches.published_event[to]}
    from generate_series(1, ${2 * rowsEach}) as n`,
-  `insert into event_head (client_id, last_position) values ('${clientId}', ${2 * rowsEach})`,
+  `insert into feed_head (client_id, last_position) values ('${clientId}', ${2 * rowsEach})`,
   `insert into webhook (client_id, webhook_id, url, events, secret, replay_after, replay_from)
    values ('${clientId}', '${webhookId}', 'https://example.com', '{*}', '\\x00', 0, 0)`,
   `insert into delivery_queue (client_id, webhook_id) values ('${clientId}', '${webhookId}')`,
-  `insert into delivery (client_id, webhook_id, position, event_id, type, lane, status,
+  `insert into delivery (client_id, webhook_id, position, event_id, type, group_key, status,
      created_at)
    select '${clientId}', '${webhookId}', n, gen_random_uuid(), 'card.created', ${token},
      case when n <= ${rowsEach} then 'Failed' else 'Pending' end, ${switches.delivery[to]}
    from generate_series(1, ${2 * rowsEach}) as n`,
-  `insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+  `insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
    select '${clientId}', '${webhookId}', ${token}, 1, now()
    from generate_series(${rowsEach} + 1, ${2 * rowsEach}) as n`,
   `insert into event_stream (client_id, slot, holder, leased_until)

@@ -36,7 +36,7 @@ export const updatePin = async (
 
 const restoreTriesStatement = changeWithEvent('restore_tries', {
   alongside: `update try_counter
-    set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_told = false
+    set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
     where public_token = $1 and kind = $6`,
 })
 
@@ -52,7 +52,7 @@ export const restoreTries = async (
 const spendAllTriesStatement = changeWithEvent('spend_all_tries', {
   alongside: `update try_counter
     set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
-      block_told = true
+      block_reported = true
     where public_token = $1 and kind = $6`,
 })
 

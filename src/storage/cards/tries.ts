@@ -19,7 +19,7 @@ export const findTries = async (
   firstRow(await connection.query(findStatement, [publicToken, kind, clientId]))
 
 const tellStatement = changeWithEvent('tell_block', {
-  alongside: `update try_counter set block_told = true where public_token = $1 and kind = $6`,
+  alongside: `update try_counter set block_reported = true where public_token = $1 and kind = $6`,
 })
 
 /** Tells that the tries of a card are used up, once in an epoch. */
@@ -40,7 +40,7 @@ export interface UntoldBlock {
 const listBlocksStatement = statement(
   'list_untold_blocks',
   `select public_token as "publicToken", kind from try_counter
-   where spent - restored = try_limit and not block_told
+   where spent - restored = try_limit and not block_reported
      and ($2::text is null or (public_token, kind) > ($2, $3))
      and not exists (
        select 1 from attempt
@@ -109,7 +109,7 @@ const holdCardStatement = statement(
 )
 const holdCounterStatement = statement(
   'hold_counter',
-  `select epoch, try_limit - (spent - restored) as remaining, block_told as "blockTold"
+  `select epoch, try_limit - (spent - restored) as remaining, block_reported as "blockTold"
    from try_counter where public_token = $1 and kind = $2 for update`,
 )
 

@@ -33,7 +33,7 @@ const listStatement = statement(
   'list_suspended_deliveries',
   `select client_id as "clientId", deliveries_suspended_at as "suspendedAt",
      sum(pending)::integer as "waiting"
-   from client join delivery_lane using (client_id)
+   from client join delivery_group using (client_id)
    where not receives_events and pending > 0
    group by client_id, deliveries_suspended_at order by client_id limit $1`,
 )

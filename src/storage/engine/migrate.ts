@@ -16,7 +16,7 @@ const lockTable: Statement = statement(
 )
 const listApplied = statement(
   'list_applied_migrations',
-  'select migration_number as "migrationNumber" from migration order by migration_number',
+  'select migration_number as "number", file_name as "fileName" from migration order by migration_number',
 )
 const recordMigration = statement(
   'record_migration',
@@ -32,7 +32,7 @@ interface Migration {
  * Brings the schema up to this program's version: forward only, all in one transaction, and safe when
  * several processes start on one database at once (the second waits, then finds nothing to do).
  * @returns the file names applied now.
- * @throws Error when the database is newer than this program.
+ * @throws `StartRefusal` when the database is newer than this program, or from before its first release.
  */
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -40,9 +40,7 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
   return database.transaction(async (connection) => {
     await connection.script(waitLong)
     await connection.query(lockTable)
-    const applied = await connection.query<{ migrationNumber: number }>(listApplied)
-    const newest = applied.at(-1)?.migrationNumber ?? 0
-    refuseNewerDatabase(newest, migrations)
+    const newest = refuseOtherDatabase(await connection.query<Migration>(listApplied), migrations)
     const due = migrations.filter((migration) => migration.number > newest)
     for (const { number, fileName } of due) {
       await connection.query(recordMigration, [number, fileName])
@@ -58,8 +56,9 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
 export async function requireSchema(connection: Connection, folder: URL): Promise<void> {
   const migrations = await readMigrations(folder)
   const known = migrations.at(-1)?.number ?? 0
-  const newest = (await findNewestMigration(connection)) ?? 0
-  refuseNewerDatabase(newest, migrations)
+  const isMade = (await findNewestMigration(connection)) !== null
+  const applied = isMade ? await connection.query<Migration>(listApplied) : []
+  const newest = refuseOtherDatabase(applied, migrations)
   if (newest === known) return
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
   throw new StartRefusal(`The database ${found}, this program is at ${known}. ${waysOn}`)
@@ -82,11 +81,26 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   return fileNames.map((fileName) => ({ number: Number(fileName.slice(0, 4)), fileName }))
 }
 
-function refuseNewerDatabase(newest: number, migrations: readonly Migration[]): void {
+/** @returns the number of the newest migration that was applied, 0 where none was. */
+function refuseOtherDatabase(
+  applied: readonly Migration[],
+  migrations: readonly Migration[],
+): number {
   const known = migrations.at(-1)?.number ?? 0
+  const newest = applied.at(-1)?.number ?? 0
+  const names = new Map(migrations.map(({ fileName, number }) => [number, fileName]))
+  const isOther = applied.some(
+    ({ fileName, number }) => (names.get(number) ?? fileName) !== fileName,
+  )
+  if (isOther) {
+    throw new StartRefusal(
+      'The database is of a version from before the first release, whose schema was another: there is no way on from it. Use an empty database, or another DATA_DIR, and create the cards again.',
+    )
+  }
   if (newest > known) {
     throw new StartRefusal(
       `The database is at migration ${newest}, this program knows ${known}: start a newer program, or use commands of the version that runs.`,
     )
   }
+  return newest
 }

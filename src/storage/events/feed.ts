@@ -24,28 +24,28 @@ const eventColumns = `position::text as "position", event_id as "eventId",
 
 const listStatement = statement(
   'list_placed_events',
-  `select ${eventColumns} from placed_event
+  `select ${eventColumns} from published_event
    where client_id = $1 and position > $2::bigint
-   order by placed_event.position limit $3`,
+   order by published_event.position limit $3`,
 )
 
 // Each type is walked by itself, in its order: however rare they are, no others are looked at. Its bounds
 // are row comparisons and its limit is a number, so that no plan reads all of a feed, or sorts a type.
 const listTypesStatement = statement(
   'list_placed_events_of_types',
-  `select ${eventColumns} from placed_event
+  `select ${eventColumns} from published_event
    where client_id = $1 and position = any(array(
      select walked.position
      from (select distinct type from unnest($4::text[]) as type) as asked
      cross join lateral (
-       select position from placed_event
-       where client_id = $1 and (placed_event.type, position) > (asked.type, $2::bigint)
-         and placed_event.type <= asked.type
-       order by placed_event.type, position limit ${eventRowsMax}
+       select position from published_event
+       where client_id = $1 and (published_event.type, position) > (asked.type, $2::bigint)
+         and published_event.type <= asked.type
+       order by published_event.type, position limit ${eventRowsMax}
      ) as walked
      order by walked.position limit $3
    ))
-   order by placed_event.position`,
+   order by published_event.position`,
 )
 
 /**
@@ -66,7 +66,7 @@ export const listPlacedEvents = (
 
 const findPositionStatement = statement(
   'find_event_position',
-  `select position::text as "position" from placed_event
+  `select position::text as "position" from published_event
    where client_id = $1 and event_id = $2`,
 )
 
@@ -85,8 +85,8 @@ export const findEventPosition = async (
 
 const newestStatement = statement(
   'find_newest_event',
-  `select position::text as "position", event_id as "eventId" from placed_event
-   where client_id = $1 order by placed_event.position desc limit 1`,
+  `select position::text as "position", event_id as "eventId" from published_event
+   where client_id = $1 order by published_event.position desc limit 1`,
 )
 
 /** The client's last event, or null. */
@@ -98,7 +98,7 @@ export const findNewestEvent = async (
 
 const headsStatement = statement(
   'list_event_heads',
-  `select client_id as "clientId", last_position::text as "lastPosition" from event_head
+  `select client_id as "clientId", last_position::text as "lastPosition" from feed_head
    where client_id = any($1)`,
 )
 

@@ -21,10 +21,10 @@ const listStatement = statement(
      exists (
        select 1 from event earlier
        where earlier.public_token = event.public_token
-         and earlier.sequence = event.sequence - 1 and not earlier.placed
+         and earlier.sequence = event.sequence - 1 and not earlier.published
      ) as "followsUnplaced"
    from event
-   where not placed and occurred_at >= $2::timestamptz
+   where not published and occurred_at >= $2::timestamptz
      and (occurred_at, public_token, sequence) > ($2::timestamptz, $3, $4::integer)
      and client_id <> all($5::text[])
    order by occurred_at, public_token, sequence limit $1`,
@@ -58,39 +58,39 @@ const placeStatement = statement(
        "publicToken" text, sequence integer, "eventId" uuid, type text,
        "occurredAt" timestamptz, details text, ordinal integer)
    ), head as (
-     insert into event_head (client_id, last_position) values ($1, $3::bigint)
+     insert into feed_head (client_id, last_position) values ($1, $3::bigint)
      on conflict (client_id) do update
-       set last_position = event_head.last_position + excluded.last_position
+       set last_position = feed_head.last_position + excluded.last_position
      returning last_position - $3::bigint as base
-   ), placed as (
-     insert into placed_event
+   ), published as (
+     insert into published_event
        (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
      select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details
      from given cross join head
      on conflict (client_id, event_id) do nothing
      returning position, event_id, public_token, type
    ), target as (
-     select webhook_id, position, event_id, public_token, placed.type
-     from placed join webhook on client_id = $1 and webhook.events && array['*', placed.type]
+     select webhook_id, position, event_id, public_token, published.type
+     from published join webhook on client_id = $1 and webhook.events && array['*', published.type]
      where status = 'Enabled' and deleted_at is null
    ), delivering as (
-     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+     insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
      select $1, webhook_id, position, event_id, type, public_token from target
    ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = least(due_at, now())
+     update delivery_queue set arrivals = arrivals + 1, due_at = least(due_at, now())
      where client_id = $1 and webhook_id in (select webhook_id from target)
-     returning wakes
+     returning arrivals
    ), lanes as (
-     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+     insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, webhook_id, public_token, count(*), now() from target
      where (select count(*) from woken) >= 0
      group by webhook_id, public_token order by webhook_id, public_token
-     on conflict (client_id, webhook_id, lane) do update set
-       pending = delivery_lane.pending + excluded.pending,
-       due_at = case when delivery_lane.pending = 0 then excluded.due_at
-         else delivery_lane.due_at end
+     on conflict (client_id, webhook_id, group_key) do update set
+       pending = delivery_group.pending + excluded.pending,
+       due_at = case when delivery_group.pending = 0 then excluded.due_at
+         else delivery_group.due_at end
    )
-   select count(*)::integer as count from placed`,
+   select count(*)::integer as count from published`,
 )
 
 /**
@@ -111,8 +111,8 @@ const markStatement = statement(
   `with done as materialized (
      select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
    )
-   update event set placed = true from done
-   where ${onKey('event', 'done', ['public_token', 'sequence'])} and placed::integer = 0`,
+   update event set published = true from done
+   where ${onKey('event', 'done', ['public_token', 'sequence'])} and published::integer = 0`,
 )
 
 /** Marks events of the outbox as placed. */

@@ -6,7 +6,7 @@ const outboxStatement = statement(
   'prune_outbox',
   `with old as materialized (
      select public_token, sequence from event
-     where placed and occurred_at < (select now() - make_interval(days => $1))
+     where published and occurred_at < (select now() - make_interval(days => $1))
      order by occurred_at limit $2
    )
    delete from event using old
@@ -24,7 +24,7 @@ export const pruneOutbox = async (
 
 const clientsStatement = statement(
   'list_feeds',
-  `select client_id as "clientId" from event_head where $1::text is null or client_id > $1
+  `select client_id as "clientId" from feed_head where $1::text is null or client_id > $1
    order by client_id limit $2`,
 )
 
@@ -41,20 +41,20 @@ export const listFeeds = async (
 const feedStatement = statement(
   'prune_feed',
   `with looked as materialized (
-     select position, placed_at from placed_event
+     select position, published_at from published_event
      where client_id = $1 and position > $4::bigint order by position limit $3
    ), step as materialized (
-     select position from looked where placed_at < now() - make_interval(days => $2)
+     select position from looked where published_at < now() - make_interval(days => $2)
    ), queued as materialized (
      select position, status from delivery
      where client_id = $1
        and webhook_id = any(array(select webhook_id from webhook where client_id = $1))
        and position = any(array(select position from step))
    ), gone as (
-     delete from placed_event
+     delete from published_event
      where client_id = $1 and position > $4::bigint
        and position <= (select max(position) from step)
-       and placed_at + make_interval(days => $2) < now()
+       and published_at + make_interval(days => $2) < now()
        and position <> all(array(select position from queued where status = 'Pending'))
    )
    select max(position)::text as "position" from step`,
@@ -134,7 +134,7 @@ export const removeDeliveries = async (
 
 const removeStatement = statement(
   'remove_webhook',
-  `with lanes as (delete from delivery_lane where client_id = $1 and webhook_id = $2),
+  `with lanes as (delete from delivery_group where client_id = $1 and webhook_id = $2),
    queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2),
    secrets as (delete from webhook_former_secret where client_id = $1 and webhook_id = $2)
    delete from webhook where client_id = $1 and webhook_id = $2 and deleted_at is not null`,

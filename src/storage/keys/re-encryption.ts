@@ -18,13 +18,13 @@ export interface KeyPassRow {
   readonly finishedAt: Date | null
 }
 
-const columns = `key_name as "keyName", key_version as "keyVersion", holding, position, round,
-  round_started_at as "roundStartedAt", walked::float8 as "walked", moved::float8 as "moved",
-  left_in_round::float8 as "leftInRound", started_at as "startedAt", finished_at as "finishedAt"`
+const columns = `key_name as "keyName", key_version as "keyVersion", column_name as "holding", position, round,
+  round_started_at as "roundStartedAt", examined::float8 as "walked", re_encrypted::float8 as "moved",
+  remaining_in_round::float8 as "leftInRound", started_at as "startedAt", finished_at as "finishedAt"`
 
 const listStatement = statement(
   'list_key_passes',
-  `select ${columns} from key_pass where (key_name, key_version) > ($1, $2)
+  `select ${columns} from re_encryption where (key_name, key_version) > ($1, $2)
    order by key_name, key_version limit $3`,
 )
 
@@ -38,7 +38,7 @@ export const listKeyPasses = (
 
 const startStatement = statement(
   'start_key_pass',
-  `insert into key_pass (key_name, key_version) values ($1, $2)
+  `insert into re_encryption (key_name, key_version) values ($1, $2)
    on conflict (key_name, key_version) do nothing`,
 )
 
@@ -56,7 +56,7 @@ const leaseSeconds = 15
 
 const claimStatement = statement(
   'claim_key_pass',
-  `update key_pass set holder = $3, leased_until = now() + make_interval(secs => ${leaseSeconds})
+  `update re_encryption set holder = $3, leased_until = now() + make_interval(secs => ${leaseSeconds})
    where key_name = $1 and key_version = $2 and finished_at is null and round_started_at <= now()
      and (holder = $3 or leased_until < now())
    returning ${columns}`,
@@ -82,8 +82,8 @@ interface KeyPassStep {
 
 const stepStatement = statement(
   'step_key_pass',
-  `update key_pass set holding = $4, position = $5, walked = walked + $6, moved = moved + $7,
-     left_in_round = left_in_round + $8,
+  `update re_encryption set column_name = $4, position = $5, examined = examined + $6, re_encrypted = re_encrypted + $7,
+     remaining_in_round = remaining_in_round + $8,
      leased_until = now() + make_interval(secs => ${leaseSeconds})
    where key_name = $1 and key_version = $2 and holder = $3 and finished_at is null
    returning ${columns}`,
@@ -102,7 +102,7 @@ export const stepKeyPass = async (
 
 const nextRoundStatement = statement(
   'begin_key_pass_round',
-  `update key_pass set holding = '', position = '', round = round + 1, left_in_round = 0,
+  `update re_encryption set column_name = '', position = '', round = round + 1, remaining_in_round = 0,
      holder = null, leased_until = '-infinity',
      round_started_at = greatest(now(), (
        select activated_at from hsm_key where key_name = $1 and key_version = $2
@@ -122,9 +122,9 @@ export const beginKeyPassRound = async (
 
 const finishStatement = statement(
   'finish_key_pass',
-  `update key_pass set finished_at = now(), holder = null
+  `update re_encryption set finished_at = now(), holder = null
    where key_name = $1 and key_version = $2 and holder = $3 and finished_at is null
-     and left_in_round = 0 and round_started_at >= (
+     and remaining_in_round = 0 and round_started_at >= (
        select activated_at from hsm_key where key_name = $1 and key_version = $2
      ) + make_interval(secs => $4)
    returning key_name as "keyName"`,

@@ -40,10 +40,10 @@ const recordStatement = statement(
      select * from jsonb_to_recordset($3::jsonb) as result (
        position bigint, lane text, round integer, failures integer, status text,
        "dueInSeconds" float8, try jsonb)
-   ), held as (
-     select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane = any(array(select lane from result))
-     order by lane for update
+   ), locked as (
+     select group_key from delivery_group
+     where client_id = $1 and webhook_id = $2 and group_key = any(array(select lane from result))
+     order by group_key for update
    ), found as (
      select delivery.position, delivery.status as was,
        delivery.round = result.round as "isSameRound",
@@ -52,7 +52,7 @@ const recordStatement = statement(
      from delivery join result on delivery.position = result.position
      where client_id = $1 and webhook_id = $2
        and delivery.position = any(array(select position from result))
-       and (select count(*) from held) >= 0
+       and (select count(*) from locked) >= 0
      order by delivery.position for update of delivery
    ), step as (
      select result.*, was, decides,
@@ -75,14 +75,14 @@ const recordStatement = statement(
      where client_id = $1 and webhook_id = $2 and delivery.position = step.position
        and delivery.position = any(array(select position from step))
    )
-   update delivery_lane set
+   update delivery_group set
      pending = pending - case when was = 'Pending' and becomes <> 'Pending' then 1 else 0 end,
      due_at = case when decides or becomes <> was
        then now() + make_interval(secs => "dueInSeconds") else due_at end
    from step
-   where client_id = $1 and webhook_id = $2 and delivery_lane.lane = step.lane
-     and delivery_lane.lane = any(array(select lane from step))
-   returning delivery_lane.lane, pending, step.position::text as "position", decides`,
+   where client_id = $1 and webhook_id = $2 and delivery_group.group_key = step.lane
+     and delivery_group.group_key = any(array(select lane from step))
+   returning delivery_group.group_key as "lane", pending, step.position::text as "position", decides`,
 )
 
 interface RecordedTry {

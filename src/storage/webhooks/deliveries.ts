@@ -25,13 +25,13 @@ const listStatement = statement(
      page.created_at as "createdAt", case when page.status = 'Pending' then due_at end as "nextTryAt",
      page.tries
    from (
-     select lane, position, event_id, type, status, created_at, tries
+     select group_key, position, event_id, type, status, created_at, tries
      from delivery where client_id = $1 and webhook_id = $2 and position < $3::bigint
      order by position desc limit $4
    ) as page left join lateral (
-     select due_at from delivery_lane
-     where client_id = $1 and webhook_id = $2 and delivery_lane.lane = page.lane limit 1
-   ) as lane on true
+     select due_at from delivery_group
+     where client_id = $1 and webhook_id = $2 and delivery_group.group_key = page.group_key limit 1
+   ) as due on true
    order by page.position desc`,
 )
 
@@ -50,35 +50,35 @@ export const findDeliveries = (
 const resendStatement = statement(
   'resend_delivery',
   `with found as (
-     select lane from delivery
+     select group_key from delivery
      where client_id = $1 and webhook_id = $2 and position = $3::bigint and exists (
-       select 1 from placed_event
-       where placed_event.client_id = $1 and placed_event.position = $3::bigint
+       select 1 from published_event
+       where published_event.client_id = $1 and published_event.position = $3::bigint
      )
    ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = now()
+     update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = $2 and exists (select 1 from found)
-     returning wakes
-   ), held as (
-     select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane = (select lane from found)
+     returning arrivals
+   ), locked as (
+     select group_key from delivery_group
+     where client_id = $1 and webhook_id = $2 and group_key = (select group_key from found)
        and (select count(*) from woken) >= 0
      for update
    ), old as (
      select status as was from delivery
      where client_id = $1 and webhook_id = $2 and position = $3::bigint
-       and exists (select 1 from found) and (select count(*) from held) >= 0
+       and exists (select 1 from found) and (select count(*) from locked) >= 0
      for update
    ), again as (
      update delivery set status = 'Pending', failures = 0, first_tried_at = null,
        round = round + 1
      from old where client_id = $1 and webhook_id = $2 and position = $3::bigint
-     returning event_id, lane, was
+     returning event_id, group_key, was
    ), lanes as (
-     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
-     select $1, $2, lane, case when was = 'Pending' then 0 else 1 end, now() from again
-     on conflict (client_id, webhook_id, lane) do update
-       set pending = delivery_lane.pending + excluded.pending, due_at = excluded.due_at
+     insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
+     select $1, $2, group_key, case when was = 'Pending' then 0 else 1 end, now() from again
+     on conflict (client_id, webhook_id, group_key) do update
+       set pending = delivery_group.pending + excluded.pending, due_at = excluded.due_at
    )
    select event_id as "eventId" from again`,
 )
@@ -101,25 +101,25 @@ export const queueDelivery = async (
 const pingStatement = statement(
   'ping_webhook',
   `with head as (
-     insert into event_head (client_id, last_position)
+     insert into feed_head (client_id, last_position)
      select client_id, 1 from webhook
      where client_id = $1 and webhook_id = $2 and deleted_at is null
-     on conflict (client_id) do update set last_position = event_head.last_position + 1
+     on conflict (client_id) do update set last_position = feed_head.last_position + 1
      returning last_position
    ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = now()
+     update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = $2 and exists (select 1 from head)
-     returning wakes
+     returning arrivals
    ), lanes as (
-     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+     insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, $2, $4, 1, now() from head where (select count(*) from woken) >= 0
-     on conflict (client_id, webhook_id, lane) do update
-       set pending = delivery_lane.pending + 1,
-         due_at = least(delivery_lane.due_at, excluded.due_at)
+     on conflict (client_id, webhook_id, group_key) do update
+       set pending = delivery_group.pending + 1,
+         due_at = least(delivery_group.due_at, excluded.due_at)
    )
-   insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+   insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
    select $1, $2, last_position, $3, 'webhook.ping', $4 from head
-   returning lane`,
+   returning group_key`,
 )
 
 /** Queues a ping. @returns whether there is such a webhook. */
@@ -132,7 +132,7 @@ export const queuePing = async (
 
 const holdHeadStatement = statement(
   'hold_event_head',
-  'select last_position from event_head where client_id = $1 for update',
+  'select last_position from feed_head where client_id = $1 for update',
 )
 
 // Locks are taken in the order of all: head, webhook, lanes, deliveries. Rows are named by arrays, so that
@@ -144,37 +144,37 @@ const replayStatement = statement(
      where client_id = $1 and webhook_id = $2 and status = 'Enabled' and replay_after is not null
      for update
    ), span as (
-     select position, event_id, type, public_token from placed_event
+     select position, event_id, type, public_token from published_event
      where client_id = $1 and position > (select replay_after from asked)
      order by position limit $3
    ), wanted as (
      select position, event_id, type, public_token from span
      where (select asked.events && array['*', span.type] from asked)
-   ), held as (
-     select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane = any(array(select public_token from wanted))
-     order by lane for update
+   ), locked as (
+     select group_key from delivery_group
+     where client_id = $1 and webhook_id = $2 and group_key = any(array(select public_token from wanted))
+     order by group_key for update
    ), old as (
      select position, status from delivery
      where client_id = $1 and webhook_id = $2 and position = any(array(select position from wanted))
-       and (select count(*) from held) >= 0
+       and (select count(*) from locked) >= 0
      order by position for update
    ), queued as (
-     insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+     insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
      select $1, $2, position, event_id, type, public_token from wanted
      where (select count(*) from old) >= 0
      on conflict (client_id, webhook_id, position) do update
        set status = 'Pending', failures = 0, first_tried_at = null,
          round = delivery.round + case when delivery.status = 'Failed' then 1 else 0 end
        where delivery.status <> 'Delivered'
-     returning position, lane
+     returning position, group_key
    ), lanes as (
-     insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
-     select $1, $2, lane, count(*) filter (where status is distinct from 'Pending'), now()
+     insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
+     select $1, $2, group_key, count(*) filter (where status is distinct from 'Pending'), now()
      from queued left join old on old.position = queued.position
-     group by lane order by lane
-     on conflict (client_id, webhook_id, lane) do update
-       set pending = delivery_lane.pending + excluded.pending, due_at = excluded.due_at
+     group by group_key order by group_key
+     on conflict (client_id, webhook_id, group_key) do update
+       set pending = delivery_group.pending + excluded.pending, due_at = excluded.due_at
    )
    update webhook set replay_after = case when (select count(*) from span) = $3
      then (select max(position) from span) end

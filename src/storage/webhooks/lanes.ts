@@ -25,25 +25,25 @@ export interface DueDelivery {
 
 const listStatement = statement(
   'list_due_deliveries',
-  `select due.lane, next.position::text as "position", next.event_id as "eventId", next.type,
+  `select due.group_key as "lane", next.position::text as "position", next.event_id as "eventId", next.type,
      next.round, next.failures, next.first_tried_at as "firstTriedAt", next.created_at as "createdAt",
      sequence, occurred_at as "occurredAt", details
    from (
-     select lane from delivery_lane
+     select group_key from delivery_group
      where client_id = $1 and webhook_id = $2 and pending > 0 and due_at <= now()
-       and lane <> all($3::text[])
+       and group_key <> all($3::text[])
      order by due_at limit $4
    ) as due
    cross join lateral (
      select position, event_id, type, round, failures, first_tried_at, created_at from delivery
      where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and delivery.lane >= due.lane and delivery.lane <= due.lane
-     order by delivery.lane, position limit 1
+       and delivery.group_key >= due.group_key and delivery.group_key <= due.group_key
+     order by delivery.group_key, position limit 1
    ) as next
    left join lateral (
-     select sequence, occurred_at, details from placed_event
-     where placed_event.client_id = $1 and placed_event.position = next.position limit 1
-   ) as told on true`,
+     select sequence, occurred_at, details from published_event
+     where published_event.client_id = $1 and published_event.position = next.position limit 1
+   ) as published on true`,
 )
 
 /** The first pending delivery of each of some lanes that are due, but for those that are busy. */
@@ -57,8 +57,8 @@ export const listDueDeliveries = (
 
 const dropIdleStatement = statement(
   'drop_idle_delivery_lanes',
-  `delete from delivery_lane
-   where client_id = $1 and webhook_id = $2 and lane = any($3) and pending = 0`,
+  `delete from delivery_group
+   where client_id = $1 and webhook_id = $2 and group_key = any($3) and pending = 0`,
 )
 
 /** Forgets those of some lanes that have nothing pending, and still have not. */
@@ -74,26 +74,26 @@ export async function dropIdleLanes(
 const failStatement = statement(
   'fail_pending_deliveries',
   `with found as (
-     select position, lane from delivery
+     select position, group_key from delivery
      where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and lane is distinct from $3
-     order by lane, position limit $4
-   ), held as (
-     select lane from delivery_lane
-     where client_id = $1 and webhook_id = $2 and lane = any(array(select lane from found))
-     order by lane for update
+       and group_key is distinct from $3
+     order by group_key, position limit $4
+   ), locked as (
+     select group_key from delivery_group
+     where client_id = $1 and webhook_id = $2 and group_key = any(array(select group_key from found))
+     order by group_key for update
    ), failed as (
      update delivery set status = 'Failed'
      where client_id = $1 and webhook_id = $2 and status = 'Pending'
        and position = any(array(select position from found))
-       and (select count(*) from held) >= 0
-     returning lane
+       and (select count(*) from locked) >= 0
+     returning group_key
    )
-   update delivery_lane set pending = pending - done.count
-   from (select lane, count(*)::integer as count from failed group by lane) as done
-   where client_id = $1 and webhook_id = $2 and delivery_lane.lane = done.lane
-     and delivery_lane.lane = any(array(select lane from failed))
-   returning delivery_lane.lane, pending`,
+   update delivery_group set pending = pending - done.count
+   from (select group_key, count(*)::integer as count from failed group by group_key) as done
+   where client_id = $1 and webhook_id = $2 and delivery_group.group_key = done.group_key
+     and delivery_group.group_key = any(array(select group_key from failed))
+   returning delivery_group.group_key as "lane", pending`,
 )
 
 /** Gives up some of what is pending for an endpoint. @param keptLane is left. @returns whether any was. */

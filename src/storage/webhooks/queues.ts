@@ -29,7 +29,7 @@ const claimStatement = statement(
   `update delivery_queue set holder = $3, leased_until = now() + make_interval(secs => $4)
    where client_id = $1 and webhook_id = $2 and due_at <= now() and leased_until <= now()
    returning client_id as "clientId", webhook_id as "webhookId",
-     failures_in_row as "failuresInRow"`,
+     consecutive_failures as "failuresInRow"`,
 )
 
 /**
@@ -79,9 +79,9 @@ const renewStatement = statement(
   `with renewed as (
      update delivery_queue set leased_until = now() + make_interval(secs => $4)
      where client_id = $1 and webhook_id = $2 and holder = $3
-     returning wakes
+     returning arrivals
    )
-   select wakes::text as "wakes", url, url_since as "urlSince", status,
+   select arrivals::text as "wakes", url, url_since as "urlSince", status,
      coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
      coalesce(receives_events, false) as "receivesEvents", deleted_at is not null as "isDeleted", replay_after is not null as "isReplaying", secret,
      array(
@@ -107,12 +107,12 @@ export const renewQueue = async (
 const releaseStatement = statement(
   'release_delivery_queue',
   `update delivery_queue set holder = null, leased_until = '-infinity',
-     failures_in_row = $5, failing = $5 >= ${failuresOfFailing},
+     consecutive_failures = $5, failing = $5 >= ${failuresOfFailing},
      due_at = coalesce((
-       select min(due_at) from delivery_lane
+       select min(due_at) from delivery_group
        where client_id = $1 and webhook_id = $2 and pending > 0
      ), 'infinity')
-   where client_id = $1 and webhook_id = $2 and holder = $3 and wakes = $4::bigint
+   where client_id = $1 and webhook_id = $2 and holder = $3 and arrivals = $4::bigint
    returning webhook_id as "webhookId"`,
 )
 
@@ -134,7 +134,7 @@ export const releaseQueue = async (
 const abandonStatement = statement(
   'abandon_delivery_queue',
   `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now(),
-     failures_in_row = $4, failing = $4 >= ${failuresOfFailing}
+     consecutive_failures = $4, failing = $4 >= ${failuresOfFailing}
    where client_id = $1 and webhook_id = $2 and holder = $3`,
 )
 
@@ -150,7 +150,7 @@ export const abandonQueue = async (
 
 const wakeStatement = statement(
   'wake_delivery_queue',
-  `update delivery_queue set wakes = wakes + 1, due_at = now()
+  `update delivery_queue set arrivals = arrivals + 1, due_at = now()
    where client_id = $1 and webhook_id = $2`,
 )
 

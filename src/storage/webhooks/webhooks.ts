@@ -100,7 +100,7 @@ const change = (name: string, assignments: string): Statement =>
   statement(
     name,
     `with woken as (
-       update delivery_queue set wakes = wakes + 1, due_at = now()
+       update delivery_queue set arrivals = arrivals + 1, due_at = now()
        where client_id = $1 and webhook_id = $2
      )
      update webhook set ${assignments}
@@ -140,7 +140,7 @@ const holdTargetStatement = statement(
   `with asked as (
      select status, url_since from webhook where client_id = $1 and webhook_id = $2 for update
    ), woken as (
-     update delivery_queue set wakes = wakes + 1
+     update delivery_queue set arrivals = arrivals + 1
      where client_id = $1 and webhook_id = $2 and exists (select 1 from asked)
    )
    select status, url_since as "urlSince" from asked`,
@@ -189,10 +189,10 @@ export const markWebhookDeleted = async (
 const replayStatement = statement(
   'replay_webhook',
   `with earliest as (
-     select min(occurred_at) as occurred_at from placed_event
+     select min(occurred_at) as occurred_at from published_event
      where client_id = $1 and occurred_at >= $3::timestamptz
    ), began as materialized (
-     select position from placed_event
+     select position from published_event
      where client_id = $1 and occurred_at >= (select occurred_at from earliest)
        and occurred_at <= (select occurred_at from earliest) + interval '10 minutes'
    ), first as (
@@ -206,7 +206,7 @@ const replayStatement = statement(
      from first where client_id = $1 and webhook_id = $2 and deleted_at is null
      returning webhook_id
    ), woken as (
-     update delivery_queue set wakes = wakes + 1, due_at = now()
+     update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = (select webhook_id from asked)
    )
    select webhook_id as "webhookId" from asked`,
@@ -247,7 +247,7 @@ const replaceStatement = statement(
   `with replaced as (
      update webhook set secret = $3 where client_id = $1 and webhook_id = $2 returning webhook_id
    )
-   update delivery_queue set wakes = wakes + 1, due_at = now()
+   update delivery_queue set arrivals = arrivals + 1, due_at = now()
    where client_id = $1 and webhook_id in (select webhook_id from replaced)`,
 )
 

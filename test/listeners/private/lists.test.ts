@@ -113,7 +113,7 @@ test('the list of keys tells which version is in use and how far it is, on which
     service.database,
     `update hsm_key set state = 'active', activated_at = now() where key_name = 'pan'`,
   )
-  await sql(service.database, `insert into key_pass (key_name, key_version) values ('pan', 2)`)
+  await sql(service.database, `insert into re_encryption (key_name, key_version) values ('pan', 2)`)
   const rows = (await pages('/keys?limit=1')).flat() as {
     key: string
     version: number | null

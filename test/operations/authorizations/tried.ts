@@ -44,7 +44,7 @@ export const counterOf = async (
 ): Promise<Counter> => {
   const [counter] = await sql<Counter>(
     database,
-    `select try_limit as "limit", spent, restored, epoch, block_told as "blockTold",
+    `select try_limit as "limit", spent, restored, epoch, block_reported as "blockTold",
        try_limit - (spent - restored) as "remaining"
      from try_counter where public_token = $1 and kind = $2`,
     [publicToken, kind],

@@ -95,7 +95,7 @@ onEachEngine((engine) => {
     await sql(
       opened.database,
       `update try_counter set spent = 0, restored = 0, epoch = 1, blocked_by_client = false,
-         block_told = false where public_token = $1`,
+         block_reported = false where public_token = $1`,
       values,
     )
   }

@@ -104,7 +104,7 @@ test('no act on a version is done without being on record, whoever does it', asy
      where key_name = 'pan' and key_version = 2`,
   )
   await assertRecorded(/^pan\/1 retired$/, async () => {
-    await change('update key_pass set round_started_at = now()')
+    await change('update re_encryption set round_started_at = now()')
     await advanceKeys(service.keys)
     return undefined
   })

@@ -75,7 +75,7 @@ async function untilWalking(database: Parameters<typeof sql>[0]): Promise<number
   for (;;) {
     const [pass] = await sql<{ walked: number }>(
       database,
-      `select walked::int from key_pass where finished_at is null and walked > 0 and round = 1`,
+      `select examined::int as walked from re_encryption where finished_at is null and examined > 0 and round = 1`,
     )
     if (pass) return pass.walked
     await wait(5)

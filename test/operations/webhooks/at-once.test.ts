@@ -26,7 +26,7 @@ test('a client has 20 webhooks at most, however many are made at once', {
   assert.equal(other.status, 201)
 })
 
-test('a client whose events cannot be placed holds up nobody else’s, and loses none', {
+test('a client whose events cannot be published holds up nobody else’s, and loses none', {
   skip: postgres.leftOut,
 }, async () => {
   const { database } = await openServerDatabase(postgres, 5)
@@ -36,12 +36,12 @@ test('a client whose events cannot be placed holds up nobody else’s, and loses
     await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   }
   const placedOf = async (clientId: string): Promise<number> =>
-    (await sql(database, 'select from placed_event where client_id = $1', [clientId])).length
+    (await sql(database, 'select from published_event where client_id = $1', [clientId])).length
   await make()
   await placeBatch(database)
   await make()
   await database.transaction(async (holder) => {
-    await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+    await sql(holder, `select from feed_head where client_id = 'demo-client' for update`)
     await assert.rejects(placeBatch(database), AggregateError)
   })
   assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [1, 2])
@@ -49,7 +49,7 @@ test('a client whose events cannot be placed holds up nobody else’s, and loses
   assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [2, 2])
 })
 
-test('however much of it waits, what cannot be placed holds up nothing else, and keeps its order', {
+test('however much of it waits, what cannot be published holds up nothing else, and keeps its order', {
   skip: postgres.leftOut,
 }, async (t) => {
   const { database } = await openServerDatabase(postgres, 5)
@@ -64,7 +64,7 @@ test('however much of it waits, what cannot be placed holds up nothing else, and
   const placed = (clientId: string) =>
     sql<{ publicToken: string; sequence: number }>(
       database,
-      `select public_token as "publicToken", sequence from placed_event where client_id = $1
+      `select public_token as "publicToken", sequence from published_event where client_id = $1
        order by position`,
       [clientId],
     )
@@ -74,7 +74,7 @@ test('however much of it waits, what cannot be placed holds up nothing else, and
     await unblock(publicToken, 2 * size)
     await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
     await database.transaction(async (holder) => {
-      await sql(holder, `select from event_head where client_id = 'demo-client' for update`)
+      await sql(holder, `select from feed_head where client_id = 'demo-client' for update`)
       await assert.rejects(placeBatch(database, size), AggregateError)
     })
     assert.equal((await placed('demo-other-client')).length, 1)
@@ -157,7 +157,7 @@ test('placing, delivering, sending again and replaying at once never wait for on
   const total = made * perCard * webhooks.length
   await until(async () => (await sql(database, settled)).length === total, 30_000)
   await Promise.all(running.map((each) => each.stop()))
-  const lanes = await sql(database, 'select from delivery_lane where pending <> 0')
+  const lanes = await sql(database, 'select from delivery_group where pending <> 0')
   const pending = await sql(database, `select from delivery where status = 'Pending'`)
   assert.deepEqual([lanes.length, pending.length], [0, 0], 'the counts of the lanes are right')
   const [row] = await sql(

@@ -40,7 +40,7 @@ const makeEvents = async (count: number): Promise<string> => {
   await until(async () => (await sql(service.database, notPlaced)).length === 0)
   return publicToken
 }
-const notPlaced = 'select sequence from event where not placed'
+const notPlaced = 'select sequence from event where not published'
 
 test('all events are read, page by page, each card’s in order, and a client’s own alone', async () => {
   const token = await makeEvents(25)
@@ -219,7 +219,7 @@ test('however many place events at once, none is missed, doubled or put before w
   await reading
   const rows = await sql<{ eventId: string; publicToken: string; sequence: number }>(
     database,
-    `select event_id as "eventId", public_token as "publicToken", sequence from placed_event
+    `select event_id as "eventId", public_token as "publicToken", sequence from published_event
      order by position`,
   )
   assert.equal(rows.length, 15 * 21)

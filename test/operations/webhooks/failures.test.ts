@@ -147,7 +147,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   await service.call('DELETE', `/webhooks/${webhookId}`)
   const age = `now() - interval '31 days'`
   await sql(service.database, `update event set occurred_at = ${age}`)
-  await sql(service.database, `update placed_event set placed_at = ${age}`)
+  await sql(service.database, `update published_event set published_at = ${age}`)
   await sql(service.database, `update delivery set created_at = ${age}`)
   await sql(service.database, `update webhook set deleted_at = ${age} where deleted_at is not null`)
   const pending = await sql(service.database, `select from delivery where status = 'Pending'`)
@@ -156,7 +156,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   await prune(service.database, 30)
   const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
   assert.equal(await left('event'), 1)
-  assert.ok((await left('placed_event')) <= 1 + pending.length)
+  assert.ok((await left('published_event')) <= 1 + pending.length)
   assert.deepEqual(
     await sql(service.database, `select from webhook where webhook_id = $1`, [webhookId]),
     [],
@@ -173,7 +173,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
   const count = 1_200
   const age = `now() - interval '31 days'`
   const { database } = service
-  await sql(database, `insert into event_head values ($1, ${count})`, [client])
+  await sql(database, `insert into feed_head values ($1, ${count})`, [client])
   await sql(
     database,
     `insert into webhook (client_id, webhook_id, url, events, secret)
@@ -182,8 +182,8 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
   )
   await sql(
     database,
-    `insert into placed_event
-       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, placed_at)
+    `insert into published_event
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, published_at)
      select $1, n, gen_random_uuid(), '1', n, 'pin.set', ${age}, '{}', ${age}
      from generate_series(1, ${count}) as n`,
     [client],
@@ -191,14 +191,14 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
   await sql(
     database,
     `insert into delivery
-       (client_id, webhook_id, position, event_id, type, lane, status, created_at)
+       (client_id, webhook_id, position, event_id, type, group_key, status, created_at)
      select client_id, $2, position, event_id, type, public_token,
-       case when position <= ${count / 2} then 'Pending' else 'Delivered' end, placed_at
-     from placed_event where client_id = $1`,
+       case when position <= ${count / 2} then 'Pending' else 'Delivered' end, published_at
+     from published_event where client_id = $1`,
     [client, webhookId],
   )
   await prune(database, 30)
-  for (const table of ['placed_event', 'delivery']) {
+  for (const table of ['published_event', 'delivery']) {
     const text = `select from ${table} where client_id = $1`
     assert.equal((await sql(database, text, [client])).length, count / 2, table)
   }

@@ -79,7 +79,7 @@ test('a try that fails after a replay was asked for does not put the delivery of
     webhookId,
   ])
   receiver.release(500)
-  const dueAt = `update delivery_lane set due_at = now() where webhook_id = $1`
+  const dueAt = `update delivery_group set due_at = now() where webhook_id = $1`
   await until(async () => {
     await sql(service.database, dueAt, [webhookId])
     return receiver.received.length > begun
@@ -178,7 +178,7 @@ test('a delivery whose event is kept no longer is given up and sends nothing', a
   await placeBatch(service.database)
   await sql(
     service.database,
-    `delete from placed_event
+    `delete from published_event
      where position in (select position from delivery where webhook_id = $1)`,
     [webhookId],
   )
@@ -220,7 +220,7 @@ test('what arrives after the endpoint was another’s does not leave the next ev
   // Another process took it over, failed with the same delivery, and let go of it until that is due.
   await change('update delivery_queue set holder = null where webhook_id = $1')
   await change(`update delivery set failures = 9 where webhook_id = $1 and failures = 0`)
-  for (const table of ['delivery_lane', 'delivery_queue']) {
+  for (const table of ['delivery_group', 'delivery_queue']) {
     await change(`update ${table} set due_at = now() + interval '1 hour' where webhook_id = $1`)
   }
   await change(`update delivery_queue set leased_until = '-infinity' where webhook_id = $1`)

@@ -18,10 +18,10 @@ test('however long a replay is, no later event of a card passes one that is repl
   const clientId = (await sql<{ id: string }>(database, 'select client_id as id from card'))[0]?.id
   assert.ok(clientId)
   const fillers = 3_000
-  await sql(database, 'insert into event_head values ($1, $2::bigint)', [clientId, fillers])
+  await sql(database, 'insert into feed_head values ($1, $2::bigint)', [clientId, fillers])
   await sql(
     database,
-    `insert into placed_event
+    `insert into published_event
        (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
      select $1, n, gen_random_uuid(), '1', n, 'card.created', now(), '{}'
      from generate_series(1, ${fillers}) as n`,

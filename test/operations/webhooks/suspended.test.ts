@@ -100,7 +100,7 @@ onEachEngine((engine) => {
 
     // What waits is kept, however old it gets.
     const age = `now() - interval '31 days'`
-    await sql(database, `update placed_event set placed_at = ${age} where client_id = $1`, [
+    await sql(database, `update published_event set published_at = ${age} where client_id = $1`, [
       clientId,
     ])
     await sql(database, `update delivery set created_at = ${age} where client_id = $1`, [clientId])
@@ -146,12 +146,12 @@ onEachEngine((engine) => {
       )
       await sql(
         database,
-        `update delivery_lane set due_at = now() where webhook_id = $1 and pending > 0`,
+        `update delivery_group set due_at = now() where webhook_id = $1 and pending > 0`,
         [webhookId],
       )
       await sql(
         database,
-        'update delivery_queue set wakes = wakes + 1, due_at = now() where webhook_id = $1',
+        'update delivery_queue set arrivals = arrivals + 1, due_at = now() where webhook_id = $1',
         [webhookId],
       )
     }

@@ -13,7 +13,7 @@ before(async () => {
 /** Until every event has its place: what is placed earlier does not go to what is changed later. */
 const untilPlaced = () =>
   until(async () => {
-    const rows = await sql(service.database, 'select sequence from event where not placed')
+    const rows = await sql(service.database, 'select sequence from event where not published')
     return rows.length === 0
   })
 

@@ -51,15 +51,15 @@ const fillCards = (count: number, expiryDate: string, from = 0) =>
 
 const fillFeed = (count: number) =>
   session.query(`
-    insert into placed_event (client_id, position, event_id, public_token, sequence, type,
+    insert into published_event (client_id, position, event_id, public_token, sequence, type,
       occurred_at, details)
     select '${big}', number, gen_random_uuid(), '1000000001', number, 'card.created',
       '2026-01-01'::timestamptz + make_interval(mins => number), '{}'
     from generate_series(1, ${count}) as number;
-    insert into delivery (client_id, webhook_id, position, event_id, type, lane)
+    insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
     select '${big}', '${webhookId}', number, gen_random_uuid(), 'card.created', number::text
     from generate_series(1, ${count}) as number;
-    insert into delivery_lane (client_id, webhook_id, lane, pending, due_at)
+    insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
     select '${big}', '${webhookId}', number::text, 1, now()
     from generate_series(1, ${count}) as number;
     insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode,
@@ -68,7 +68,8 @@ const fillFeed = (count: number) =>
       '2026-01-01'::timestamptz + make_interval(secs => number)
     from generate_series(1, ${count}) as number`)
 
-const empty = () => session.query('truncate card, placed_event, delivery, delivery_lane cascade')
+const empty = () =>
+  session.query('truncate card, published_event, delivery, delivery_group cascade')
 
 interface PlanNode {
   readonly 'Node Type': string

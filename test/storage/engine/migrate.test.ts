@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../../../src/storage/engine/database.ts'
-import { migrate } from '../../../src/storage/engine/migrate.ts'
+import { migrate, requireSchema } from '../../../src/storage/engine/migrate.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { pool, sql } from '../../support/service.ts'
@@ -53,6 +53,23 @@ test('a database that a newer program wrote is refused and left as it is', async
   await migrate(database, await withMigration('9000_newer.sql', 'create table half (a text)'))
   await assert.rejects(migrate(database, migrations), /start a newer program/)
   assert.equal(await tables(database), 2)
+})
+
+test('a database from before the first release is refused, with what to do, and left as it is', async () => {
+  const database = await openTestPglite()
+  await migrate(database, migrations)
+  await sql(
+    database,
+    `update migration set file_name = '0001_foundation.sql' where migration_number = 1`,
+  )
+  await sql(
+    database,
+    `insert into migration (migration_number, file_name) values (16, '0016_limits_and_bounds.sql')`,
+  )
+  const refusal = /from before the first release.*Use an empty database/
+  await assert.rejects(migrate(database, migrations), refusal)
+  await assert.rejects(requireSchema(database, migrations), refusal)
+  assert.equal((await sql(database, 'select from migration')).length, fileNames.length + 1)
 })
 
 test('processes that migrate one database at once apply each migration once', {

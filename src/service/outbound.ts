@@ -17,7 +17,7 @@ export function targetRules(config: Config): TargetRules {
     httpsOnly: !sandbox,
     ports,
     ownUrls: [baseUrl, privateUrl],
-    judge: addressPolicy({ allowCidrs, ownPorts, ports }),
+    verdictOf: addressPolicy({ allowCidrs, ownPorts, ports }),
   }
 }
 

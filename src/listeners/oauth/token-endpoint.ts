@@ -9,8 +9,8 @@ import Provider, {
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { matchesWrittenHashes } from '../../operations/clients/credentials.ts'
+import { clientCertificateOf } from '../http/tls.ts'
 import type { AuthorizationServerOptions } from './authorization-server.ts'
-import { clientCertificateOf } from './client-certificate.ts'
 import {
   assertClientAssertion,
   clientMetadataExtensions,

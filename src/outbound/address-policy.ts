@@ -16,7 +16,7 @@ interface AddressRules {
   readonly ownPorts: readonly number[]
 }
 
-/** Judges an address in its numeric form, and a port on it. */
+/** The verdict on an address in its numeric form, and a port on it. */
 export type AddressPolicy = (address: string, port: number) => AddressVerdict
 
 /**
@@ -56,7 +56,7 @@ const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000:
  * called, in any case.
  */
 export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): AddressPolicy {
-  // Families apart: Node would hold a mapped address (::ffff:127.0.0.1) against rules of IPv4.
+  // Families apart: Node would check a mapped address (::ffff:127.0.0.1) by the rules of IPv4.
   const exceptions = { 4: listOf(allowCidrs, 4), 6: listOf(allowCidrs, 6) }
   return (address, port) => {
     const family = isIP(address)

@@ -5,9 +5,9 @@ import type { AddressPolicy } from './address-policy.ts'
 import { guardedLookup, type ResolveHost, TargetRefused } from './resolve-host.ts'
 import { hostOf, portOf } from './target-url.ts'
 
-/** What a call out of this service is held against. */
+/** What every call out of this service has to obey. */
 export interface OutboundRules {
-  readonly judge: AddressPolicy
+  readonly verdictOf: AddressPolicy
   readonly resolve: ResolveHost
   /** Whether only https is called: everywhere but in the sandbox. */
   readonly httpsOnly: boolean
@@ -46,15 +46,19 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
     }),
   }
   return async (url, { body, headers, method, signal }) => {
-    if (isForbidden(rules, url)) throw new TargetRefused('address_refused')
     const isSafe = url.protocol === 'https:'
+    const isOther = !isSafe && (rules.httpsOnly || url.protocol !== 'http:')
+    const host = hostOf(url)
+    // No name is looked up for a numeric host: nothing else would check it.
+    const isRefused = isIP(host) !== 0 && rules.verdictOf(host, portOf(url)) === 'refused'
+    if (isOther || isRefused) throw new TargetRefused('address_refused')
     const request = isSafe ? httpsRequest : httpRequest
     return new Promise((resolve, reject) => {
       const sent = request(url, {
         method,
         agent: agents[isSafe ? 'https:' : 'http:'],
         signal,
-        lookup: guardedLookup(rules.resolve, rules.judge, portOf(url)),
+        lookup: guardedLookup(rules.resolve, rules.verdictOf, portOf(url)),
         headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'Pinfold' },
       })
       sent.once('response', resolve)
@@ -66,26 +70,17 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
   }
 }
 
-/** No name stands for a numeric host, so that no look-up would judge it. */
-function isForbidden({ httpsOnly, judge }: OutboundRules, url: URL): boolean {
-  if (url.protocol !== 'https:' && (httpsOnly || url.protocol !== 'http:')) return true
-  const host = hostOf(url)
-  return isIP(host) !== 0 && judge(host, portOf(url)) === 'refused'
-}
-
 const timeoutMs = 5_000
 const lengthLimitBytes = 256 * 1_024
 
 /**
- * A JSON document from an address: 200 and no redirect, within 5 s and 256 KiB.
- * @throws Error
+ * Reads JSON documents by guarded requests: 200 and no redirect, of 256 KiB at most. What it returns throws an
+ * Error for anything else.
+ * @param waitMs for the whole of one.
  */
-export type FetchJson = (address: URL) => Promise<unknown>
-
-/** Reads documents by guarded requests. @param waitMs for the whole of one. */
 export const jsonFetcher =
-  (request: GuardedRequest, waitMs = timeoutMs): FetchJson =>
-  async (address) => {
+  (request: GuardedRequest, waitMs = timeoutMs) =>
+  async (address: URL): Promise<unknown> => {
     const signal = AbortSignal.timeout(waitMs)
     const response = await request(address, {
       method: 'GET',

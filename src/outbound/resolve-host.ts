@@ -8,7 +8,7 @@ export type ResolveHost = (name: string) => Promise<readonly string[]>
 
 /**
  * Asks the name servers, and them alone. Node's usual look-up takes a thread each, of a few: names
- * whose servers never answer would hold up all others.
+ * whose servers never answer would delay all others.
  */
 export function nameServers(): ResolveHost {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
@@ -34,13 +34,13 @@ const reasons = {
   address_refused:
     'it is not https, not at a port that may be called, of this service, or not public (OUTBOUND_ALLOW_CIDRS lists exceptions)',
   name_not_found: 'the name has no address',
-}
+} as const
 
 /** Why no connection was made. */
 export class TargetRefused extends Error {
-  readonly outcome: 'address_refused' | 'name_not_found'
+  readonly outcome: keyof typeof reasons
 
-  constructor(outcome: 'address_refused' | 'name_not_found') {
+  constructor(outcome: keyof typeof reasons) {
     super(reasons[outcome])
     this.name = 'TargetRefused'
     this.outcome = outcome
@@ -48,32 +48,23 @@ export class TargetRefused extends Error {
 }
 
 /**
- * Looks a name up for one connection: resolved once, judged, and the very addresses that were judged
+ * Looks a name up for one connection: resolved once, checked, and the very addresses that were checked
  * are connected to. One that is refused refuses the name: nobody honest has such a neighbour.
  */
 export const guardedLookup =
-  (resolve: ResolveHost, judge: AddressPolicy, port: number): LookupFunction =>
-  (name, { all }, callback) => {
-    judgedAddresses(resolve, judge, name, port).then(
-      (addresses) => {
-        const found = addresses.map((address) => ({ address, family: isIP(address) }))
-        const [first] = found
-        if (all || !first) callback(null, found)
-        else callback(null, first.address, first.family)
-      },
-      (error: Error) => callback(error, []),
-    )
+  (resolve: ResolveHost, verdictOf: AddressPolicy, port: number): LookupFunction =>
+  async (name, { all }, callback) => {
+    const addresses = await resolve(name).catch(() => [])
+    const isRefused = addresses.some((address) => verdictOf(address, port) === 'refused')
+    if (addresses.length === 0) callback(new TargetRefused('name_not_found'), [])
+    else if (isRefused) callback(new TargetRefused('address_refused'), [])
+    else if (all) {
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: isIP(address) })),
+      )
+    } else {
+      const [first = ''] = addresses
+      callback(null, first, isIP(first))
+    }
   }
-
-async function judgedAddresses(
-  resolve: ResolveHost,
-  judge: AddressPolicy,
-  name: string,
-  port: number,
-): Promise<readonly string[]> {
-  const addresses = await resolve(name).catch(() => [])
-  if (addresses.length === 0) throw new TargetRefused('name_not_found')
-  const isRefused = addresses.some((address) => judge(address, port) === 'refused')
-  if (isRefused) throw new TargetRefused('address_refused')
-  return addresses
-}

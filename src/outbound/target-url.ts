@@ -9,28 +9,33 @@ export interface TargetRules {
   readonly ports: readonly number[] | null
   /** What this service is reached by: never called. */
   readonly ownUrls: readonly string[]
-  readonly judge: AddressPolicy
+  readonly verdictOf: AddressPolicy
 }
 
 /** What is wrong with an address that a client wants called, as far as its text tells, or null. */
 export type TargetCheck = (text: string) => string | null
 
-/** Holds a URL against the rules. A name is not looked up here: what counts is when it is called. */
+/** Checks a URL by the rules. A name is not looked up here: what counts is when it is called. */
 export const targetCheck = (rules: TargetRules): TargetCheck => {
-  const own = new Set(rules.ownUrls.map((url) => placeOf(new URL(url))))
+  const { httpsOnly, ports, verdictOf } = rules
+  const own = new Set(rules.ownUrls.map((url) => hostAndPort(new URL(url))))
   return function faultOf(text) {
     if (!URL.canParse(text)) return 'must be an absolute URL'
+    // The parser has made `0x7f.1`, `2130706433` and `0177.0.0.1` into `127.0.0.1`.
     const url = new URL(text)
+    const port = portOf(url)
+    const host = isLocalhost(hostOf(url)) ? '127.0.0.1' : hostOf(url)
+    const isRefusedAddress = isIP(host) !== 0 && verdictOf(host, port) === 'refused'
     const faults: readonly (readonly [boolean, string])[] = [
       [!/^https?:$/.test(url.protocol), 'must be an https URL'],
-      [rules.httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
+      [httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
       [holdsPan(decoded(text)), 'must hold no card number'],
       [url.port === '0' || hostOf(url) === '', 'must name a host'],
-      [isOtherPort(rules, url), `must be at one of the ports ${rules.ports?.join(', ')}`],
-      [own.has(placeOf(url)), 'must not lead to this service'],
-      [isRefusedAddress(rules, url), 'must lead to a public address'],
+      [ports?.includes(port) === false, `must be at one of the ports ${ports?.join(', ')}`],
+      [own.has(hostAndPort(url)), 'must not lead to this service'],
+      [isRefusedAddress, 'must lead to a public address'],
     ]
     return faults.find(([isFault]) => isFault)?.[1] ?? null
   }
@@ -45,11 +50,8 @@ function decoded(text: string): string {
   }
 }
 
-const isOtherPort = ({ ports }: TargetRules, url: URL): boolean =>
-  ports !== null && !ports.includes(portOf(url))
-
 /** Host and port in one spelling. */
-const placeOf = (url: URL): string => `${hostOf(url)} ${portOf(url)}`
+const hostAndPort = (url: URL): string => `${hostOf(url)} ${portOf(url)}`
 
 /** The host of a URL: an address without brackets, or a name without the dot at its end. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')
@@ -59,9 +61,3 @@ export const portOf = ({ port, protocol }: URL): number =>
 
 /** Names of this machine (RFC 6761, section 6.3). */
 export const isLocalhost = (name: string): boolean => /(^|\.)localhost\.?$/i.test(name)
-
-/** The parser of URLs has made `0x7f.1`, `2130706433` and `0177.0.0.1` into `127.0.0.1` by now. */
-function isRefusedAddress({ judge }: TargetRules, url: URL): boolean {
-  const host = isLocalhost(hostOf(url)) ? '127.0.0.1' : hostOf(url)
-  return isIP(host) !== 0 && judge(host, portOf(url)) === 'refused'
-}

@@ -1,6 +1,6 @@
+import type { ClientKind } from '../domain/client.ts'
 import type { Product } from '../domain/product.ts'
 import type { ZoneKeyAlgorithm } from '../hsm/contract/hsm.ts'
-import type { ClientKind } from '../storage/clients/clients.ts'
 
 /** A demo client and the name that `sandbox.json` has for it. */
 export interface DemoClient {

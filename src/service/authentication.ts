@@ -10,12 +10,14 @@ import {
   type AuthorizationServer,
   createAuthorizationServer,
 } from '../listeners/oauth/authorization-server.ts'
+import type { ClientRegister } from '../listeners/oauth/client-store.ts'
 import {
   type FirstAdministrator,
   parseFirstAdministrators,
 } from '../operations/clients/credentials.ts'
+import { rememberAssertion } from '../storage/clients/assertions.ts'
 import { findClient, upsertClient } from '../storage/clients/clients.ts'
-import type { Database, Databases } from '../storage/engine/database.ts'
+import type { Connection, Database, Databases } from '../storage/engine/database.ts'
 import type { Config, OutsideIssuer } from './config/config.ts'
 import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
@@ -79,7 +81,7 @@ function authenticationWith(
   const authorizationServer = createAuthorizationServer({
     issuer: config.baseUrl,
     audiences,
-    database: databases.clients,
+    clients: clientRegister(databases.clients),
     signingKeys,
     bindsTokens: certificateListeners(config).has('public'),
     onError: (err) => log.error({ err }, 'no token could be issued'),
@@ -106,6 +108,12 @@ function authenticationWith(
     },
   }
 }
+
+/** The clients of the database, as the token endpoint asks for them. */
+export const clientRegister = (connection: Connection): ClientRegister => ({
+  findClient: (clientId) => findClient(connection, clientId),
+  rememberAssertion: (assertion) => rememberAssertion(connection, assertion),
+})
 
 /**
  * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523). No other

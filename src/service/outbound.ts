@@ -1,5 +1,6 @@
+import type { FetchJson } from '../listeners/oauth/issuer-keys.ts'
 import { addressPolicy } from '../outbound/address-policy.ts'
-import { type FetchJson, guardedRequests, jsonFetcher } from '../outbound/guarded-request.ts'
+import { guardedRequests, jsonFetcher } from '../outbound/guarded-request.ts'
 import { machineNames } from '../outbound/resolve-host.ts'
 import type { TargetRules } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
@@ -16,7 +17,7 @@ export function targetRules(config: Config): TargetRules {
     httpsOnly: !sandbox,
     ports,
     ownUrls: [baseUrl, privateUrl],
-    judge: addressPolicy({ allowCidrs, ownPorts, ports }),
+    verdictOf: addressPolicy({ allowCidrs, ownPorts, ports }),
   }
 }
 

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Scope } from '../../domain/client.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
-import { clientThumbprintOf } from '../oauth/client-certificate.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import { authorizationOf, type BodyRule } from './request.ts'
+import { clientThumbprintOf } from './tls.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,8 @@
+import { createHash, type X509Certificate } from 'node:crypto'
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
-import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type { Socket } from 'node:net'
+import { type SecureContextOptions, TLSSocket } from 'node:tls'
 import { peerTimeoutMs, serverTimes } from './connections.ts'
 
 /** What a listener proves itself with, and whose certificates it trusts. */
@@ -17,7 +19,7 @@ interface TlsServersOptions {
   readonly identity: TlsIdentity
   readonly clientCertificates: 'off' | 'optional' | 'required'
   readonly headerLimit: number
-  /** Told of a connection that did not become one, by the code of its reason. */
+  /** Called for a connection that was not established, with the code of the reason. */
   onFailure(code: string): void
 }
 
@@ -50,14 +52,17 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
         },
         handler,
       )
-      server.on('tlsClientError', (error, socket) => options.onFailure(reasonOf(error, socket)))
+      server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+        // Why a certificate was refused, else why there was no handshake.
+        options.onFailure(String(socket.authorizationError ?? error.code ?? error.name))
+      })
       servers.add(server)
       server.once('close', () => servers.delete(server))
       return server as unknown as Server
     },
     replace(identity) {
       current = contextOf(identity)
-      // The server forgets what it is not told again, so that it gets the whole context.
+      // The server forgets what it is not given again, so that it gets the whole context.
       for (const server of servers) server.setSecureContext(current)
     },
   }
@@ -70,6 +75,26 @@ const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
   honorCipherOrder: true,
 })
 
-/** Why a certificate was refused, else why there was no handshake. */
-const reasonOf = (error: NodeJS.ErrnoException, socket: TLSSocket): string =>
-  String(socket.authorizationError ?? error.code ?? error.name)
+/**
+ * The certificate that the caller's end of a connection proved to have, issued by an authority that
+ * the listener trusts. Null: there is none, or another one.
+ */
+export const clientCertificateOf = (socket: Socket | null): X509Certificate | null =>
+  socket instanceof TLSSocket && socket.authorized
+    ? (socket.getPeerX509Certificate() ?? null)
+    : null
+
+const thumbprints = new WeakMap<Socket, string | null>()
+
+/**
+ * The thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url. A connection
+ * keeps its certificate as long as it lives, so it is computed once.
+ */
+export function clientThumbprintOf(socket: Socket): string | null {
+  const known = thumbprints.get(socket)
+  if (known !== undefined) return known
+  const certificate = clientCertificateOf(socket)
+  const thumbprint = certificate && createHash('sha256').update(certificate.raw).digest('base64url')
+  thumbprints.set(socket, thumbprint)
+  return thumbprint
+}

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
-import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { errors, type JWK, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
+import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { Client, ClientKind } from '../../storage/clients/clients.ts'
-import { boundThumbprint, requireCertificate } from './client-certificate.ts'
+import type { RegisteredClient } from './client-store.ts'
 import { discoveredKeys, type FetchJson, type IssuerKeys, localKeys } from './issuer-keys.ts'
 
 /** Who calls, as the access token and the register say it together. */
@@ -28,7 +27,7 @@ export interface AccessTokenVerifierOptions {
   readonly keys: readonly JWK[] | { readonly discoverFrom: string; readonly fetchJson: FetchJson }
   /** The claim that names the client; `client_id` (RFC 9068 section 2.2) unless given. */
   readonly clientClaim?: string
-  findClient(clientId: string): Promise<Client | null>
+  findClient(clientId: string): Promise<RegisteredClient | null>
   /** The clock of the machine, never a movable one: tokens are dated by it. */
   now?(): Date
 }
@@ -63,11 +62,11 @@ export function createAccessTokenVerifier(
   options: AccessTokenVerifierOptions,
 ): AccessTokenVerifier {
   const now = options.now ?? (() => new Date())
-  const keys = issuerKeysOf(options)
-  const verify = remembering(now, async (token) => {
-    const payload = await verifyToken(options, keys, now(), token)
-    return callerOf(options, payload)
-  })
+  const keys =
+    'discoverFrom' in options.keys
+      ? discoveredKeys(options.keys.fetchJson, options.keys.discoverFrom)
+      : localKeys(options.keys)
+  const verify = remembering(now, (token) => verifyToken(options, keys, now(), token))
   return {
     async verify(header, presented = null) {
       const caller = await verify(bearerToken(header))
@@ -78,15 +77,12 @@ export function createAccessTokenVerifier(
   }
 }
 
-const issuerKeysOf = ({ keys }: AccessTokenVerifierOptions): IssuerKeys =>
-  'discoverFrom' in keys ? discoveredKeys(keys.fetchJson, keys.discoverFrom) : localKeys(keys)
-
 /** Asks once for each token within its time, however many requests bring it at once. */
 function remembering(now: () => Date, verify: Verify): Verify {
   const verified = new LRUCache<string, Verified>({ max: cacheSizeLimit })
   const running = new Map<string, Promise<Caller>>()
   const ask = async (key: string, token: string): Promise<Caller> => {
-    // Counted from before the look-up, so that the 60 s hold however long it takes.
+    // Counted from before the look-up, so that it is 60 s however long that takes.
     const limitMs = now().getTime() + cacheLifetimeMs
     const caller = await verify(token)
     verified.set(key, { caller, untilMs: Math.min(limitMs, caller.expiresAt.getTime()) })
@@ -107,51 +103,39 @@ function remembering(now: () => Date, verify: Verify): Verify {
 }
 
 async function verifyToken(
-  { audience, issuer }: AccessTokenVerifierOptions,
+  { audience, clientClaim, findClient, issuer, listener }: AccessTokenVerifierOptions,
   { algorithms, find }: IssuerKeys,
   currentDate: Date,
   token: string,
-): Promise<JWTPayload> {
-  try {
-    const { payload } = await jwtVerify(token, find, {
-      algorithms: [...algorithms],
-      typ: 'at+jwt',
-      issuer,
-      audience,
-      requiredClaims: ['exp'],
-      currentDate,
-    })
-    return payload
-  } catch (error) {
-    throw error instanceof errors.JOSEError ? invalidToken(error) : error
-  }
-}
-
-async function callerOf(
-  { clientClaim, findClient, listener }: AccessTokenVerifierOptions,
-  payload: JWTPayload,
 ): Promise<Caller> {
+  const { payload } = await jwtVerify(token, find, {
+    algorithms: [...algorithms],
+    typ: 'at+jwt',
+    issuer,
+    audience,
+    requiredClaims: ['exp'],
+    currentDate,
+  }).catch((error: unknown) => {
+    throw error instanceof errors.JOSEError ? invalidToken(error) : error
+  })
   const clientId = payload[clientClaim ?? 'client_id']
   const client = isClientId(clientId) ? await findClient(clientId) : null
   if (!client?.active || listenerOf(client.kind) !== listener || payload.exp === undefined) {
     throw invalidToken()
   }
-  const bound = boundThumbprint(payload.cnf)
+  const boundThumbprint = boundThumbprintOf(payload.cnf)
   // Also where an outside issuer knows nothing of it, and for tokens from before it was asked.
-  if (client.certificateBoundTokens && bound === null) throw invalidToken()
-  const registered = new Set(client.scopes)
+  if (client.certificateBoundTokens && boundThumbprint === null) throw invalidToken()
+  // RFC 9068 section 2.2.3: one string, separated by spaces.
+  const granted = typeof payload.scope === 'string' ? payload.scope.split(' ') : []
   return {
     clientId: client.clientId,
     kind: client.kind,
-    scopes: new Set(scopesIn(payload).filter((scope) => registered.has(scope))),
+    scopes: new Set(granted.filter((scope) => client.scopes.includes(scope))),
     expiresAt: new Date(payload.exp * 1_000),
-    boundThumbprint: bound,
+    boundThumbprint,
   }
 }
-
-/** RFC 9068 section 2.2.3: one string, separated by spaces. */
-const scopesIn = ({ scope }: JWTPayload): string[] =>
-  typeof scope === 'string' ? scope.split(' ') : []
 
 const tokenLengthLimit = 8_192
 
@@ -163,18 +147,48 @@ const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * @throws Problem `unauthenticated`
  */
 function bearerToken(header: string | undefined): string {
-  if (header === undefined || !/^bearer( |$)/i.test(header)) throw unauthenticated()
+  if (header === undefined || !/^bearer( |$)/i.test(header)) {
+    // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
+    throw new Problem('unauthenticated', {
+      headers: { 'www-authenticate': 'Bearer realm="pinfold"' },
+    })
+  }
   const token = header.length > tokenLengthLimit ? undefined : credentials.exec(header)?.[1]
   if (token === undefined) throw invalidToken()
   return token
 }
 
-/** No token: the challenge alone, and no error (RFC 6750 section 3.1, last paragraph). */
-const unauthenticated = (): Problem =>
-  new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer realm="pinfold"' } })
+/**
+ * The thumbprint of the certificate that a token is bound to, by its `cnf` claim (RFC 7800 section 3.1,
+ * RFC 8705 section 3.1). Null: the token is not bound.
+ * @throws Problem `unauthenticated` where it is bound to what cannot be checked here
+ */
+function boundThumbprintOf(confirmation: unknown): string | null {
+  if (confirmation === undefined) return null
+  const members: Readonly<Record<string, unknown>> = Object(confirmation)
+  const thumbprint = members['x5t#S256']
+  const isOnly = Object.keys(members).length === 1
+  if (isOnly && typeof thumbprint === 'string' && /^[A-Za-z0-9_-]{43}$/.test(thumbprint)) {
+    return thumbprint
+  }
+  throw invalidToken()
+}
+
+/**
+ * Compares what a token is bound to with the connection that it came by.
+ * @param presented the thumbprint of the connection's certificate, if it has one
+ * @throws Problem `unauthenticated`
+ */
+function requireCertificate(bound: string | null, presented: string | null): void {
+  if (bound === null) return
+  const isThere = presented !== null && presented.length === bound.length
+  if (!isThere || !timingSafeEqual(Buffer.from(bound), Buffer.from(presented))) {
+    throw invalidToken()
+  }
+}
 
 /** A token that is not accepted, whatever the reason: which one it is would help a forger. */
-export const invalidToken = (cause?: unknown): Problem =>
+const invalidToken = (cause?: unknown): Problem =>
   new Problem('unauthenticated', {
     cause,
     headers: { 'www-authenticate': 'Bearer realm="pinfold", error="invalid_token"' },

@@ -1,15 +1,16 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
-import { type ListenerName, scopesOf } from '../../domain/client.ts'
-import type { Connection } from '../../storage/engine/database.ts'
-import { entityTagOf, hasEntity, publishedCacheControl } from '../http/published-document.ts'
-import { type TokenAttempt, uncounted } from './token-attempts.ts'
+import { assertionAlgorithms, type ListenerName, scopesOf } from '../../domain/client.ts'
 import {
-  assertionAlgorithms,
-  clientAuthenticationMethods,
-  createTokenEndpoint,
-} from './token-endpoint.ts'
+  hasEntity,
+  type PublishedDocument,
+  publishedCacheControl,
+  publishedDocument,
+} from '../http/published-document.ts'
+import type { ClientRegister } from './client-store.ts'
+import { type TokenAttempt, uncounted } from './token-attempts.ts'
+import { clientAuthenticationMethods, createTokenEndpoint } from './token-endpoint.ts'
 import { type OauthSigningKey, publishedJwk } from './token-signing-key.ts'
 
 export interface AuthorizationServerOptions {
@@ -17,12 +18,12 @@ export interface AuthorizationServerOptions {
   readonly issuer: string
   /** `aud` of the tokens for each listener: absolute URIs without fragment (RFC 8707 section 2). */
   readonly audiences: Readonly<Record<ListenerName, string>>
-  readonly database: Connection
+  readonly clients: ClientRegister
   /** At least one. The first signs, all are published. */
   readonly signingKeys: readonly OauthSigningKey[]
   /** Whether the token endpoint asks callers for a certificate: then tokens can be bound to it. */
   readonly bindsTokens: boolean
-  /** Told of what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
+  /** Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
   onError(error: unknown): void
 }
 
@@ -56,12 +57,21 @@ export const authorizationServerPaths = {
 export function createAuthorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
-  refuseBadOptions(options)
-  const publicKeys = options.signingKeys.map(publishedJwk)
+  const { audiences, issuer, signingKeys } = options
+  if (signingKeys.length === 0) throw new Error('No key to sign access tokens with.')
+  for (const uri of [issuer, audiences.public, audiences.private]) {
+    if (!URL.canParse(uri) || uri.includes('#')) throw new Error(`Not an absolute URI: ${uri}`)
+  }
+  if (audiences.public === audiences.private) {
+    throw new Error('The public and the private listener need different audiences.')
+  }
+  const publicKeys = signingKeys.map(publishedJwk)
   const issueToken = createTokenEndpoint(options, authorizationServerPaths.token)
-  const documents = new Map<string, Document>([
-    [authorizationServerPaths.jwks, document('application/jwk-set+json', { keys: publicKeys })],
-    [authorizationServerPaths.metadata, document('application/json', metadataOf(options))],
+  const jwks = JSON.stringify({ keys: publicKeys })
+  const metadata = JSON.stringify(metadataOf(options))
+  const documents = new Map<string, PublishedDocument>([
+    [authorizationServerPaths.jwks, publishedDocument('application/jwk-set+json', jwks)],
+    [authorizationServerPaths.metadata, publishedDocument('application/json', metadata)],
   ])
   return {
     publicKeys,
@@ -73,16 +83,6 @@ export function createAuthorizationServer(
       else if (request.method !== 'POST') refuse(response, 405, { allow: 'POST' })
       else await issueToken(body ? withBody(request, body) : request, response, attempt)
     },
-  }
-}
-
-function refuseBadOptions({ audiences, issuer, signingKeys }: AuthorizationServerOptions): void {
-  if (signingKeys.length === 0) throw new Error('No key to sign access tokens with.')
-  for (const uri of [issuer, audiences.public, audiences.private]) {
-    if (!URL.canParse(uri) || uri.includes('#')) throw new Error(`Not an absolute URI: ${uri}`)
-  }
-  if (audiences.public === audiences.private) {
-    throw new Error('The public and the private listener need different audiences.')
   }
 }
 
@@ -103,21 +103,10 @@ const metadataOf = ({
   ...(bindsTokens && { tls_client_certificate_bound_access_tokens: true }),
 })
 
-interface Document {
-  readonly mediaType: string
-  readonly text: string
-  readonly entityTag: string
-}
-
-function document(mediaType: string, content: unknown): Document {
-  const text = JSON.stringify(content)
-  return { mediaType, text, entityTag: entityTagOf(text) }
-}
-
 function answerDocument(
   request: IncomingMessage,
   response: ServerResponse,
-  { entityTag, mediaType, text }: Document,
+  { bytes, entityTag, mediaType }: PublishedDocument,
 ): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     refuse(response, 405, { allow: 'GET, HEAD' })
@@ -130,10 +119,10 @@ function answerDocument(
   }
   response.writeHead(200, {
     'content-type': mediaType,
-    'content-length': Buffer.byteLength(text),
+    'content-length': bytes.length,
     ...headers,
   })
-  response.end(request.method === 'HEAD' ? undefined : text)
+  response.end(request.method === 'HEAD' ? undefined : bytes)
 }
 
 const refuse = (

@@ -1,5 +1,6 @@
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import {
+  type ClientKind,
   isClientId,
   isScope,
   type ListenerName,
@@ -7,9 +8,39 @@ import {
   scopeListeners,
 } from '../../domain/client.ts'
 import { writeSecretHashes } from '../../operations/clients/credentials.ts'
-import { rememberAssertion } from '../../storage/clients/assertions.ts'
-import { type Client, findClient } from '../../storage/clients/clients.ts'
-import type { Connection } from '../../storage/engine/database.ts'
+
+/** A registered client, as tokens are issued to it and verified. */
+export interface RegisteredClient {
+  readonly clientId: string
+  readonly kind: ClientKind
+  /** Scopes that it is registered for. */
+  readonly scopes: readonly string[]
+  readonly active: boolean
+  /** SHA-256 of its secret; null where it has none. */
+  readonly secretHash: Uint8Array | null
+  /** SHA-256 of the secret before the last rotation, while it is still accepted. */
+  readonly previousSecretHash: Uint8Array | null
+  /** Its public keys, a JWK Set as JSON text; null where it has none. */
+  readonly jwks: string | null
+  /** Whether its tokens are bound to its TLS certificate (RFC 8705). */
+  readonly certificateBoundTokens: boolean
+}
+
+/** An assertion that was accepted: no client may use one twice (RFC 7523 section 3, item 7). */
+interface UsedAssertion {
+  readonly clientId: string
+  /** SHA-256 of its `jti`. */
+  readonly jtiHash: Uint8Array
+  readonly expiresAt: Date
+}
+
+/** What the token endpoint reads and records of clients. Where that is kept, this room does not know. */
+export interface ClientRegister {
+  /** A client, active or not, or null. */
+  findClient(clientId: string): Promise<RegisteredClient | null>
+  /** @returns false where the client has used this `jti` before: of many that race, one gets true. */
+  rememberAssertion(assertion: UsedAssertion): Promise<boolean>
+}
 
 /** What this service adds to the client metadata of oidc-provider. */
 export const clientMetadataExtensions = ['audience', 'grantable_scope']
@@ -21,38 +52,49 @@ export const clientMetadataExtensions = ['audience', 'grantable_scope']
  */
 export const createClientAdapter =
   (
-    database: Connection,
+    clients: ClientRegister,
     audiences: Readonly<Record<ListenerName, string>>,
     onProved: (clientId: string) => void,
   ) =>
   (model: string): Adapter => ({
     ...unusedAdapter(model),
-    ...(model === 'Client' && { find: (clientId) => findMetadata(database, audiences, clientId) }),
+    ...(model === 'Client' && { find: (clientId) => findMetadata(clients, audiences, clientId) }),
     ...(model === 'ReplayDetection' && {
       // The insert alone decides: a look-up before it would let two of one jti through at once.
       find: async () => undefined,
-      upsert: async (id, payload, expiresIn) => {
-        await rememberOnce(database, id, payload, expiresIn)
-        onProved(String(payload.iss))
+      upsert: async (id, { iss }, expiresInSeconds = 0) => {
+        const clientId = String(iss)
+        const isFirstUse = await clients.rememberAssertion({
+          clientId,
+          jtiHash: Buffer.from(id, 'base64url'),
+          expiresAt: new Date(Date.now() + expiresInSeconds * 1_000),
+        })
+        if (!isFirstUse) throw new errors.InvalidClientAuth('The assertion was used before.')
+        onProved(clientId)
       },
     }),
   })
 
 async function findMetadata(
-  database: Connection,
+  clients: ClientRegister,
   audiences: Readonly<Record<ListenerName, string>>,
   clientId: string,
 ): Promise<AdapterPayload | undefined> {
-  const client = isClientId(clientId) ? await findClient(database, clientId) : null
+  const client = isClientId(clientId) ? await clients.findClient(clientId) : null
   const authentication = client?.active ? authenticationOf(client) : undefined
   if (!client || !authentication) return undefined
+  const listener = listenerOf(client.kind)
+  // What belongs to the other listener could never be used.
+  const grantable = client.scopes.filter(
+    (scope) => isScope(scope) && scopeListeners[scope] === listener,
+  )
   return {
     client_id: client.clientId,
     grant_types: ['client_credentials'],
     response_types: [],
     redirect_uris: [],
-    audience: audiences[listenerOf(client.kind)],
-    grantable_scope: grantableScopes(client).join(' '),
+    audience: audiences[listener],
+    grantable_scope: grantable.join(' '),
     tls_client_certificate_bound_access_tokens: client.certificateBoundTokens,
     ...authentication,
   }
@@ -63,7 +105,7 @@ function authenticationOf({
   jwks,
   previousSecretHash,
   secretHash,
-}: Client): AdapterPayload | undefined {
+}: RegisteredClient): AdapterPayload | undefined {
   if (jwks !== null) {
     return { token_endpoint_auth_method: 'private_key_jwt', jwks: JSON.parse(jwks) }
   }
@@ -74,24 +116,6 @@ function authenticationOf({
         token_endpoint_auth_method: 'client_secret_basic',
         client_secret: writeSecretHashes(secretHash, previousSecretHash),
       }
-}
-
-/** Scopes of the client's own listener: what belongs to the other could never be used. */
-const grantableScopes = ({ kind, scopes }: Client): string[] =>
-  scopes.filter((scope) => isScope(scope) && scopeListeners[scope] === listenerOf(kind))
-
-async function rememberOnce(
-  database: Connection,
-  id: string,
-  { iss }: AdapterPayload,
-  expiresInSeconds = 0,
-): Promise<void> {
-  const unused = await rememberAssertion(database, {
-    clientId: String(iss),
-    jtiHash: Buffer.from(id, 'base64url'),
-    expiresAt: new Date(Date.now() + expiresInSeconds * 1_000),
-  })
-  if (!unused) throw new errors.InvalidClientAuth('The assertion was used before.')
 }
 
 const unusedAdapter = (model: string): Adapter => {
@@ -130,8 +154,11 @@ export function assertClientAssertion(
 ): void {
   const now = Math.floor(Date.now() / 1_000)
   const { aud, exp, iat, jti } = claims
+  const audiences = [aud].flat()
   const accepted =
-    isOnly(aud, ctx.oidc.issuer) &&
+    // One that names other servers, too, could be replayed here by one of them.
+    audiences.length === 1 &&
+    audiences[0] === ctx.oidc.issuer &&
     (header.typ === undefined || assertionTypes.has(String(header.typ))) &&
     typeof exp === 'number' &&
     exp <= now + lifetimeLimitSeconds + clockToleranceSeconds &&
@@ -140,8 +167,3 @@ export function assertClientAssertion(
     jti.length <= jtiLengthLimit
   if (!accepted) throw new errors.InvalidClientAuth('The assertion breaks a rule of this service.')
 }
-
-/** An assertion that names other servers too could be replayed here by one of them. */
-const isOnly = (audience: unknown, issuer: string): boolean =>
-  audience === issuer ||
-  (Array.isArray(audience) && audience.length === 1 && audience[0] === issuer)

@@ -16,6 +16,9 @@ const cooldownMs = 30_000
 /** How long a key that the issuer has withdrawn may still be used. */
 const keysMaxAgeMs = 600_000
 
+/** Reads a JSON document. Where it may lead is not decided in this room. @throws Error */
+export type FetchJson = (address: URL) => Promise<unknown>
+
 /** Where the keys come from that access tokens are verified with. */
 export interface IssuerKeys {
   /** What a token may be signed with; a token's own `alg` chooses among these alone. */
@@ -38,10 +41,11 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
   const ask = pausingAfterFailure()
   let discovered: Promise<RemoteJWKSet> | undefined
   const discover = async (): Promise<RemoteJWKSet> =>
-    remoteKeys(
-      (url) => ask(() => fetchJson(new URL(url))),
-      await ask(() => discoverJwksUri(fetchJson, issuer)),
-    )
+    createRemoteJWKSet(await ask(() => discoverJwksUri(fetchJson, issuer)), {
+      cooldownDuration: cooldownMs,
+      cacheMaxAge: keysMaxAgeMs,
+      [customFetch]: async (url) => Response.json(await ask(() => fetchJson(new URL(url)))),
+    })
   const forgetUnlessFresh = async (keys: Promise<RemoteJWKSet>): Promise<void> => {
     const fresh = await keys.then(
       (found) => found.fresh,
@@ -57,20 +61,23 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
       try {
         return await (await keys)(header, token)
       } catch (error) {
-        if (isFaultOfToken(error)) throw error
+        if (faultsOfToken.some((fault) => error instanceof fault)) throw error
         await forgetUnlessFresh(keys)
-        throw away(error)
+        throw error instanceof Problem ? error : unavailable(error)
       }
     },
   }
 }
 
-const remoteKeys = (fetchKeys: (url: string) => Promise<unknown>, address: URL): RemoteJWKSet =>
-  createRemoteJWKSet(address, {
-    cooldownDuration: cooldownMs,
-    cacheMaxAge: keysMaxAgeMs,
-    [customFetch]: async (url) => Response.json(await fetchKeys(url)),
-  })
+/** What is thrown for a token that no key of the issuer fits, or that names none. */
+const faultsOfToken = [
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys,
+  errors.JOSENotSupported,
+]
+
+const unavailable = (cause: unknown): Problem =>
+  new Problem('unavailable', { detail: 'The token issuer does not answer.', cause })
 
 /** Leaves the issuer alone for a while after a failure; keys that are still fresh stay in use. */
 function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
@@ -86,26 +93,20 @@ function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<
   }
 }
 
-const isFaultOfToken = (error: unknown): boolean =>
-  error instanceof errors.JWKSNoMatchingKey ||
-  error instanceof errors.JWKSMultipleMatchingKeys ||
-  error instanceof errors.JOSENotSupported
-
-const away = (cause: unknown): Problem =>
-  cause instanceof Problem
-    ? cause
-    : new Problem('unavailable', { detail: 'The token issuer does not answer.', cause })
-
-/** Reads a JSON document. Where it may lead is not decided in this room. @throws Error */
-export type FetchJson = (address: URL) => Promise<unknown>
-
 /**
  * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section 4.
- * @throws Problem `unavailable` where neither address tells it.
+ * @throws Problem `unavailable` where neither document can be read.
  */
 export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Promise<URL> {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  // RFC 8414 puts the well-known part before the path of the issuer, OpenID Connect after it.
+  const addresses = [
+    new URL(`/.well-known/oauth-authorization-server${path}`, origin),
+    new URL(`${path}/.well-known/openid-configuration`, origin),
+  ]
   const failures: unknown[] = []
-  for (const address of metadataAddresses(issuer)) {
+  for (const address of addresses) {
     try {
       return readJwksUri(await fetchJson(address), issuer)
     } catch (error) {
@@ -113,20 +114,8 @@ export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Pro
     }
   }
   const reasons = failures.map((each) => (each instanceof Error ? each.message : 'no answer'))
-  throw new Problem('unavailable', {
-    detail: 'The token issuer does not answer.',
-    cause: new AggregateError(failures, `No usable metadata of ${issuer}: ${reasons.join('; ')}`),
-  })
-}
-
-/** RFC 8414 puts the well-known part before the path of the issuer, OpenID Connect after it. */
-function metadataAddresses(issuer: string): URL[] {
-  const { origin, pathname } = new URL(issuer)
-  const path = pathname.replace(/\/$/, '')
-  return [
-    new URL(`/.well-known/oauth-authorization-server${path}`, origin),
-    new URL(`${path}/.well-known/openid-configuration`, origin),
-  ]
+  const message = `No usable metadata of ${issuer}: ${reasons.join('; ')}`
+  throw unavailable(new AggregateError(failures, message))
 }
 
 /** RFC 8414 section 3.3: metadata that names another issuer must not be used. */

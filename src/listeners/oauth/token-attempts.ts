@@ -38,7 +38,7 @@ interface TokenRequest {
 /** Limits how often and how many at once ask for tokens. */
 export interface TokenAttempts {
   /**
-   * Verifies a request when it is its turn.
+   * Verifies a request when it may begin.
    * @throws `Problem` `rate_limited` or `unavailable` when there are too many before it.
    */
   verify(request: TokenRequest, work: (attempt: TokenAttempt) => Promise<void>): Promise<void>
@@ -61,13 +61,13 @@ export function tokenAttempts({ address: addressRate, client }: TokenRates): Tok
     async verify({ address, clientId, gone }, work) {
       const network = networkOf(address)
       const pair = JSON.stringify([clientId ?? null, network])
-      // Whoever guesses at one client waits for turns of its own, and the others of its network for theirs.
-      const endTurn = await queue.enter(failuresOfPair.left(pair) < 1 ? pair : network, gone)
+      // Whoever guesses at one client waits behind its own requests, and not before the others of its network.
+      const leave = await queue.enter(failuresOfPair.left(pair) < 1 ? pair : network, gone)
       try {
         await work({
           succeeded(provedClientId) {
             // What is left is no verification: the next one need not wait for the token to be signed.
-            endTurn()
+            leave()
             return tokens.spend(provedClientId)
           },
           failed: () =>
@@ -77,7 +77,7 @@ export function tokenAttempts({ address: addressRate, client }: TokenRates): Tok
             ]),
         })
       } finally {
-        endTurn()
+        leave()
       }
     },
   }
@@ -88,9 +88,9 @@ function spendAll(limits: readonly (readonly [RateLimiter, string])[]): OutcomeH
   const ordered = limits.toSorted(
     ([one, subject], [other, otherSubject]) => one.left(subject) - other.left(otherSubject),
   )
-  const told = ordered.map(([limiter, subject]) => limiter.spend(subject))
+  const headers = ordered.map(([limiter, subject]) => limiter.spend(subject))
   return {
-    ratelimit: told.map((each) => each.ratelimit).join(', '),
-    'ratelimit-policy': told.map((each) => each['ratelimit-policy']).join(', '),
+    ratelimit: headers.map((each) => each.ratelimit).join(', '),
+    'ratelimit-policy': headers.map((each) => each['ratelimit-policy']).join(', '),
   }
 }

@@ -6,10 +6,11 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider'
+import { assertionAlgorithms } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { matchesWrittenHashes } from '../../operations/clients/credentials.ts'
+import { clientCertificateOf } from '../http/tls.ts'
 import type { AuthorizationServerOptions } from './authorization-server.ts'
-import { clientCertificateOf } from './client-certificate.ts'
 import {
   assertClientAssertion,
   clientMetadataExtensions,
@@ -27,9 +28,6 @@ export const clientAuthenticationMethods = [
   'client_secret_post',
   'private_key_jwt',
 ] as const
-
-/** What an assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
-export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
 /**
  * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider can
@@ -55,8 +53,13 @@ export function createTokenEndpoint(
     shapeTokenAnswer(ctx, attempts.get(ctx.res) ?? null)
   })
   provider.on('server_error', (ctx, error) => {
-    if (!isRefusal(error)) options.onError(error)
-    answerServerError(ctx, error)
+    const code = error instanceof Problem ? error.code : null
+    // A client that asks too often is no fault of this side.
+    if (code !== 'rate_limited') options.onError(error)
+    // 503 where something the server depends on is away; the library itself answers 500.
+    if (error instanceof Problem && (code === 'unavailable' || code === 'rate_limited')) {
+      answerProblem(ctx, error)
+    }
   })
   provider.on('grant.error', (_ctx, error) => {
     // The fault is in what is registered here, so the operator has to hear of it.
@@ -69,10 +72,6 @@ export function createTokenEndpoint(
     await answer(request, response)
   }
 }
-
-/** A client that asks too often is no fault of this side. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Problem && error.code === 'rate_limited'
 
 /** The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer. */
 function replaceClientChecks(provider: Provider, onProved: (clientId: string) => void): void {
@@ -92,7 +91,7 @@ const configurationOf = (
   path: string,
   onProved: (clientId: string) => void,
 ): Configuration => ({
-  adapter: createClientAdapter(options.database, options.audiences, onProved),
+  adapter: createClientAdapter(options.clients, options.audiences, onProved),
   jwks: { keys: options.signingKeys.map(externalSigningKey) },
   routes: { token: path },
   clientAuthMethods: [...clientAuthenticationMethods],
@@ -103,36 +102,34 @@ const configurationOf = (
   scopes: [],
   responseTypes: [],
   ttl: { ClientCredentials: accessTokenLifetimeSeconds },
-  features: features(options),
+  features: {
+    clientCredentials: { enabled: true },
+    // The acknowledged version: an update that changes the feature refuses to start.
+    externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, client) => audienceOf(client),
+      getResourceServerInfo: (ctx, resource, client) =>
+        resourceServerOf(ctx, resource, client, options),
+    },
+    // On whatever the listeners speak: a client whose tokens are to be bound never gets another kind.
+    mTLS: {
+      enabled: true,
+      certificateBoundAccessTokens: true,
+      // By the answer: of the request there may be a copy, which has no connection.
+      getCertificate: ({ res }) => clientCertificateOf(res.socket) ?? undefined,
+    },
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+  },
   // An error is JSON, whatever Accept says, and no default of the library writes to the console.
   renderError: (ctx, out) => {
     ctx.body = out
   },
   clientBasedCORS: () => true,
-})
-
-const features = (options: AuthorizationServerOptions): Configuration['features'] => ({
-  clientCredentials: { enabled: true },
-  // The acknowledged version: an update that changes the feature refuses to start.
-  externalSigningSupport: { enabled: true, ack: 'experimental-01' },
-  resourceIndicators: {
-    enabled: true,
-    defaultResource: (_ctx, client) => audienceOf(client),
-    getResourceServerInfo: (ctx, resource, client) =>
-      resourceServerOf(ctx, resource, client, options),
-  },
-  // On whatever the listeners speak: a client whose tokens are to be bound never gets another kind.
-  mTLS: {
-    enabled: true,
-    certificateBoundAccessTokens: true,
-    // By the answer: of the request there may be a copy, which has no connection.
-    getCertificate: ({ res }) => clientCertificateOf(res.socket) ?? undefined,
-  },
-  devInteractions: { enabled: false },
-  dPoP: { enabled: false },
-  pushedAuthorizationRequests: { enabled: false },
-  rpInitiatedLogout: { enabled: false },
-  userinfo: { enabled: false },
 })
 
 /** The one resource that a client may ask for, with all scopes that it may have there. */
@@ -145,7 +142,15 @@ function resourceServerOf(
   const audience = audienceOf(client)
   if (resource !== audience) throw new errors.InvalidTarget()
   const scope = String(client.grantable_scope)
-  chooseScope(ctx.oidc.params ?? {}, scope)
+  const parameters = ctx.oidc.params ?? {}
+  // Left out, the scope is all that the client has. The library drops a scope that it does not know
+  // and grants the rest; here a client learns that it asked for more than it has.
+  parameters.scope ??= scope || undefined
+  const allowed = new Set(scope.split(' '))
+  const requested = String(parameters.scope ?? '').split(' ')
+  if (parameters.scope !== undefined && !requested.every((each) => allowed.has(each))) {
+    throw new errors.InvalidScope('The client does not have every scope that it asked for.', '')
+  }
   const kid = signingKeys[0]?.keyId
   return {
     audience,
@@ -153,19 +158,6 @@ function resourceServerOf(
     accessTokenTTL: accessTokenLifetimeSeconds,
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: 'ES256', ...(kid !== undefined && { kid }) } },
-  }
-}
-
-/**
- * Left out, the scope is all that the client has. The library drops a scope that it does not know
- * and grants the rest; here a client learns that it asked for more than it has.
- */
-function chooseScope(parameters: Record<string, unknown>, grantable: string): void {
-  parameters.scope ??= grantable || undefined
-  const allowed = new Set(grantable.split(' '))
-  const requested = String(parameters.scope ?? '').split(' ')
-  if (parameters.scope !== undefined && !requested.every((scope) => allowed.has(scope))) {
-    throw new errors.InvalidScope('The client does not have every scope that it asked for.', '')
   }
 }
 
@@ -178,7 +170,7 @@ interface TokenError {
 }
 
 /**
- * A failure that is told in problem documents elsewhere, as the token endpoint tells it. RFC 6749 has no code
+ * A failure that is a problem document elsewhere, as the token endpoint answers it. RFC 6749 has no code
  * for a client that is to come back later: `temporarily_unavailable` is its own for that, from section 4.1.2.1.
  */
 export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
@@ -193,30 +185,20 @@ export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
  */
 function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null): void {
   ctx.set('Pragma', 'no-cache')
-  removeCors(ctx)
-  const refusal = readError(ctx.body)
-  if (!refusal) return
-  answerError(ctx, refusal)
-  if (unproved && ctx.status < 500) chargeFailure(ctx, unproved)
-}
-
-/** All that fail are charged alike, whether or not there is such a client, and refused alike. */
-function chargeFailure(ctx: KoaContextWithOIDC, attempt: TokenAttempt): void {
+  // Tokens are for servers: no page of another origin may read them.
+  for (const name of Object.keys(ctx.response.headers)) {
+    if (name.startsWith('access-control-') || name === 'vary') ctx.remove(name)
+  }
+  const body: unknown = ctx.body
+  if (typeof body !== 'object' || body === null || !('error' in body)) return
+  answerRefusal(ctx, body as TokenError)
+  if (!unproved || ctx.status >= 500) return
   try {
-    ctx.set(attempt.failed())
+    // All that fail are charged alike, whether or not there is such a client, and refused alike.
+    ctx.set(unproved.failed())
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     ctx.remove('WWW-Authenticate')
-    answerProblem(ctx, error)
-  }
-}
-
-/**
- * Answers what the library takes for a fault of its own: 503 when something the server depends on is away,
- * 429 for a client that asks too often, else 500.
- */
-function answerServerError(ctx: KoaContextWithOIDC, error: unknown): void {
-  if (error instanceof Problem && ['unavailable', 'rate_limited'].includes(error.code)) {
     answerProblem(ctx, error)
   }
 }
@@ -228,18 +210,14 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.set(problem.headers)
 }
 
-function answerError(ctx: KoaContextWithOIDC, { error, error_description }: TokenError): void {
+function answerRefusal(ctx: KoaContextWithOIDC, { error, error_description }: TokenError): void {
   const failedToAuthenticate = lacksAuthentication(ctx, error)
   if (failedToAuthenticate) ctx.status = 401
-  if (ctx.status === 401) challenge(ctx)
+  // RFC 9110 section 15.5.2: a 401 names a scheme, even where the client tried another.
+  if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Basic realm="pinfold"')
   ctx.body = failedToAuthenticate
     ? { error: 'invalid_client', error_description: 'client authentication failed' }
     : { error, ...(error_description !== undefined && { error_description }) }
-}
-
-/** RFC 9110 section 15.5.2: a 401 names a scheme, even where the client tried another. */
-const challenge = (ctx: KoaContextWithOIDC): void => {
-  ctx.set('WWW-Authenticate', 'Basic realm="pinfold"')
 }
 
 /**
@@ -254,13 +232,3 @@ function lacksAuthentication({ oidc }: KoaContextWithOIDC, error: string): boole
   const { client_assertion, client_id, client_secret } = oidc.body
   return client_id === undefined && client_secret === undefined && client_assertion === undefined
 }
-
-/** Tokens are for servers: no page of another origin may read them. */
-function removeCors(ctx: KoaContextWithOIDC): void {
-  for (const name of Object.keys(ctx.response.headers)) {
-    if (name.startsWith('access-control-') || name === 'vary') ctx.remove(name)
-  }
-}
-
-const readError = (body: unknown): TokenError | undefined =>
-  typeof body === 'object' && body !== null && 'error' in body ? (body as TokenError) : undefined

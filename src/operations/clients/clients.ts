@@ -1,8 +1,7 @@
-import { controllersOf, originOf } from '../../domain/client.ts'
+import { type ClientKind, controllersOf, originOf } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import {
   type AdministeredClient,
-  type ClientKind,
   countAdministrators,
   findAdministeredClient,
   insertClient,

@@ -1,4 +1,5 @@
 import {
+  type ClientKind,
   isScope,
   type ListenerName,
   listenerOf,
@@ -7,7 +8,6 @@ import {
 } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 import type { ProblemError } from '../../domain/problem.ts'
-import type { ClientKind } from '../../storage/clients/clients.ts'
 import { listKnownProductIds } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { parseClientJwks } from './credentials.ts'

@@ -50,13 +50,13 @@ export function createPost(options: PostOptions): Post {
 }
 
 async function outcomeOf(
-  { judge }: PostOptions,
+  { verdictOf }: PostOptions,
   url: URL,
   response: IncomingMessage,
   signal: AbortSignal,
 ): Promise<PostOutcome> {
   const { statusCode = 0, socket } = response
-  const isPublic = judge(socket.remoteAddress ?? '', portOf(url)) === 'public'
+  const isPublic = verdictOf(socket.remoteAddress ?? '', portOf(url)) === 'public'
   const excerpt = await readAnswer(response, signal)
   return {
     outcome: statusCode >= 200 && statusCode < 300 ? 'delivered' : 'bad_status',

@@ -1,9 +1,6 @@
-import type { ProvenanceAct } from '../../domain/client.ts'
+import type { ClientKind, ProvenanceAct } from '../../domain/client.ts'
 import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
 import { followSuspension } from './suspensions.ts'
-
-/** `client`: a client system on the public listener. The others belong to the private one. */
-export type ClientKind = 'client' | 'network' | 'admin'
 
 /** How a client may prove who it is, and what it may then ask for. */
 export interface NewClient {

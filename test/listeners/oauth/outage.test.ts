@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Problem } from '../../../src/domain/problem.ts'
 import { createAuthorizationServer } from '../../../src/listeners/oauth/authorization-server.ts'
+import { clientRegister } from '../../../src/service/authentication.ts'
 import {
   askToken,
   audiences,
@@ -57,7 +58,7 @@ test('while the HSM is away, the answer is 503', async () => {
       createAuthorizationServer({
         issuer,
         audiences,
-        database: running.database,
+        clients: clientRegister(running.database),
         bindsTokens: false,
         signingKeys: [
           { ...signingKey('a'), sign: () => Promise.reject(new Problem('unavailable')) },
@@ -74,7 +75,7 @@ test('a server without a key, or with one audience for both listeners, does not 
   const options = {
     issuer: 'http://127.0.0.1:8080',
     audiences,
-    database: running.database,
+    clients: clientRegister(running.database),
     bindsTokens: false,
     signingKeys: [signingKey('a')],
     onError: () => undefined,

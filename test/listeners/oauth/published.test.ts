@@ -16,8 +16,8 @@ before(async () => {
       audiences,
       bindsTokens: false,
       signingKeys: [signingKey('first'), signingKey('second')],
-      // Nothing of what is published comes from the database.
-      database: { query: fail, script: fail },
+      // Nothing of what is published comes from the register of clients.
+      clients: { findClient: fail, rememberAssertion: fail },
       onError: fail,
     })
     return handle
@@ -29,7 +29,7 @@ after(() => {
   server.close()
 })
 
-const fail = (): never => assert.fail('The database was asked.')
+const fail = (): never => assert.fail('The register of clients was asked.')
 
 test('a Host header changes nothing of what is published', async () => {
   const metadata = await new Promise<string>((resolve, reject) => {

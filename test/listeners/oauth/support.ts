@@ -8,6 +8,7 @@ import {
 } from '../../../src/listeners/oauth/authorization-server.ts'
 import type { OauthSigningKey } from '../../../src/listeners/oauth/token-signing-key.ts'
 import { hashClientSecret } from '../../../src/operations/clients/credentials.ts'
+import { clientRegister } from '../../../src/service/authentication.ts'
 import { type NewClient, upsertClient } from '../../../src/storage/clients/clients.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { migrate } from '../../../src/storage/engine/migrate.ts'
@@ -72,7 +73,7 @@ export async function runAuthorizationServer(
     running = createAuthorizationServer({
       issuer,
       audiences,
-      database: wrap(database),
+      clients: clientRegister(wrap(database)),
       signingKeys: keys,
       bindsTokens: false,
       onError: (error) => failures.push(error),

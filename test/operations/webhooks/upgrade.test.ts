@@ -22,7 +22,7 @@ test('an endpoint that answers with an upgrade nobody asked for is a failed try,
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   const post = createPost({
-    judge: addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null }),
+    verdictOf: addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null }),
     resolve: async () => [],
     timeoutMs: 60_000,
     httpsOnly: false,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../domain/problem.ts'
-import type { Issuing } from '../operations/cards/cards.ts'
+import type { CardOperations } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/change-status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
@@ -36,7 +36,7 @@ export function movableClock(start: Date | null): MovableClock {
 }
 
 /** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
-export const sweepingClock = (clock: MovableClock, issuing: Issuing, stop: AbortSignal) => ({
+export const sweepingClock = (clock: MovableClock, issuing: CardOperations, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
     instant: Date,

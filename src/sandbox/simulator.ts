@@ -3,7 +3,7 @@ import { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
 import type {
   Authorization,
-  Authorizing,
+  AuthorizationOperations,
   EntryMode,
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
@@ -28,7 +28,7 @@ interface Simulation {
  * @throws `Problem` `card_not_found` for another client's card.
  */
 export const createSimulator =
-  (authorizing: Authorizing) =>
+  (authorizing: AuthorizationOperations) =>
   async (
     { clientId, requestId }: { readonly clientId: string; readonly requestId: string },
     simulation: Simulation,
@@ -51,7 +51,7 @@ export const createSimulator =
   }
 
 async function requireOwnCard(
-  { database }: Authorizing,
+  { database }: AuthorizationOperations,
   clientId: string,
   publicToken: string,
 ): Promise<void> {
@@ -59,7 +59,11 @@ async function requireOwnCard(
   if (card?.clientId !== clientId) throw new Problem('card_not_found')
 }
 
-async function makePinBlock({ database, hsm }: Authorizing, publicToken: string, digits: string) {
+async function makePinBlock(
+  { database, hsm }: AuthorizationOperations,
+  publicToken: string,
+  digits: string,
+) {
   const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, simulatorZoneKey.keyName)
   const card = await findAuthorizedCard(database, publicToken)
   if (!zoneKey || !card) throw new Problem('card_not_found')

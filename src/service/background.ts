@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
-import { tellLostBlocks } from '../operations/authorizations/settle.ts'
-import type { Issuing } from '../operations/cards/cards.ts'
+import { recordLostBlocks } from '../operations/authorizations/settle.ts'
+import type { CardOperations } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/change-status.ts'
-import type { KeyManagement } from '../operations/keys/keys.ts'
+import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
@@ -21,11 +21,11 @@ const sweepIntervalMs = 30_000
  * Sweeps now and then until it is stopped, which ends a sweep between two of its steps. A part that fails
  * is tried again at the next turn.
  */
-export function startSweeping(issuing: Issuing, log: Logger): { stop(): Promise<void> } {
+export function startSweeping(issuing: CardOperations, log: Logger): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const parts: readonly ((stop: AbortSignal) => Promise<unknown>)[] = [
     (stop) => sweep(issuing, stop),
-    (stop) => tellLostBlocks(issuing, stop),
+    (stop) => recordLostBlocks(issuing, stop),
     (stop) => forgetUsedOnce(issuing.database, new Date(), stop),
   ]
   const sweepAll = async () => {
@@ -90,7 +90,7 @@ export async function forgetUsedOnce(
  * Follows the keys, and brings rotations on, until it is stopped. What fails is tried again at the
  * next turn; while the keys cannot be read for long, the HSM refuses by itself.
  */
-export function startKeyKeeping(keys: KeyManagement, log: Logger): { stop(): Promise<void> } {
+export function startKeyKeeping(keys: KeyOperations, log: Logger): { stop(): Promise<void> } {
   let isStopped = false
   const uses = recordUses(keys)
   const repeat = async (turn: () => Promise<void>, failure: string) => {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { Issuing } from '../operations/cards/cards.ts'
-import type { Delivering, DeliveryObserver } from '../operations/webhooks/delivery.ts'
+import type { CardOperations } from '../operations/cards/cards.ts'
+import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery.ts'
 import { createPost } from '../operations/webhooks/post.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
 import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
@@ -10,21 +10,21 @@ import { targetRules } from './outbound.ts'
 
 /** What delivering needs, and the check of the addresses that clients give. */
 interface DeliveryParts {
-  readonly delivering: Delivering
+  readonly delivering: DeliveryContext
   readonly faultOfTarget: TargetCheck
 }
 
 /** Makes what delivers events, from the configuration. */
 export function createDelivering(
   config: Config,
-  { database, hsm }: Issuing,
+  { database, hsm }: CardOperations,
   registry: Registry,
   log: Logger,
 ): DeliveryParts {
   const rules = targetRules(config)
   const { retentionDays, timeoutMs } = config.delivery
   const post = createPost({ ...rules, resolve: nameServers(), timeoutMs })
-  const delivering: Delivering = {
+  const delivering: DeliveryContext = {
     database,
     post,
     postTimeoutMs: timeoutMs,

@@ -5,10 +5,10 @@ import type { TryKind } from '../domain/tries.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
-import type { AuthorizingObserver } from '../operations/authorizations/authorization.ts'
-import { createTurns } from '../operations/card-data/session-key.ts'
-import type { Issuing, IssuingLimits } from '../operations/cards/cards.ts'
-import { type KeyManagement, keyTimings } from '../operations/keys/keys.ts'
+import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
+import { createFairQueue } from '../operations/card-data/session-key.ts'
+import type { CardLimits, CardOperations } from '../operations/cards/cards.ts'
+import { type KeyOperations, keyTimings } from '../operations/keys/keys.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
 import type { CardAndClientLimit } from '../storage/cards/limits.ts'
 import { type Database, type Databases, poolNames } from '../storage/engine/database.ts'
@@ -23,18 +23,18 @@ export const createIssuing = (
   hsm: Hsm,
   limits: Limits | null,
   now: () => Date,
-): Issuing => ({
+): CardOperations => ({
   database,
   hsm,
   now,
   limits: limits ? limitsOf(limits) : noLimits,
   // Half of the thread pool (4 threads): the rest of the service works in it, too.
-  sessionKeyTurns: createTurns({ atOnce: 2, waitingPerSubject: 100 }),
+  sessionKeyQueue: createFairQueue({ runningMax: 2, waitingMaxPerClient: 100 }),
 })
 
-const noLimits: IssuingLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }
+const noLimits: CardLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }
 
-const limitsOf = (limits: Limits): IssuingLimits => ({
+const limitsOf = (limits: Limits): CardLimits => ({
   reveals: hourly('reveal', 'disclosures', {
     perCard: limits.revealsPerCardHour,
     perClient: limits.revealsPerClientHour,
@@ -66,12 +66,12 @@ export const createKeyManagement = (
   hsm: Hsm & KeyAdministration,
   keyRefreshMs: number,
   log: Logger,
-): KeyManagement => ({
+): KeyOperations => ({
   database,
   hsm,
   timings: keyTimings(keyRefreshMs),
   processId: randomUUID(),
-  tellAct({ act, clientId = null, key, requestId = null }) {
+  logAct({ act, clientId = null, key, requestId = null }) {
     log.info({ act, key, clientId, requestId }, 'key')
   },
 })
@@ -79,7 +79,7 @@ export const createKeyManagement = (
 const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
 
 /** Counts what card networks are answered. No label names a card, a client or a network. */
-export function authorizingObserver(registry: Registry, log: Logger): AuthorizingObserver {
+export function authorizingObserver(registry: Registry, log: Logger): AuthorizationObserver {
   const registers = [registry]
   const answers = new Counter({
     name: 'pinfold_authorizations_total',
@@ -136,7 +136,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizin
  * Shows how worn the keys are that new things are made under. Where the database is away, nothing is told
  * of them, and everything else still is.
  */
-export function watchKeys(registry: Registry, { database, hsm }: KeyManagement): void {
+export function watchKeys(registry: Registry, { database, hsm }: KeyOperations): void {
   const show = (name: string, help: string, measure: (row: DatedHsmKeyRow, now: Date) => number) =>
     new Gauge({
       name,

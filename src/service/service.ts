@@ -12,12 +12,12 @@ import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
-import type { Authorizing } from '../operations/authorizations/authorization.ts'
-import type { Issuing } from '../operations/cards/cards.ts'
+import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
+import type { CardOperations } from '../operations/cards/cards.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
-import type { KeyManagement } from '../operations/keys/keys.ts'
-import type { Delivering } from '../operations/webhooks/delivery.ts'
+import type { KeyOperations } from '../operations/keys/keys.ts'
+import type { DeliveryContext } from '../operations/webhooks/delivery.ts'
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
@@ -48,9 +48,9 @@ import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 export interface Service {
   readonly publicServer: Server['app']
   readonly privateServer: Server['app']
-  readonly issuing: Issuing
-  readonly delivering: Delivering
-  readonly keys: KeyManagement
+  readonly issuing: CardOperations
+  readonly delivering: DeliveryContext
+  readonly keys: KeyOperations
   /** Of each listener, on whatever it speaks. */
   readonly connections: Readonly<Record<ListenerName, Connections>>
   /** The listeners that speak TLS. */
@@ -88,8 +88,8 @@ export async function createService(
 /** What the servers are made of. */
 interface Wired {
   readonly databases: Databases
-  readonly issuing: Issuing
-  readonly keys: KeyManagement
+  readonly issuing: CardOperations
+  readonly keys: KeyOperations
   readonly clock: MovableClock
   readonly authentication: Authentication
   readonly demo: DemoSite | null
@@ -108,7 +108,7 @@ async function createServers(
   const observe = authorizingObserver(metrics.registry, log)
   const { hsm, now } = issuing
   const { authorizationServer, verifiers } = authentication
-  const authorizing: Authorizing = { database: databases.networks, hsm, now, observe }
+  const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
@@ -164,7 +164,7 @@ const requestIdHash = (hsm: Hsm) => async (requestId: string) => {
 }
 
 /** What both listeners are made with. */
-const commonOptions = (config: Config, issuing: Issuing, metrics: Metrics, log: Logger) => ({
+const commonOptions = (config: Config, issuing: CardOperations, metrics: Metrics, log: Logger) => ({
   log,
   metrics,
   callers: callerAddresses(config.network.trustedProxies),

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
-import type { Administration } from '../../operations/audit/acts.ts'
-import type { Authorizing } from '../../operations/authorizations/authorization.ts'
-import type { KeyManagement } from '../../operations/keys/keys.ts'
+import type { ClientOperations } from '../../operations/audit/acts.ts'
+import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
+import type { KeyOperations } from '../../operations/keys/keys.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import { actRoutes } from './routes/audit.ts'
@@ -17,9 +17,9 @@ import { zoneRoutes } from './routes/zones.ts'
 interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
-  readonly authorizing: Authorizing
-  readonly keys: KeyManagement
-  readonly administration: Administration
+  readonly authorizing: AuthorizationOperations
+  readonly keys: KeyOperations
+  readonly administration: ClientOperations
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
 }

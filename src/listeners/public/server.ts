@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { Acting, Issuing } from '../../operations/cards/cards.ts'
+import type { CardOperations, Requester } from '../../operations/cards/cards.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { callerOf as authenticatedCaller } from '../http/authentication.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
@@ -22,7 +22,7 @@ import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
 import { type FaultOfTarget, webhookRoutes } from './routes/webhooks.ts'
 
 interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
-  readonly issuing: Issuing
+  readonly issuing: CardOperations
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
   readonly baseUrl: string
@@ -67,13 +67,13 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
 /** What the routes of the public listener work with. */
 export interface Api {
   readonly app: Server['app']
-  readonly issuing: Issuing
+  readonly issuing: CardOperations
   /** What every path of the specification begins with: `/thr/processor`. */
   readonly base: string
 }
 
 /** Who calls, as the operations know it. */
-export const actingOf = (request: FastifyRequest): Acting => ({
+export const actingOf = (request: FastifyRequest): Requester => ({
   clientId: authenticatedCaller(request).clientId,
   requestId: request.id,
 })

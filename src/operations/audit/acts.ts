@@ -11,7 +11,7 @@ import {
 import type { Connection, Database } from '../../storage/engine/database.ts'
 
 /** What the operations of an administrator work with. */
-export interface Administration {
+export interface ClientOperations {
   readonly database: Database
   readonly hsm: Hsm
   /** Listeners that ask their callers for a certificate. */
@@ -53,7 +53,7 @@ export type { ActPosition }
 
 /** What was done to products and clients, the newest first. */
 export const listOperatorActs = (
-  { database }: Administration,
+  { database }: ClientOperations,
   after: ActPosition | null,
   limit: number,
 ): Promise<OperatorActRow[]> => findOperatorActs(database, after ?? newestAct, limit)

@@ -41,22 +41,24 @@ export const AuthorizationSchema = Type.Object({
 export type Authorization = Static<typeof AuthorizationSchema>
 
 /** What an authorization works with. */
-export interface Authorizing {
+export interface AuthorizationOperations {
   readonly database: Database
   readonly hsm: Hsm
   /** The instant that expiry dates are held against. */
   now(): Date
-  readonly observe: AuthorizingObserver
+  readonly observe: AuthorizationObserver
 }
 
 /** Told of what an operator watches. */
-export interface AuthorizingObserver {
+export interface AuthorizationObserver {
   /** A question was answered for the first time; repeats are not told. */
   answered(authorization: Authorization): void
   /** What a question's PIN and CVV came to, whatever is answered in the end. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /** An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in a day. */
-  expiryWrong(wrong: WrongExpiry & Pick<Question, 'entryMode'> & { isGuessing: boolean }): void
+  expiryWrong(
+    wrong: WrongExpiry & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
+  ): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
 }
@@ -68,7 +70,7 @@ export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce
 export type EntryMode = (typeof entryModes)[number]
 
 /** What a card network asks. */
-export interface Question {
+export interface AuthorizationRequest {
   /** The network client that asks, whose zone keys count. */
   readonly networkId: string
   readonly requestId: string
@@ -92,7 +94,7 @@ export interface NamedPinBlock {
 
 /** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
 export async function askHsm<Answer>(
-  { observe }: Authorizing,
+  { observe }: AuthorizationOperations,
   ask: () => Promise<Answer>,
 ): Promise<Answer | null> {
   try {

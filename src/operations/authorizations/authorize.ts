@@ -20,10 +20,10 @@ import {
 } from '../idempotency/idempotency.ts'
 import {
   type Authorization,
-  type Authorizing,
+  type AuthorizationOperations,
+  type AuthorizationRequest,
   askHsm,
   type CheckOutcome,
-  type Question,
   type ResponseCode,
 } from './authorization.ts'
 import { type Presented, presentCard } from './present-card.ts'
@@ -35,8 +35,8 @@ import { type Comparison, settle } from './settle.ts'
  * @throws `Problem` `unavailable` when the database is away; what `begin` throws.
  */
 export async function authorize(
-  authorizing: Authorizing,
-  question: Question,
+  authorizing: AuthorizationOperations,
+  question: AuthorizationRequest,
   repeatable: RepeatableRequest | null,
 ): Promise<Answer<Authorization>> {
   const request = repeatable && (await keyedRequest(authorizing.hsm, repeatable))
@@ -78,7 +78,7 @@ interface Recorder {
  * merely slow, and whose repeat took it for lost, has one answer.
  */
 async function record(
-  { database, hsm, observe }: Authorizing,
+  { database, hsm, observe }: AuthorizationOperations,
   { claimId, lost, request }: Recorder,
   result: Authorization,
 ): Promise<Answer<Authorization>> {
@@ -92,7 +92,7 @@ async function record(
 }
 
 function firstAnswer(
-  observe: Authorizing['observe'],
+  observe: AuthorizationOperations['observe'],
   result: Authorization,
 ): Answer<Authorization> {
   observe.answered(result)
@@ -103,16 +103,16 @@ function firstAnswer(
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
 async function watchExpiry(
-  { database, observe }: Authorizing,
+  { database, observe }: AuthorizationOperations,
   { publicToken }: AuthorizedCard,
-  { entryMode, networkId }: Question,
+  { entryMode, networkId }: AuthorizationRequest,
 ): Promise<void> {
   const isGuessing = await countWrongExpiry(database, { publicToken, networkId }, guessing)
   observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing })
 }
 
 /** What is to be compared, the PIN first. */
-const kindsOf = (presented: Presented, { cvv2 }: Question): TryKind[] => [
+const kindsOf = (presented: Presented, { cvv2 }: AuthorizationRequest): TryKind[] => [
   ...('pinBlock' in presented && presented.pinBlock ? (['pin'] as const) : []),
   ...(cvv2 === undefined ? [] : (['cvv'] as const)),
 ]
@@ -124,9 +124,9 @@ type Outcomes = Record<TryKind, CheckOutcome>
 
 /** Compares one kind after the other until one objects. */
 async function check(
-  authorizing: Authorizing,
+  authorizing: AuthorizationOperations,
   presented: Presented,
-  question: Question,
+  question: AuthorizationRequest,
   kinds: readonly TryKind[],
   firstSpent: SpentTry | null,
 ): Promise<Authorization> {
@@ -151,18 +151,18 @@ const objections: Record<TryKind, Partial<Record<CheckOutcome['result'], Respons
 }
 
 const spend = (
-  { database }: Authorizing,
+  { database }: AuthorizationOperations,
   { publicToken }: AuthorizedCard,
   kind: TryKind,
-  question: Question,
+  question: AuthorizationRequest,
 ): Promise<SpentTry | null> => spendTry(database, publicToken, kind, question)
 
 type Triable = Extract<Presented, { objection: null }>
 
 async function compareAndSettle(
-  authorizing: Authorizing,
+  authorizing: AuthorizationOperations,
   presented: Triable,
-  question: Question,
+  question: AuthorizationRequest,
   spent: SpentTry,
 ): Promise<CheckOutcome> {
   const matches = await askHsm(authorizing, () =>
@@ -179,7 +179,7 @@ function comparisonOf(matches: boolean | null): Comparison {
 }
 
 async function comparePin(
-  { hsm }: Authorizing,
+  { hsm }: AuthorizationOperations,
   card: AuthorizedCard,
   pinBlock: EncryptedPinBlock | null,
 ): Promise<boolean> {
@@ -187,7 +187,7 @@ async function comparePin(
 }
 
 async function compareCvv2(
-  { hsm }: Authorizing,
+  { hsm }: AuthorizationOperations,
   card: AuthorizedCard,
   cvv2: string | undefined,
 ): Promise<boolean> {
@@ -209,7 +209,7 @@ const unchecked = ({ cvvRemaining, pinRemaining }: AuthorizedCard): Outcomes => 
 function answerOf(
   responseCode: ResponseCode,
   { card }: Presented,
-  { reference }: Question,
+  { reference }: AuthorizationRequest,
   outcomes: Outcomes | null = card && unchecked(card),
 ): Authorization {
   return {
@@ -241,7 +241,7 @@ const lostAfterSeconds = 30
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 async function begin(
-  authorizing: Authorizing,
+  authorizing: AuthorizationOperations,
   request: KeyedRequest | null,
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
@@ -253,7 +253,7 @@ async function begin(
 }
 
 async function claimOrRecall(
-  { database }: Authorizing,
+  { database }: AuthorizationOperations,
   request: KeyedRequest,
   spend: (connection: Connection) => Promise<SpentTry | null>,
 ): Promise<Beginning> {
@@ -268,7 +268,7 @@ async function claimOrRecall(
 }
 
 async function awaitAnswer(
-  { database }: Authorizing,
+  { database }: AuthorizationOperations,
   request: KeyedRequest,
   first: RememberedRequest,
 ): Promise<Beginning> {

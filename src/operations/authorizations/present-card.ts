@@ -8,7 +8,12 @@ import {
   findTokenByPan,
 } from '../../storage/cards/authorizations.ts'
 import { findZoneKey } from '../../storage/clients/zone-keys.ts'
-import { type Authorizing, askHsm, type Question, type ResponseCode } from './authorization.ts'
+import {
+  type AuthorizationOperations,
+  type AuthorizationRequest,
+  askHsm,
+  type ResponseCode,
+} from './authorization.ts'
 
 /** A card that may be tried, with the PIN block as the HSM takes it; or the first objection. */
 export type Presented =
@@ -22,8 +27,8 @@ export type Presented =
 
 /** Everything that can be objected before a try is spent, in the order that networks expect. */
 export async function presentCard(
-  authorizing: Authorizing,
-  question: Question,
+  authorizing: AuthorizationOperations,
+  question: AuthorizationRequest,
 ): Promise<Presented> {
   const publicToken = await findToken(authorizing, question)
   if (publicToken === null) return { objection: '96', card: null }
@@ -40,7 +45,10 @@ export async function presentCard(
 }
 
 /** The token of the card, `''` where there is none, null where the HSM gives no answer. */
-async function findToken(authorizing: Authorizing, { card }: Question): Promise<string | null> {
+async function findToken(
+  authorizing: AuthorizationOperations,
+  { card }: AuthorizationRequest,
+): Promise<string | null> {
   if ('publicToken' in card) return /^[1-9][0-9]{9}$/.test(card.publicToken) ? card.publicToken : ''
   const pan = parsePan(card.pan)
   if (!pan) return ''
@@ -65,20 +73,20 @@ const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> 
 }
 
 function statusObjection(
-  { now }: Authorizing,
+  { now }: AuthorizationOperations,
   { expiryDate, statusCode }: AuthorizedCard,
 ): ResponseCode | undefined {
   return statusObjections[statusAt(statusCode, expiryOfDate(expiryDate), now())]
 }
 
-const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: Question): boolean =>
+const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: AuthorizationRequest): boolean =>
   expiryDate !== undefined && expiryDate !== card.expiryDate.slice(0, 7)
 
 /** Every kind of bad block looks the same: what is wrong with it would tell about the key or the PIN. */
 async function presentPinBlock(
-  authorizing: Authorizing,
+  authorizing: AuthorizationOperations,
   card: AuthorizedCard,
-  { networkId, pinBlock: named }: Question,
+  { networkId, pinBlock: named }: AuthorizationRequest,
 ): Promise<Presented> {
   if (!named) return { objection: '86', card }
   const zoneKey = await findZoneKey(authorizing.database, networkId, named.key)

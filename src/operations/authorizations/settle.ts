@@ -13,7 +13,11 @@ import {
 } from '../../storage/cards/tries.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { recordEvent } from '../../storage/events/events.ts'
-import type { Authorizing, CheckOutcome, Question } from './authorization.ts'
+import type {
+  AuthorizationOperations,
+  AuthorizationRequest,
+  CheckOutcome,
+} from './authorization.ts'
 
 /** What a comparison said. `unresolved`: the HSM gave no answer. */
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
@@ -23,10 +27,10 @@ export type Comparison = 'match' | 'mismatch' | 'unresolved'
  * together (contract, section 10, rules 2, 3, 4 and 7).
  */
 export const settle = (
-  { database }: Authorizing,
+  { database }: AuthorizationOperations,
   spent: SpentTry,
   comparison: Comparison,
-  question: Question,
+  question: AuthorizationRequest,
 ): Promise<CheckOutcome> =>
   database.transaction(async (connection) => {
     const counter = await holdCounter(connection, spent)
@@ -63,7 +67,7 @@ const tellFailure = (
   connection: Connection,
   { kind, publicToken }: SpentTry,
   remainingTries: number,
-  { entryMode, reference, requestId }: Question,
+  { entryMode, reference, requestId }: AuthorizationRequest,
 ): Promise<void> =>
   recordEvent(connection, {
     publicToken,
@@ -95,7 +99,7 @@ const blockEvent = (publicToken: string, kind: TryKind, requestId: string | null
 
 /** Tells of a block that a lost process did not live to tell, unless it has been told by now. */
 const tellLostBlock = (
-  { database }: Pick<Authorizing, 'database'>,
+  { database }: Pick<AuthorizationOperations, 'database'>,
   block: Pick<SpentTry, 'kind' | 'publicToken'>,
 ): Promise<void> =>
   database.transaction(async (connection) => {
@@ -113,8 +117,8 @@ const stepSize = 100
  * @param stop ends it between two blocks.
  * @throws AggregateError of those that could not be written, after all the others are.
  */
-export async function tellLostBlocks(
-  authorizing: Pick<Authorizing, 'database'>,
+export async function recordLostBlocks(
+  authorizing: Pick<AuthorizationOperations, 'database'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []

@@ -1,13 +1,13 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import type { DeviceKeyJwk, DeviceSeal, SessionSealed } from '../../hsm/contract/hsm.ts'
-import type { Acting, Issuing } from '../cards/cards.ts'
+import type { CardOperations, Requester } from '../cards/cards.ts'
 import { disclose } from '../cards/limits.ts'
 import { revealablePin } from '../cards/pin.ts'
 import { importSessionKey } from './session-key.ts'
 
 /** What a device gave to have card data sealed to, and what is asked for. */
-export type CardDataQuestion = {
+export type CardDataRequest = {
   readonly publicToken: string
   readonly includePin: boolean
 } & (
@@ -29,9 +29,9 @@ export type SealedCardData = { readonly sessionSealed: SessionSealed } | { reado
  * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong with it.
  */
 export async function revealCardData(
-  issuing: Issuing,
-  caller: Acting,
-  question: CardDataQuestion,
+  issuing: CardOperations,
+  caller: Requester,
+  question: CardDataRequest,
 ): Promise<SealedCardData> {
   // Before anything is recorded: it takes as long as it takes, and may come to nothing.
   const seal = await importKey(issuing, caller, question)
@@ -56,9 +56,9 @@ export async function revealCardData(
 type Seal = (disclosure: Parameters<DeviceSeal<unknown>['seal']>[0]) => Promise<SealedCardData>
 
 async function importKey(
-  issuing: Issuing,
-  caller: Acting,
-  question: CardDataQuestion,
+  issuing: CardOperations,
+  caller: Requester,
+  question: CardDataRequest,
 ): Promise<Seal> {
   if (question.form === 'sessionKey') {
     const session = await importSessionKey(issuing, caller, question)

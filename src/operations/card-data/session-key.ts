@@ -1,6 +1,6 @@
 import { Problem } from '../../domain/problem.ts'
 import type { DeviceSeal, SessionSealed } from '../../hsm/contract/hsm.ts'
-import type { Acting, Issuing } from '../cards/cards.ts'
+import type { CardOperations, Requester } from '../cards/cards.ts'
 import { refuseDisclosure, spendUse } from '../cards/limits.ts'
 
 /** A session key that is to be taken in, and for what. */
@@ -16,12 +16,12 @@ interface SessionKeyQuestion {
  * `invalid_session_key`, whatever is wrong with it, when that has been counted.
  */
 export const importSessionKey = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   question: SessionKeyQuestion,
 ): Promise<DeviceSeal<SessionSealed>> =>
   // The limits are looked at within the turn: of many at once, few see a use that another one spends.
-  issuing.sessionKeyTurns.take(caller.clientId, async () => {
+  issuing.sessionKeyQueue.take(caller.clientId, async () => {
     // Nothing is held: what is in order here is looked at again when the disclosure is recorded.
     const { includePin: includesPin, publicToken } = question
     const { badSessionKeys, reveals } = issuing.limits
@@ -33,8 +33,8 @@ export const importSessionKey = (
 
 /** Counted, and committed, before it is told: for the card and its client, or for neither. */
 async function refuseKey(
-  { database, limits }: Issuing,
-  { clientId }: Acting,
+  { database, limits }: CardOperations,
+  { clientId }: Requester,
   { publicToken }: SessionKeyQuestion,
 ): Promise<never> {
   const { perCard = null, perClient = null } = limits.badSessionKeys ?? {}
@@ -46,7 +46,7 @@ async function refuseKey(
 }
 
 /** Lets few do a costly thing at once, and the others after them, so that nobody waits for one alone. */
-export interface Turns {
+export interface FairQueue {
   /**
    * Does something when it is the subject's turn.
    * @throws `Problem` `rate_limited` when too many of the subject wait already.
@@ -54,20 +54,20 @@ export interface Turns {
   take<Result>(subject: string, work: () => Promise<Result>): Promise<Result>
 }
 
-interface TurnsOptions {
-  readonly atOnce: number
-  readonly waitingPerSubject: number
+interface FairQueueOptions {
+  readonly runningMax: number
+  readonly waitingMaxPerClient: number
 }
 
 /** Turns of this process. Of those who wait, each subject gets one in its turn, its oldest first. */
-export function createTurns({ atOnce, waitingPerSubject }: TurnsOptions): Turns {
+export function createFairQueue({ runningMax, waitingMaxPerClient }: FairQueueOptions): FairQueue {
   // A map keeps the order in which its keys came: the first subject is the next one.
   const waiting = new Map<string, (() => void)[]>()
-  let free = atOnce
+  let free = runningMax
 
   function wait(subject: string): Promise<void> {
     const queue = waiting.get(subject) ?? []
-    if (queue.length >= waitingPerSubject) throw tooMany(waitingPerSubject)
+    if (queue.length >= waitingMaxPerClient) throw tooMany(waitingMaxPerClient)
     const { promise, resolve } = Promise.withResolvers<void>()
     queue.push(resolve)
     waiting.set(subject, queue)

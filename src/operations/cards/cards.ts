@@ -32,22 +32,22 @@ import {
   findAttempts as listStoredAttempts,
 } from '../../storage/cards/tries.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
-import type { Turns } from '../card-data/session-key.ts'
+import type { FairQueue } from '../card-data/session-key.ts'
 import { revealPersonalData } from './create-card.ts'
 
 /** What every operation works with. */
-export interface Issuing {
+export interface CardOperations {
   readonly database: Database
   readonly hsm: Hsm
   /** The instant that card dates and statuses are held against. */
   now(): Date
-  readonly limits: IssuingLimits
+  readonly limits: CardLimits
   /** Opens session keys: each costs a private RSA operation, for which all clients share a machine. */
-  readonly sessionKeyTurns: Turns
+  readonly sessionKeyQueue: FairQueue
 }
 
 /** Limits that hold across processes and restarts; null where limits are turned off. */
-export interface IssuingLimits {
+export interface CardLimits {
   readonly reveals: CardAndClientLimit | null
   readonly badSessionKeys: CardAndClientLimit | null
   /** For each kind of tries. */
@@ -55,7 +55,7 @@ export interface IssuingLimits {
 }
 
 /** Who asks, as the access token says, and under which request id. */
-export interface Acting {
+export interface Requester {
   readonly clientId: string
   readonly requestId: string
 }
@@ -70,9 +70,9 @@ export interface ChangeNote {
  * The caller's card, held until the transaction ends.
  * @throws `Problem` `card_not_found`, the same for another client's card and for none.
  */
-export async function holdCard(
+export async function lockOwnCard(
   connection: Connection,
-  caller: Acting,
+  caller: Requester,
   publicToken: string,
 ): Promise<LockedCard> {
   const card = await lockCard(connection, publicToken, caller.clientId)
@@ -82,12 +82,12 @@ export async function holdCard(
 
 /** The status that holds now, whether or not the sweep has come by. */
 export const statusNow = (
-  issuing: Pick<Issuing, 'now'>,
+  issuing: Pick<CardOperations, 'now'>,
   card: Pick<CardRow, 'statusCode' | 'expiryDate'>,
 ): CardStatusCode => statusAt(card.statusCode, expiryOfDate(card.expiryDate), issuing.now())
 
 /** @throws `Problem` `card_closed` on a card in a final status. */
-export function refuseClosed(issuing: Issuing, card: LockedCard): void {
+export function refuseClosed(issuing: CardOperations, card: LockedCard): void {
   if (isFinal(statusNow(issuing, card))) throw new Problem('card_closed')
 }
 
@@ -115,7 +115,7 @@ interface CardRecord extends CreatedCard {
 }
 
 /** The record of a stored card. */
-async function cardRecord(issuing: Issuing, card: CardWithTries): Promise<CardRecord> {
+async function cardRecord(issuing: CardOperations, card: CardWithTries): Promise<CardRecord> {
   const { embossName } = await revealPersonalData(issuing.hsm, card.publicToken, card.personalData)
   return {
     publicToken: card.publicToken,
@@ -146,8 +146,8 @@ async function cardRecord(issuing: Issuing, card: CardWithTries): Promise<CardRe
 
 /** The caller's card. @throws `Problem` `card_not_found`. */
 export async function getCard(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
 ): Promise<CardRecord> {
   const card = await findStoredCard(issuing.database, publicToken, caller.clientId)
@@ -165,8 +165,8 @@ interface CardPage {
 
 /** One page of the caller's cards, newest first. */
 export async function listCards(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   filter: Omit<CardFilter, 'today'>,
 ): Promise<CardPage> {
   const today = dateOf(issuing.now())
@@ -187,7 +187,7 @@ export async function listCards(
 /** A hundred would keep whoever else has an answer coming waiting for several milliseconds. */
 const recordsATurn = 10
 
-async function openRecords(issuing: Issuing, rows: readonly CardWithTries[]) {
+async function openRecords(issuing: CardOperations, rows: readonly CardWithTries[]) {
   const records: CardRecord[] = []
   for (let from = 0; from < rows.length; from += recordsATurn) {
     if (from > 0) await turnOfOthers()
@@ -207,8 +207,8 @@ interface AttemptPage {
 
 /** One page of the tries that were spent on the caller's card. @throws `Problem` `card_not_found`. */
 export async function listAttempts(
-  { database }: Issuing,
-  caller: Acting,
+  { database }: CardOperations,
+  caller: Requester,
   publicToken: string,
   after: AttemptPosition | null,
   limit: number,
@@ -227,8 +227,8 @@ export async function listAttempts(
 
 /** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
 export async function readTryStatus(
-  { database }: Issuing,
-  caller: Acting,
+  { database }: CardOperations,
+  caller: Requester,
   publicToken: string,
   kind: TryKind,
 ): Promise<TryStatus> {
@@ -239,8 +239,8 @@ export async function readTryStatus(
 
 /** The status of the caller's card, as it holds now. @throws `Problem` `card_not_found`. */
 export async function readCardStatus(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
 ): Promise<CardStatus> {
   const card = await findCard(issuing.database, publicToken, caller.clientId)

@@ -5,22 +5,28 @@ import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { pruneIdempotencyRecords } from '../../storage/idempotency/idempotency.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type Acting, type ChangeNote, holdCard, type Issuing, statusNow } from './cards.ts'
+import {
+  type CardOperations,
+  type ChangeNote,
+  lockOwnCard,
+  type Requester,
+  statusNow,
+} from './cards.ts'
 
 /**
  * Moves a card to another status. To set the one that it has changes and tells nothing.
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
  */
 export const changeCardStatus = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
   to: CardStatusCode,
   note: ChangeNote,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(issuing, request, async (connection) => {
-    const from = statusNow(issuing, await holdCard(connection, caller, publicToken))
+    const from = statusNow(issuing, await lockOwnCard(connection, caller, publicToken))
     if (from === to) return null
     if (!mayMove(from, to)) throw statusConflict(from, to)
     const event = await changeEvent(issuing, caller, publicToken, 'card.status_changed', {
@@ -41,8 +47,8 @@ function statusConflict(from: CardStatusCode, to: CardStatusCode): Problem {
 
 /** The event of a change, with the client's note sealed beside it. */
 export async function changeEvent(
-  { hsm }: Pick<Issuing, 'hsm'>,
-  caller: Acting,
+  { hsm }: Pick<CardOperations, 'hsm'>,
+  caller: Requester,
   publicToken: string,
   type: EventType,
   { details = {}, note = {} }: { details?: NewEvent['details']; note?: ChangeNote } = {},
@@ -66,7 +72,7 @@ const stepSize = 100
  * @param stop ends it between two steps: the next sweep goes on from there.
  */
 export async function sweep(
-  { database, now }: Pick<Issuing, 'database' | 'now'>,
+  { database, now }: Pick<CardOperations, 'database' | 'now'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const today = dateOf(now())

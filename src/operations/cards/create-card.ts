@@ -13,7 +13,7 @@ import {
 import { findGrantedProduct } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import type { Acting, CreatedCard, Issuing } from './cards.ts'
+import type { CardOperations, CreatedCard, Requester } from './cards.ts'
 import { changeEvent } from './change-status.ts'
 
 /** What a client asks a card to be. */
@@ -38,8 +38,8 @@ const drawsMax = 1_000
  * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
  */
 export const createCard = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   card: NewCard,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedCard>> =>
@@ -65,7 +65,7 @@ interface CardPlan {
 }
 
 /** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
-function planCard(issuing: Issuing, product: Product, card: NewCard): CardPlan {
+function planCard(issuing: CardOperations, product: Product, card: NewCard): CardPlan {
   const startDate = dateOf(issuing.now())
   const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
   const { firstName, lastName } = card.cardHolder
@@ -96,8 +96,8 @@ const noName = 'must be given, because nothing of the name can be embossed'
 
 /** Makes the card under a number drawn now, or nothing at all if the number is taken. */
 async function tryNumber(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   connection: Connection,
   plan: CardPlan,
 ): Promise<CreatedCard | null> {
@@ -118,8 +118,8 @@ async function tryNumber(
 }
 
 async function cardRow(
-  { hsm }: Issuing,
-  { clientId }: Acting,
+  { hsm }: CardOperations,
+  { clientId }: Requester,
   { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
   number: CardNumber,
 ): Promise<NewCardRow> {

@@ -12,7 +12,7 @@ import {
 } from '../../storage/cards/limits.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { EventType } from '../../storage/events/events.ts'
-import { type Acting, type Issuing, refuseClosed } from './cards.ts'
+import { type CardOperations, type Requester, refuseClosed } from './cards.ts'
 import { changeEvent } from './change-status.ts'
 import { revealablePin } from './pin.ts'
 
@@ -58,8 +58,8 @@ const attemptsMost = 3
  * @throws `Problem` as `refuseDisclosure` does.
  */
 export async function disclose(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   disclosure: Disclosure,
 ): Promise<DisclosedCard> {
   const { details, includesPin, publicToken, type } = disclosure
@@ -79,8 +79,8 @@ export async function disclose(
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this order.
  */
 export async function refuseDisclosure(
-  issuing: Issuing,
-  { clientId }: Acting,
+  issuing: CardOperations,
+  { clientId }: Requester,
   { includesPin, publicToken }: Pick<Disclosure, 'includesPin' | 'publicToken'>,
   limits: readonly (CardAndClientLimit | null)[],
 ): Promise<void> {

@@ -6,7 +6,13 @@ import type { LockedCard } from '../../storage/cards/cards.ts'
 import { rememberPinEnvelope, updatePin as storePin } from '../../storage/cards/changes.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type Acting, type ChangeNote, holdCard, type Issuing, refuseClosed } from './cards.ts'
+import {
+  type CardOperations,
+  type ChangeNote,
+  lockOwnCard,
+  type Requester,
+  refuseClosed,
+} from './cards.ts'
 import { changeEvent } from './change-status.ts'
 import { revealPersonalData } from './create-card.ts'
 import { disclose } from './limits.ts'
@@ -24,15 +30,15 @@ export type ChosenPin =
  * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
   chosen: ChosenPin,
   note: ChangeNote,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(issuing, request, async (connection) => {
-    const card = await holdCard(connection, caller, publicToken)
+    const card = await lockOwnCard(connection, caller, publicToken)
     refuseClosed(issuing, card)
     const rules = await rulesOf(issuing, card)
     const pin =
@@ -48,14 +54,14 @@ export const setPin = (
   })
 
 /** What the card's product, and the card, ask of its PIN. */
-async function rulesOf({ hsm }: Issuing, card: LockedCard): Promise<PinRules> {
+async function rulesOf({ hsm }: CardOperations, card: LockedCard): Promise<PinRules> {
   const { cardHolder } = await revealPersonalData(hsm, card.publicToken, card.personalData)
   const { dateOfBirth } = cardHolder
   return { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
 }
 
 async function importPin(
-  { hsm }: Issuing,
+  { hsm }: CardOperations,
   card: LockedCard,
   rules: PinRules,
   { pin, pointer }: Extract<ChosenPin, { pin: Pin }>,
@@ -71,7 +77,7 @@ async function importPin(
 
 /** Nothing is told of the PIN but that it is weak: the caller is not meant to know it. */
 async function importEncryptedPin(
-  { hsm }: Issuing,
+  { hsm }: CardOperations,
   connection: Connection,
   card: LockedCard,
   rules: PinRules,
@@ -92,8 +98,8 @@ async function importEncryptedPin(
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
  */
 export async function revealPin(
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
 ): Promise<Pin> {
   const card = await disclose(issuing, caller, {

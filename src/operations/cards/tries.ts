@@ -1,7 +1,13 @@
 import type { TryKind } from '../../domain/tries.ts'
 import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type Acting, type ChangeNote, holdCard, type Issuing, refuseClosed } from './cards.ts'
+import {
+  type CardOperations,
+  type ChangeNote,
+  lockOwnCard,
+  type Requester,
+  refuseClosed,
+} from './cards.ts'
 import { changeEvent } from './change-status.ts'
 import { spendUse } from './limits.ts'
 
@@ -11,15 +17,15 @@ import { spendUse } from './limits.ts'
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
   kind: TryKind,
   note: ChangeNote,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(issuing, request, async (connection) => {
-    const card = await holdCard(connection, caller, publicToken)
+    const card = await lockOwnCard(connection, caller, publicToken)
     await spendUse(connection, 'card', publicToken, unblockLimit(issuing, kind))
     refuseClosed(issuing, card)
     const event = await changeEvent(issuing, caller, publicToken, `${kind}.unblocked`, { note })
@@ -27,7 +33,7 @@ export const unblock = (
     return null
   })
 
-function unblockLimit({ limits: { unblocksPerCard } }: Issuing, kind: TryKind) {
+function unblockLimit({ limits: { unblocksPerCard } }: CardOperations, kind: TryKind) {
   return unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
 }
 
@@ -36,14 +42,14 @@ function unblockLimit({ limits: { unblocksPerCard } }: Issuing, kind: TryKind) {
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   publicToken: string,
   note: ChangeNote,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(issuing, request, async (connection) => {
-    refuseClosed(issuing, await holdCard(connection, caller, publicToken))
+    refuseClosed(issuing, await lockOwnCard(connection, caller, publicToken))
     const event = await changeEvent(issuing, caller, publicToken, 'cvv.blocked', {
       details: { blockedBy: 'client' },
       note,

@@ -13,7 +13,7 @@ import {
 } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { type Administration, isSame, type Operator, recordAct } from '../audit/acts.ts'
+import { type ClientOperations, isSame, type Operator, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type ClientRecord, clientRecord } from './clients.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
@@ -70,7 +70,7 @@ async function recordProvenance(
  * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
  */
 export const confirmClient = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   clientId: string,
   credentialsVersion: number,
@@ -154,7 +154,7 @@ interface RotatedClientSecret {
  * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
  */
 export async function rotateClientSecret(
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   clientId: string,
   overlapHours: number,

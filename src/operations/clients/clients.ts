@@ -11,11 +11,11 @@ import {
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { type Administration, differences, type Operator, recordAct } from '../audit/acts.ts'
+import { type ClientOperations, differences, type Operator, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { hasOtherCredentials, recordCreator, recordCredentials } from './client-credentials.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
-import { type ClientDraft, judgeClient, parseKeys } from './validate-client.ts'
+import { type ClientDraft, findClientFaults, parseClientKeys } from './validate-client.ts'
 
 /** A client as it is told to an administrator. */
 export interface ClientRecord {
@@ -90,7 +90,7 @@ interface CreatedClient extends ClientRecord {
  * @throws `Problem` `validation_failed` with everything that is wrong, at once.
  */
 export async function createClient(
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   draft: NewClientDraft,
   request: RepeatableRequest | null,
@@ -115,14 +115,14 @@ export async function createClient(
 }
 
 async function refuseFaults(
-  { certificateListeners }: Administration,
+  { certificateListeners }: ClientOperations,
   connection: Connection,
   draft: NewClientDraft,
 ): Promise<void> {
   const isTaken = (await findAdministeredClient(connection, draft.clientId)) !== null
   const faults = [
     ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
-    ...(await judgeClient(connection, draft.kind, draft, certificateListeners)),
+    ...(await findClientFaults(connection, draft.kind, draft, certificateListeners)),
   ]
   if (faults.length > 0) throw validationFailed(...faults)
 }
@@ -133,7 +133,7 @@ async function register(
   { jwks, productIds = [], ...draft }: NewClientDraft,
   secret: string | null,
 ): Promise<ClientRecord> {
-  const keys = parseKeys(jwks)
+  const keys = parseClientKeys(jwks)
   if ('fault' in keys) throw validationFailed(keys.fault)
   const secretHash = secret === null ? null : hashClientSecret(secret)
   const { clientId } = draft
@@ -152,7 +152,7 @@ async function register(
  *   nobody could administer any more.
  */
 export const changeClient = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   clientId: string,
   draft: ClientDraft,
@@ -163,7 +163,7 @@ export const changeClient = (
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
     const { certificateListeners } = administration
-    const faults = await judgeClient(connection, before.kind, draft, certificateListeners)
+    const faults = await findClientFaults(connection, before.kind, draft, certificateListeners)
     if (faults.length > 0) throw validationFailed(...faults)
     await apply(connection, before, draft)
     await refuseLastAdministrator(connection, before)
@@ -186,7 +186,7 @@ async function apply(
   before: AdministeredClient,
   { jwks, productIds, ...draft }: ClientDraft,
 ): Promise<void> {
-  const keys = parseKeys(jwks)
+  const keys = parseClientKeys(jwks)
   if ('fault' in keys) throw validationFailed(keys.fault)
   await updateClient(connection, { ...before, ...draft, jwks: keys.jwks ?? before.jwks })
   if (productIds === undefined) return
@@ -212,7 +212,7 @@ function actOf(before: AdministeredClient, after: ClientRecord): string {
 
 /** One client, active or not. @throws `Problem` `not_found`. */
 export async function getClient(
-  { database }: Administration,
+  { database }: ClientOperations,
   clientId: string,
 ): Promise<ClientRecord> {
   const client = await findAdministeredClient(database, clientId)
@@ -222,7 +222,7 @@ export async function getClient(
 
 /** Clients after this id, by their ids; of one kind, or of all. */
 export const listClients = async (
-  { database }: Administration,
+  { database }: ClientOperations,
   afterClientId: string,
   kind: ClientKind | null,
   limit: number,

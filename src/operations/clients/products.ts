@@ -17,7 +17,7 @@ import {
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
 import {
-  type Administration,
+  type ClientOperations,
   differences,
   isSame,
   type Operator,
@@ -39,7 +39,7 @@ const defaults = {
 } as const
 
 /** A product as it was asked for, and what its schema found wrong with it. */
-export interface AskedProduct {
+export interface ProposedProduct {
   readonly draft: ProductDraft
   readonly shapeFaults: readonly ProblemError[]
 }
@@ -49,9 +49,9 @@ export interface AskedProduct {
  * @throws `Problem` `validation_failed` with everything that is wrong with it, at once.
  */
 export const createProduct = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
-  { draft: given, shapeFaults }: AskedProduct,
+  { draft: given, shapeFaults }: ProposedProduct,
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
   once(administration, request, async (connection) => {
@@ -59,7 +59,7 @@ export const createProduct = (
     const draft = { ...defaults, ...given }
     const faults = allFaults(shapeFaults, [
       ...(await takenFaults(connection, draft)),
-      ...(await judgeProduct(connection, draft, null)),
+      ...(await findProductFaults(connection, draft, null)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
     // Its schema found nothing wrong, and so it is one.
@@ -99,10 +99,10 @@ const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinReve
  * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once.
  */
 export const changeProduct = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   productId: number,
-  { draft: given, shapeFaults }: AskedProduct,
+  { draft: given, shapeFaults }: ProposedProduct,
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
   once(administration, request, async (connection) => {
@@ -111,7 +111,7 @@ export const changeProduct = (
     if (!before) throw new Problem('not_found')
     const draft: ProductDraft = { ...before, ...given, productId }
     const faults = allFaults(shapeFaults, [
-      ...(await judgeProduct(connection, draft, before)),
+      ...(await findProductFaults(connection, draft, before)),
       ...(await fixedFaults(connection, before, draft)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
@@ -146,7 +146,7 @@ async function fixedFaults(
 
 /** One product, active or not. @throws `Problem` `not_found`. */
 export async function getProduct(
-  { database }: Administration,
+  { database }: ClientOperations,
   productId: number,
 ): Promise<Product> {
   const product = await findStoredProduct(database, productId)
@@ -156,7 +156,7 @@ export async function getProduct(
 
 /** Products with greater ids than this one, active or not, by `productId`. */
 export const listAllProducts = (
-  { database }: Administration,
+  { database }: ClientOperations,
   afterProductId: number,
   limit: number,
 ): Promise<Product[]> => findAllProducts(database, afterProductId, limit)
@@ -168,7 +168,7 @@ const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
  * Everything that is wrong with a product, by its own rules and beside what there is already.
  * @param before what it was, if it is there
  */
-async function judgeProduct(
+async function findProductFaults(
   connection: Connection,
   draft: ProductDraft,
   before: Product | null,
@@ -213,7 +213,7 @@ interface Grant {
  * @throws `Problem` `not_found` where there is no such client system, or no such product.
  */
 export const setGrant = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   { clientId, isGranted, productId }: Grant,
   request: RepeatableRequest | null,

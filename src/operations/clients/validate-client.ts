@@ -26,7 +26,7 @@ export interface ClientDraft {
 /** What is stored of a client's keys, or what is wrong with them. */
 type ParsedKeys = { readonly jwks: string | null } | { readonly fault: ProblemError }
 
-export function parseKeys(given: object | undefined): ParsedKeys {
+export function parseClientKeys(given: object | undefined): ParsedKeys {
   if (given === undefined) return { jwks: null }
   try {
     return { jwks: parseClientJwks(given) }
@@ -37,13 +37,13 @@ export function parseKeys(given: object | undefined): ParsedKeys {
 }
 
 /** Everything that is wrong with what is given of a client, at once. */
-export async function judgeClient(
+export async function findClientFaults(
   connection: Connection,
   kind: ClientKind,
   { certificateBoundTokens, clientName, jwks, productIds, scopes }: ClientDraft,
   certificateListeners: ReadonlySet<ListenerName>,
 ): Promise<readonly ProblemError[]> {
-  const keys = parseKeys(jwks)
+  const keys = parseClientKeys(jwks)
   const nameFault = clientName === undefined ? null : freeTextFault(clientName)
   return [
     ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),

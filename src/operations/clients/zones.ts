@@ -9,7 +9,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
 import { insertKeyAct } from '../../storage/keys/acts.ts'
 import { listNewestZoneKeys } from '../../storage/keys/lists.ts'
-import { type Administration, type Operator, recordAct } from '../audit/acts.ts'
+import { type ClientOperations, type Operator, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { ClientRecord } from './clients.ts'
 
@@ -53,7 +53,7 @@ const zoneRecord = (
 
 /** Card networks after this id, by their ids, each with its keys. */
 export async function listZones(
-  { database }: Administration,
+  { database }: ClientOperations,
   afterClientId: string,
   limit: number,
 ): Promise<ZoneRecord[]> {
@@ -68,7 +68,7 @@ export async function listZones(
  * @throws `Problem` `not_found`.
  */
 export const retireZone = (
-  administration: Administration,
+  administration: ClientOperations,
   operator: Operator,
   clientId: string,
   request: RepeatableRequest | null,

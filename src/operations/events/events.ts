@@ -7,7 +7,7 @@ import {
   listPlacedEvents,
   type PlacedEvent,
 } from '../../storage/events/feed.ts'
-import type { Acting, Issuing } from '../cards/cards.ts'
+import type { CardOperations, Requester } from '../cards/cards.ts'
 
 /** An event as a client reads it. */
 export interface EventRecord {
@@ -55,8 +55,8 @@ export async function positionAfter(
 
 /** The caller's events after one of them, or from the oldest kept, in the order of the feed. */
 export async function listEvents(
-  { database }: Issuing,
-  { clientId }: Acting,
+  { database }: CardOperations,
+  { clientId }: Requester,
   { after, types }: EventFilter,
   limit: number,
 ): Promise<EventRecord[]> {

@@ -13,7 +13,7 @@ import {
 } from '../../storage/events/retention.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import { pruneFormerSecrets } from '../../storage/webhooks/webhooks.ts'
-import { type Delivering, pause } from '../webhooks/delivery.ts'
+import { type DeliveryContext, pause } from '../webhooks/delivery.ts'
 
 const intervalMs = 60_000
 /** Rows that one statement forgets. */
@@ -21,7 +21,7 @@ const stepSize = 500
 
 /** Forgets what is old, now and then, until it is stopped. One process does, by lease. */
 export async function pruneRegularly(
-  { database, observe, retentionDays }: Delivering,
+  { database, observe, retentionDays }: DeliveryContext,
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()

@@ -8,7 +8,7 @@ import {
   insertFeedEvents as placeEventsOfClient,
   type UnplacedEvent,
 } from '../../storage/events/publish.ts'
-import { type Delivering, pause } from '../webhooks/delivery.ts'
+import { type DeliveryContext, pause } from '../webhooks/delivery.ts'
 
 const leaseName = 'place-events'
 const leaseSeconds = 5
@@ -23,8 +23,8 @@ const batchSize = 500
  * Gives each event its place after it was committed, until it is stopped. One process does, by lease.
  * The lease spares work; the order holds without it.
  */
-export async function placeEvents(
-  { database, observe }: Delivering,
+export async function publishEvents(
+  { database, observe }: DeliveryContext,
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
@@ -38,7 +38,7 @@ export async function placeEvents(
         }
         renewAtMs = performance.now() + renewAfterMs
       }
-      const placed = await placeBatch(database)
+      const placed = await publishBatch(database)
       if (placed < batchSize) await pause(pollMs, stop)
     } catch (error) {
       observe.faulted(error, 'events could not be placed')
@@ -54,7 +54,7 @@ export async function placeEvents(
  * there are. What cannot be placed now is passed over, however much it is. @returns how many.
  * @throws AggregateError of the clients whose events could not be placed, after all the others' are.
  */
-export async function placeBatch(database: Database, size = batchSize): Promise<number> {
+export async function publishBatch(database: Database, size = batchSize): Promise<number> {
   const faults = new Map<string, unknown>()
   let placed = 0
   for (let after = outboxStart; placed < size; ) {

@@ -14,13 +14,13 @@ import {
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type Custodian, findCustodians } from './custodians.ts'
 import {
-  type KeyManagement,
+  changeKeys,
+  changeKeysOnce,
+  type KeyOperations,
   type Operator,
-  onRecord,
-  onRecordOnce,
   zoneReferenceOf,
 } from './keys.ts'
-import { type KeptVersion, type KeyTarget, purposeOf, refuseOtherCipher } from './store-key.ts'
+import { type AddedKey, type KeyTarget, purposeOf, refuseOtherCipher } from './store-key.ts'
 
 export type { EntryPosition }
 
@@ -53,7 +53,7 @@ export interface EntryProgress {
   readonly componentCount: number
   readonly expiresAt: string
   /** The key, once every component is there. */
-  readonly key: KeptVersion | null
+  readonly key: AddedKey | null
 }
 
 /**
@@ -61,14 +61,14 @@ export interface EntryProgress {
  * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
  */
 export async function openEntry(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   { componentCount, form, keyCheckValue, target }: NewEntry,
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
   await keys.hsm.refuseOtherForm(purposeOf(target), form)
   refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
-  return onRecordOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async (connection, record) => {
     const newEntry = {
       target: JSON.stringify(target),
       ...form,
@@ -84,16 +84,19 @@ export async function openEntry(
 }
 
 /** Forgets the components of keys whose others never came. */
-export const forgetLateComponents = (keys: KeyManagement): Promise<void> =>
-  onRecord(keys, async (connection, record) => {
+export const forgetLateComponents = (keys: KeyOperations): Promise<void> =>
+  changeKeys(keys, async (connection, record) => {
     for (const { entryId, target } of await forgetLateEntries(connection)) {
-      await record({ act: `component entry ${entryId} expired`, key: nameOf(targetOf({ target })) })
+      await record({
+        act: `component entry ${entryId} expired`,
+        key: nameOf(entryTarget({ target })),
+      })
     }
   })
 
 /** An open entry. @throws `Problem` `not_found`. */
 export async function findEntry(
-  { database }: KeyManagement,
+  { database }: KeyOperations,
   entryId: string,
 ): Promise<EntryProgress> {
   const entry = await findComponentEntry(database, entryId)
@@ -109,7 +112,7 @@ interface ListedEntry extends EntryProgress {
 
 /** The open entries, the next to expire first. */
 export async function listEntries(
-  { database }: KeyManagement,
+  { database }: KeyOperations,
   after: EntryPosition | null,
   limit: number,
 ): Promise<readonly ListedEntry[]> {
@@ -128,7 +131,7 @@ const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
   components.map(({ clientId }) => clientId)
 
 /** What the key of an entry is to become. */
-export const targetOf = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
+export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
   JSON.parse(target) as KeyTarget
 
 /** How a key is told before it is there. */
@@ -140,9 +143,9 @@ export function progressOf(
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],
   custodianOf: (clientId: string) => Custodian,
-  key: KeptVersion | null = null,
+  key: AddedKey | null = null,
 ): EntryProgress {
-  const target = targetOf(entry)
+  const target = entryTarget(entry)
   return {
     entryId: entry.entryId,
     family: target.family,

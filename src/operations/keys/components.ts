@@ -9,17 +9,23 @@ import {
   type KeyComponentRow,
   listKeyComponents,
 } from '../../storage/keys/components.ts'
-import { type EntryProgress, nameOf, progressOf, targetOf } from './component-entry.ts'
+import { type EntryProgress, entryTarget, nameOf, progressOf } from './component-entry.ts'
 import { findCustodians, findDependence } from './custodians.ts'
-import { type KeyAct, type KeyManagement, type Operator, onRecord, type RecordAct } from './keys.ts'
 import {
+  changeKeys,
+  type KeyAct,
+  type KeyOperations,
+  type Operator,
+  type RecordAct,
+} from './keys.ts'
+import {
+  type AddedKey,
+  addedKeyReference,
+  addKey,
   discardUnkept,
-  holdKeys,
-  type KeptVersion,
-  keptReferenceOf,
+  lockKeys,
   type NoteMade,
   purposeOf,
-  storeKey,
 } from './store-key.ts'
 
 /** One component, brought by one person. */
@@ -40,15 +46,15 @@ type Outcome = { readonly progress: EntryProgress } | { readonly refusal: Proble
  *   brought a component already.
  */
 export async function enterComponent(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   entryId: string,
   component: NewComponent,
 ): Promise<EntryProgress> {
   const outcome = await discardUnkept(keys, (made) =>
-    onRecord(keys, async (connection, record): Promise<Outcome> => {
+    changeKeys(keys, async (connection, record): Promise<Outcome> => {
       // Nobody gives anybody other credentials meanwhile.
-      await holdKeys(keys, connection)
+      await lockKeys(keys, connection)
       const entry = await holdComponentEntry(connection, entryId)
       if (!entry) throw new Problem('not_found')
       const entered = await addComponent(keys, connection, record, operator, entry, component)
@@ -74,7 +80,7 @@ type Added = { readonly components: readonly KeyComponentRow[] } | { readonly re
 
 /** @throws `Problem` `key_refused` for a component that is not what its sender told. */
 async function addComponent(
-  keys: KeyManagement,
+  keys: KeyOperations,
   connection: Connection,
   record: RecordAct,
   operator: Operator,
@@ -111,28 +117,28 @@ const formOf = ({ algorithm, lengthBytes }: ComponentEntryRow): KeyForm => ({
   lengthBytes,
 })
 
-type Combined = { readonly key: KeptVersion } | { readonly refusal: Problem }
+type Combined = { readonly key: AddedKey } | { readonly refusal: Problem }
 
 /** What came of an entry, as it is put on record. */
 function actOf(entry: ComponentEntryRow, combined: Combined): KeyAct {
-  const target = targetOf(entry)
+  const target = entryTarget(entry)
   return 'refusal' in combined
     ? { act: `components of entry ${entry.entryId} refused`, key: nameOf(target) }
     : {
         act: `combined from the components of entry ${entry.entryId}`,
-        key: keptReferenceOf(target, combined.key),
+        key: addedKeyReference(target, combined.key),
       }
 }
 
 /** A refusal is answered after the transaction, so that the components are forgotten all the same. */
 async function combine(
-  keys: KeyManagement,
+  keys: KeyOperations,
   connection: Connection,
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],
   made: NoteMade,
 ): Promise<Combined> {
-  const target = targetOf(entry)
+  const target = entryTarget(entry)
   const blocks = components.map(({ keyBlock }) => keyBlock)
   try {
     const kept = await keys.hsm.custody.combineComponents(
@@ -141,7 +147,7 @@ async function combine(
       blocks,
       entry.keyCheckValue,
     )
-    return { key: await storeKey(keys, connection, target, made(kept)) }
+    return { key: await addKey(keys, connection, target, made(kept)) }
   } catch (error) {
     if (error instanceof Problem && error.code === 'key_refused') return { refusal: error }
     throw error

@@ -22,10 +22,10 @@ import {
   sealedWebhookColumns,
 } from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
-import type { KeyManagement } from './keys.ts'
+import type { KeyOperations } from './keys.ts'
 
 /** One thing that lies under a key. */
-export interface Held {
+export interface EncryptedValue {
   /** Where it stands: the next page begins after it. */
   readonly position: string
   /** The version that it is under; null where it does not say. */
@@ -35,9 +35,9 @@ export interface Held {
 }
 
 /** A column that lies under a key, read in the order of its rows. */
-export interface Holding {
-  readonly holdingName: string
-  page(keys: KeyManagement, after: string, limit: number): Promise<readonly Held[]>
+export interface EncryptedColumn {
+  readonly columnName: string
+  page(keys: KeyOperations, after: string, limit: number): Promise<readonly EncryptedValue[]>
 }
 
 const noUuid = '00000000-0000-0000-0000-000000000000'
@@ -49,8 +49,8 @@ const purposes: Record<SealedWebhookColumn, RecordPurpose> = {
 }
 
 /** A column of the webhooks that is sealed under the key of personal data. */
-const webhookHolding = (column: SealedWebhookColumn): Holding => ({
-  holdingName: `webhook.${column}`,
+const webhookHolding = (column: SealedWebhookColumn): EncryptedColumn => ({
+  columnName: `webhook.${column}`,
   async page({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid] = after.split('\n')
     const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
@@ -66,8 +66,8 @@ const webhookHolding = (column: SealedWebhookColumn): Holding => ({
 })
 
 /** Secrets that were replaced. Looked at after the present ones, each of which may become one. */
-const formerSecretHolding: Holding = {
-  holdingName: 'webhook_former_secret.secret',
+const formerSecretHolding: EncryptedColumn = {
+  columnName: 'webhook_former_secret.secret',
   async page({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid, formerSecretId = noUuid] = after.split('\n')
     const position = { clientId, webhookId, formerSecretId }
@@ -86,9 +86,9 @@ const formerSecretHolding: Holding = {
 /** What of each card lies under a key; null where nothing does. */
 const ofCards = (
   holdingName: string,
-  heldOf: (keys: KeyManagement, card: CardUnderKeys) => Omit<Held, 'position'> | null,
-): Holding => ({
-  holdingName,
+  heldOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
+): EncryptedColumn => ({
+  columnName,
   async page(keys, after, limit) {
     const cards = await listCardsUnderKeys(keys.database, after, limit)
     return cards.map((card) => ({
@@ -131,7 +131,7 @@ const cardPins = ofCards('card.pin_block', ({ database, hsm }, card) => {
 const cardCvks = ofCards('card.cvk', (_, { cvk }) => keptVersion('cvk', cvk))
 const cardPvks = ofCards('card.pvv', (_, { pinKey }) => keptVersion('pvk', pinKey))
 
-function keptVersion(keyName: string, reference: string): Omit<Held, 'position'> | null {
+function keptVersion(keyName: string, reference: string): Omit<EncryptedValue, 'position'> | null {
   const keyVersion = versionIn(keyName, reference)
   return keyVersion === null ? null : { keyVersion, move: async () => false }
 }
@@ -154,8 +154,8 @@ const panFingerprints = ofCards('pan_fingerprint', ({ database, hsm }, card) => 
   },
 }))
 
-const eventNotes: Holding = {
-  holdingName: 'event.note',
+const eventNotes: EncryptedColumn = {
+  columnName: 'event.note',
   async page({ database, hsm }, after, limit) {
     const [publicToken = '', sequence = '0'] = after.split('/')
     const from = { publicToken, sequence: Number(sequence) }
@@ -168,8 +168,8 @@ const eventNotes: Holding = {
   },
 }
 
-const answers: Holding = {
-  holdingName: 'idempotency_record.answer',
+const answers: EncryptedColumn = {
+  columnName: 'idempotency_record.answer',
   async page({ database, hsm }, after, limit) {
     const [clientId = '', hash = ''] = after.split('\n')
     const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
@@ -184,8 +184,8 @@ const answers: Holding = {
   },
 }
 
-const sandboxSecrets: Holding = {
-  holdingName: 'sandbox_secret.sealed',
+const sandboxSecrets: EncryptedColumn = {
+  columnName: 'sandbox_secret.sealed',
   async page({ database, hsm }, after, limit) {
     return (await listSandboxSecrets(database, after, limit)).map((held) => ({
       position: held.secretName,
@@ -201,7 +201,7 @@ const sandboxSecrets: Holding = {
 const webhooks = [...sealedWebhookColumns.map(webhookHolding), formerSecretHolding]
 
 /** Everything that lies under each key, in the order in which a pass walks through it. */
-const holdings: Readonly<Record<string, readonly Holding[]>> = {
+const holdings: Readonly<Record<string, readonly EncryptedColumn[]>> = {
   pan: [cardPans],
   'pan-fingerprint': [panFingerprints],
   'pin-storage': [cardPins],
@@ -210,4 +210,5 @@ const holdings: Readonly<Record<string, readonly Holding[]>> = {
   pvk: [cardPvks],
 }
 
-export const holdingsOf = (keyName: string): readonly Holding[] => holdings[keyName] ?? []
+export const encryptedColumnsOf = (keyName: string): readonly EncryptedColumn[] =>
+  holdings[keyName] ?? []

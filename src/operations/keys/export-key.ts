@@ -4,9 +4,9 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { findHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
-  type KeyManagement,
+  changeKeysOnce,
+  type KeyOperations,
   type Operator,
-  onRecordOnce,
   referenceOf,
   zoneReferenceOf,
 } from './keys.ts'
@@ -34,13 +34,13 @@ interface ExportedKey {
  * @throws `Problem` `not_found`; `key_refused` unless it may leave under this key.
  */
 export async function exportKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   leaving: LeavingKey,
   request: RepeatableRequest | null,
 ): Promise<Answer<ExportedKey>> {
   // Answered after the commit, so it is on record before it leaves.
-  return onRecordOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async (connection, record) => {
     const kept = await findKept(connection, leaving)
     if (!kept) throw new Problem('not_found')
     const zoneMasterKey = await zoneMasterKeyBlock(connection, leaving.zoneMasterKey)

@@ -20,14 +20,14 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import { dueAt, rotationDue } from './uses.ts'
 
 /** What the operations on keys work with. */
-export interface KeyManagement {
+export interface KeyOperations {
   readonly database: Database
   readonly hsm: Hsm & KeyAdministration
   readonly timings: KeyTimings
   /** Names this process among those that walk passes. */
   readonly processId: string
   /** Tells the log of a change in the life of a key that is on record. Never a clear key. */
-  tellAct(act: KeyAct): void
+  logAct(act: KeyAct): void
 }
 
 /** What happened to a key, and at whose word; nobody's where it was due. */
@@ -80,16 +80,18 @@ type Work<Result> = (connection: Connection, record: RecordAct) => Promise<Resul
  * Changes something about keys in one transaction with the record of it: there is neither a change
  * without its record nor a record without its change. The log hears of it once it is committed.
  */
-export const onRecord = async <Result>(keys: KeyManagement, work: Work<Result>): Promise<Result> =>
-  (await onRecordOnce(keys, null, work)).result
+export const changeKeys = async <Result>(
+  keys: KeyOperations,
+  work: Work<Result>,
+): Promise<Result> => (await changeKeysOnce(keys, null, work)).result
 
 /**
  * The same for what an operator asked under an idempotency key: that commits with it, and a repeat gets
  * the first answer. The result is as JSON has it, or a repeat would answer another.
  * @throws what `once` throws.
  */
-export async function onRecordOnce<Result>(
-  keys: KeyManagement,
+export async function changeKeysOnce<Result>(
+  keys: KeyOperations,
   request: RepeatableRequest | null,
   work: Work<Result>,
 ): Promise<Answer<Result>> {
@@ -103,13 +105,13 @@ export async function onRecordOnce<Result>(
       acts.push(act)
     })
   })
-  if (!answer.replayed) for (const act of acts) keys.tellAct(act)
+  if (!answer.replayed) for (const act of acts) keys.logAct(act)
   return answer
 }
 
 /** What was done to keys, the newest first. */
 export const listKeyActs = (
-  { database }: KeyManagement,
+  { database }: KeyOperations,
   after: ActPosition | null,
   limit: number,
 ): Promise<KeyActRow[]> => findKeyActs(database, after ?? newestAct, limit)
@@ -152,7 +154,7 @@ export interface KeyPosition {
 }
 
 type Page = (
-  keys: KeyManagement,
+  keys: KeyOperations,
   after: KeyPosition | null,
   limit: number,
 ) => Promise<readonly ListedKey[]>
@@ -169,7 +171,7 @@ export const keyFamilies = Object.keys(pages) as readonly ListedKey['family'][]
 
 /** The keys of the installation, its networks and its zones. No key block is among it. */
 export async function listKeys(
-  keys: KeyManagement,
+  keys: KeyOperations,
   after: KeyPosition | null,
   limit: number,
 ): Promise<readonly ListedKey[]> {
@@ -185,7 +187,7 @@ export async function listKeys(
 
 const undated = { activatesAt: null, activatedAt: null, retiredAt: null, pass: null } as const
 
-const listedMasterKey = async ({ database }: KeyManagement): Promise<ListedKey> => ({
+const listedMasterKey = async ({ database }: KeyOperations): Promise<ListedKey> => ({
   family: 'master',
   key: 'master-key',
   version: null,
@@ -202,7 +204,7 @@ const listedMasterKey = async ({ database }: KeyManagement): Promise<ListedKey> 
 })
 
 async function listedInstallation(
-  { database, hsm }: KeyManagement,
+  { database, hsm }: KeyOperations,
   after: KeyPosition | null,
   limit: number,
 ): Promise<ListedKey[]> {
@@ -236,7 +238,7 @@ function dueOf(
 }
 
 async function listedZoneMasterKeys(
-  { database, hsm }: KeyManagement,
+  { database, hsm }: KeyOperations,
   after: KeyPosition | null,
   limit: number,
 ): Promise<ListedKey[]> {
@@ -254,7 +256,7 @@ async function listedZoneMasterKeys(
 }
 
 async function listedZoneKeys(
-  { database, hsm }: KeyManagement,
+  { database, hsm }: KeyOperations,
   after: KeyPosition | null,
   limit: number,
 ): Promise<ListedKey[]> {

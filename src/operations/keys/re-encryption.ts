@@ -5,8 +5,12 @@ import {
   type KeyPassRow,
   stepKeyPass,
 } from '../../storage/keys/re-encryption.ts'
-import { type Held, type Holding, holdingsOf } from './encrypted-columns.ts'
-import { type KeyManagement, onRecord, referenceOf } from './keys.ts'
+import {
+  type EncryptedColumn,
+  type EncryptedValue,
+  encryptedColumnsOf,
+} from './encrypted-columns.ts'
+import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
 const stepSize = 100
@@ -19,18 +23,21 @@ const movesAtOnce = 4
  * statement.
  * @returns the pass as it stands, or null where it ended, rests, or is another process's now.
  */
-export async function walkPass(keys: KeyManagement, pass: KeyPassRow): Promise<KeyPassRow | null> {
-  const holdings = holdingsOf(pass.keyName)
+export async function reEncryptStep(
+  keys: KeyOperations,
+  pass: KeyPassRow,
+): Promise<KeyPassRow | null> {
+  const holdings = encryptedColumnsOf(pass.keyName)
   const index = Math.max(
     0,
-    holdings.findIndex(({ holdingName }) => holdingName === pass.holding),
+    holdings.findIndex(({ columnName }) => columnName === pass.holding),
   )
   const holding = holdings[index]
   if (!holding) return endRound(keys, pass)
   const { isLast, position, ...found } = await moveSome(keys, pass, holding)
   const next = isLast ? holdings[index + 1] : holding
   const stepped = await stepKeyPass(keys.database, pass, keys.processId, {
-    holding: next?.holdingName ?? holding.holdingName,
+    holding: next?.columnName ?? holding.columnName,
     position: isLast ? '' : position,
     ...found,
   })
@@ -38,7 +45,7 @@ export async function walkPass(keys: KeyManagement, pass: KeyPassRow): Promise<K
   return next ? stepped : endRound(keys, stepped)
 }
 
-async function moveSome(keys: KeyManagement, pass: KeyPassRow, holding: Holding) {
+async function moveSome(keys: KeyOperations, pass: KeyPassRow, holding: EncryptedColumn) {
   const rows = await holding.page(keys, pass.position, stepSize)
   const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
   const moved = await moveAll(older)
@@ -53,7 +60,7 @@ async function moveSome(keys: KeyManagement, pass: KeyPassRow, holding: Holding)
   }
 }
 
-async function moveAll(rows: readonly Held[]): Promise<number> {
+async function moveAll(rows: readonly EncryptedValue[]): Promise<number> {
   const waiting = [...rows]
   let moved = 0
   const moveOnes = async () => {
@@ -64,10 +71,10 @@ async function moveAll(rows: readonly Held[]): Promise<number> {
 }
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */
-async function endRound(keys: KeyManagement, pass: KeyPassRow): Promise<null> {
+async function endRound(keys: KeyOperations, pass: KeyPassRow): Promise<null> {
   const { database, processId, timings } = keys
   const settleSeconds = timings.settleMs / 1_000
-  const isFinished = await onRecord(keys, async (connection, record) => {
+  const isFinished = await changeKeys(keys, async (connection, record) => {
     if (!(await finishKeyPass(connection, pass, processId, settleSeconds))) return false
     for (const each of await retireOlderHsmKeys(connection, pass.keyName, pass.keyVersion)) {
       await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })

@@ -9,11 +9,11 @@ import {
 } from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { type Holding, holdingsOf } from './encrypted-columns.ts'
+import { type EncryptedColumn, encryptedColumnsOf } from './encrypted-columns.ts'
 import {
-  type KeyManagement,
+  changeKeysOnce,
+  type KeyOperations,
   type Operator,
-  onRecordOnce,
   referenceOf,
   zoneReferenceOf,
 } from './keys.ts'
@@ -25,7 +25,7 @@ import { rotationRule } from './rotate.ts'
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function retireKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   keyName: string,
   keyVersion: number,
@@ -38,7 +38,7 @@ export async function retireKey(
   // Settled before it is searched: else something could come under it behind the search.
   const isSettled = await mayRetireHsmKey(keys.database, keyName, keyVersion, settleSeconds)
   const objection = await findObjection(keys, keyName, keyVersion)
-  return onRecordOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async (connection, record) => {
     if (objection) throw objection
     const mayRetire = isSettled && retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
@@ -55,7 +55,7 @@ export async function retireKey(
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   keyName: string,
   keyVersion: number,
@@ -65,7 +65,7 @@ export async function deleteKey(
   if (known) return known
   const objection = await findObjection(keys, keyName, keyVersion)
   const settleSeconds = keys.timings.settleMs / 1_000
-  return onRecordOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async (connection, record) => {
     if (objection) throw objection
     if (!(await deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
@@ -84,7 +84,7 @@ const inUse = (keyName: string, keyVersion: number, why: string) =>
  * before the transaction, which says what was found: there a repeat of the request gets its first answer.
  */
 async function findObjection(
-  keys: KeyManagement,
+  keys: KeyOperations,
   keyName: string,
   keyVersion: number,
 ): Promise<Problem | null> {
@@ -97,9 +97,9 @@ async function findObjection(
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     return inUse(keyName, keyVersion, 'still finds cards.')
   }
-  for (const holding of holdingsOf(keyName)) {
+  for (const holding of encryptedColumnsOf(keyName)) {
     if (await isUnder(keys, holding, keyVersion)) {
-      return inUse(keyName, keyVersion, `is still in use in ${holding.holdingName}.`)
+      return inUse(keyName, keyVersion, `is still in use in ${holding.columnName}.`)
     }
   }
   return null
@@ -109,8 +109,8 @@ const pageSize = 1_000
 
 /** Reads everything of a holding, page by page: exact, however long it takes. */
 async function isUnder(
-  keys: KeyManagement,
-  holding: Holding,
+  keys: KeyOperations,
+  holding: EncryptedColumn,
   keyVersion: number,
 ): Promise<boolean> {
   let after: string | undefined = ''
@@ -126,14 +126,14 @@ async function isUnder(
  * Retires a network's zone key, or without a client a zone master key. Its successor has another name.
  * @throws `Problem` `not_found`.
  */
-export async function retireKeyZone(
-  keys: KeyManagement,
+export async function retireNamedKey(
+  keys: KeyOperations,
   operator: Operator,
   key: string,
   clientId: string | null,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
-  return onRecordOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async (connection, record) => {
     const isRetired =
       clientId === null
         ? await retireZoneMasterKey(connection, key)

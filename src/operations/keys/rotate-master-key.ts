@@ -4,7 +4,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../../storage/keys/key-blocks.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type KeyManagement, type Operator, onRecordOnce } from './keys.ts'
+import { changeKeysOnce, type KeyOperations, type Operator } from './keys.ts'
 import { refuseOtherMasterKey } from './store-key.ts'
 
 /** A rotation of the master key that is done. */
@@ -22,14 +22,14 @@ interface MasterKeyRotation {
  *   `key_refused` where the file is not what it should be, or keys are under no master key of ours.
  */
 export async function rotateMasterKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   toCheckValue: string | null,
   request: RepeatableRequest | null,
 ): Promise<Answer<MasterKeyRotation>> {
   const masterKeys = masterKeysOf(keys)
   const { current, present } = await masterKeys.read()
-  const answer = await onRecordOnce(keys, request, async (connection, record) => {
+  const answer = await changeKeysOnce(keys, request, async (connection, record) => {
     const before = await holdInstallation(connection)
     refuseOtherMasterKey(keys, before)
     const after = chooseMasterKey(current, present, toCheckValue)
@@ -59,7 +59,7 @@ function chooseMasterKey(
   })
 }
 
-function masterKeysOf({ hsm }: KeyManagement): MasterKeyCustody {
+function masterKeysOf({ hsm }: KeyOperations): MasterKeyCustody {
   if (hsm.custody.masterKeys) return hsm.custody.masterKeys
   const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
   throw new Problem('key_refused', { detail })

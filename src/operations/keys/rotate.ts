@@ -14,15 +14,15 @@ import { claimKeyPass, startKeyPass } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { forgetLateComponents } from './component-entry.ts'
 import {
-  type KeyManagement,
+  changeKeys,
+  changeKeysOnce,
+  type KeyOperations,
   type Operator,
-  onRecord,
-  onRecordOnce,
   type RecordAct,
   referenceOf,
 } from './keys.ts'
-import { walkPass } from './re-encryption.ts'
-import { type DrawnKey, discardUnkept, drawKey, holdKeys, storeKey } from './store-key.ts'
+import { reEncryptStep } from './re-encryption.ts'
+import { addKey, type DrawnKey, discardUnkept, drawKey, lockKeys } from './store-key.ts'
 
 /** A rotation that has begun. */
 interface Rotation {
@@ -39,7 +39,7 @@ interface Rotation {
  * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
  */
 export async function rotateKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   keyName: string,
   request: RepeatableRequest | null,
@@ -52,8 +52,8 @@ export async function rotateKey(
     const isPending = (await findPending(keys.database, keyName)) !== undefined
     const drawn = isPending ? null : await drawKey(keys, { target, form: null, exportable: false })
     if (drawn) made(drawn.key)
-    return onRecordOnce(keys, request, async (connection, record) => {
-      await holdKeys(keys, connection)
+    return changeKeysOnce(keys, request, async (connection, record) => {
+      await lockKeys(keys, connection)
       await refuseWhileMoving(connection, keyName)
       const version =
         (await findPending(connection, keyName))?.keyVersion ??
@@ -64,7 +64,7 @@ export async function rotateKey(
 }
 
 async function keepDrawn(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   connection: Connection,
   record: RecordAct,
@@ -73,7 +73,7 @@ async function keepDrawn(
   // There was a pending version to rotate to, which another operator has taken away since.
   if (!drawn) throw new Problem('key_in_use', { detail: `${keyName} was changed meanwhile.` })
   const target = { family: 'installation', key: keyName } as const
-  const { version } = await storeKey(keys, connection, target, drawn.unlessRotated())
+  const { version } = await addKey(keys, connection, target, drawn.unlessRotated())
   if (version === null) throw new Error('A key of the installation has no version.')
   await record({ act: 'generated', key: referenceOf(keyName, version), ...operator })
   return version
@@ -81,7 +81,7 @@ async function keepDrawn(
 
 /** Whoever asks again for what is scheduled already changes nothing. */
 async function schedule(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   connection: Connection,
   record: RecordAct,
@@ -140,10 +140,10 @@ const rules: Readonly<Record<string, RotationRule>> = {
 export const rotationRule = (keyName: string): RotationRule => rules[keyName] ?? { by: 'word' }
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
-export async function followKeys(keys: KeyManagement): Promise<void> {
+export async function followKeys(keys: KeyOperations): Promise<void> {
   await keys.hsm.refreshKeys()
   if (!(await hasDueHsmKeys(keys.database))) return
-  const activated = await onRecord(keys, async (connection, record) => {
+  const activated = await changeKeys(keys, async (connection, record) => {
     const due = await activateDueHsmKeys(connection)
     for (const { keyName, keyVersion } of due) {
       await record({ act: 'activated', key: referenceOf(keyName, keyVersion) })
@@ -159,7 +159,7 @@ export async function followKeys(keys: KeyManagement): Promise<void> {
  * others never came are forgotten. Any number of processes may do so.
  */
 export async function advanceKeys(
-  keys: KeyManagement,
+  keys: KeyOperations,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   await forgetLateComponents(keys)
@@ -174,7 +174,7 @@ export async function advanceKeys(
 }
 
 async function advanceVersions(
-  keys: KeyManagement,
+  keys: KeyOperations,
   keyName: string,
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
@@ -186,14 +186,14 @@ async function advanceVersions(
 }
 
 async function advanceKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   { keyName, keyVersion }: DatedHsmKeyRow,
   isStopped: () => boolean,
 ): Promise<void> {
   const rule = rotationRule(keyName)
   if (rule.by === 'time') {
     const seconds = rule.seconds + keys.timings.settleMs / 1_000
-    await onRecord(keys, async (connection, record) => {
+    await changeKeys(keys, async (connection, record) => {
       const retired = await retireOutlivedHsmKeys(connection, keyName, keyVersion, seconds)
       for (const each of retired) {
         await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
@@ -203,14 +203,14 @@ async function advanceKey(
   if (rule.by !== 'pass') return
   await startKeyPass(keys.database, keyName, keyVersion)
   let pass = await claimKeyPass(keys.database, keyName, keyVersion, keys.processId)
-  while (pass && !isStopped()) pass = await walkPass(keys, pass)
+  while (pass && !isStopped()) pass = await reEncryptStep(keys, pass)
 }
 
 const forgetSize = 200
 
 /** Fingerprints of a retired version: by now no process writes or looks for them. */
 async function forgetRetired(
-  { database, timings }: KeyManagement,
+  { database, timings }: KeyOperations,
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {

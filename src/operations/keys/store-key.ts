@@ -12,9 +12,9 @@ import {
 } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import {
-  type KeyManagement,
+  changeKeysOnce,
+  type KeyOperations,
   type Operator,
-  onRecordOnce,
   referenceOf,
   zoneReferenceOf,
 } from './keys.ts'
@@ -27,7 +27,7 @@ export type NoteMade = (key: KeptKey) => KeptKey
  * by itself: what was refused, or was a repeat, leaves nothing in a token.
  */
 export async function discardUnkept<Result>(
-  keys: KeyManagement,
+  keys: KeyOperations,
   work: (made: NoteMade) => Promise<Result>,
 ): Promise<Result> {
   const made: KeptKey[] = []
@@ -49,7 +49,7 @@ export async function discardUnkept<Result>(
 const mayBeCommitted = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
 
-async function discard({ database, hsm }: KeyManagement, made: readonly KeptKey[]): Promise<void> {
+async function discard({ database, hsm }: KeyOperations, made: readonly KeptKey[]): Promise<void> {
   const { discardKey } = hsm.custody
   if (!discardKey) return
   for (const { keyBlock } of made) {
@@ -73,7 +73,7 @@ export type KeyTarget =
     }
 
 /** A key that was kept. */
-export interface KeptVersion {
+export interface AddedKey {
   readonly family: KeyTarget['family']
   readonly key: string
   readonly version: number | null
@@ -91,40 +91,40 @@ export const purposeOf = (target: KeyTarget): KeyPurpose =>
  * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
  *   the key is not of the cipher that its PIN block formats are for.
  */
-const keepKey = (
-  keys: KeyManagement,
+const makeKey = (
+  keys: KeyOperations,
   operator: Operator,
   { act, target }: { readonly act: string; readonly target: KeyTarget },
   request: RepeatableRequest | null,
   make: (connection: Connection) => KeptKey | Promise<KeptKey>,
-): Promise<Answer<KeptVersion>> =>
+): Promise<Answer<AddedKey>> =>
   discardUnkept(keys, (made) =>
-    onRecordOnce(keys, request, async (connection, record) => {
-      await holdKeys(keys, connection)
-      const kept = await storeKey(keys, connection, target, made(await make(connection)))
-      await record({ act, key: keptReferenceOf(target, kept), ...operator })
+    changeKeysOnce(keys, request, async (connection, record) => {
+      await lockKeys(keys, connection)
+      const kept = await addKey(keys, connection, target, made(await make(connection)))
+      await record({ act, key: addedKeyReference(target, kept), ...operator })
       return kept
     }),
   )
 
 /** How a key that was kept is told. */
-export function keptReferenceOf(target: KeyTarget, { key, version }: KeptVersion): string {
+export function addedKeyReference(target: KeyTarget, { key, version }: AddedKey): string {
   if (version !== null) return referenceOf(key, version)
   return zoneReferenceOf(key, target.family === 'zone' ? target.clientId : null)
 }
 
 /** Holds the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
-export async function holdKeys(keys: KeyManagement, connection: Connection): Promise<void> {
+export async function lockKeys(keys: KeyOperations, connection: Connection): Promise<void> {
   refuseOtherMasterKey(keys, await holdInstallation(connection))
 }
 
-/** Keeps a key where it belongs. The installation is held. @throws as {@link keepKey} does. */
-export async function storeKey(
-  keys: KeyManagement,
+/** Keeps a key where it belongs. The installation is held. @throws as {@link makeKey} does. */
+export async function addKey(
+  keys: KeyOperations,
   connection: Connection,
   target: KeyTarget,
   kept: KeptKey,
-): Promise<KeptVersion> {
+): Promise<AddedKey> {
   refuseOtherCipher(target, keys.hsm.describeKey(kept.keyBlock).algorithm)
   const version = await keepers[target.family](connection, target as never, kept)
   const { family, key } = target
@@ -132,7 +132,7 @@ export async function storeKey(
 }
 
 /** Another process may have moved on to another master key, and this one not yet followed. */
-export function refuseOtherMasterKey({ hsm }: KeyManagement, checkValue: string): void {
+export function refuseOtherMasterKey({ hsm }: KeyOperations, checkValue: string): void {
   const { masterKeys } = hsm.custody
   if (!masterKeys || masterKeys.checkValue() === checkValue) return
   throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
@@ -202,18 +202,18 @@ interface NewKey {
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function generateKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   newKey: NewKey,
   request: RepeatableRequest | null,
-): Promise<Answer<KeptVersion>> {
-  const known = await recall<KeptVersion>(keys, request)
+): Promise<Answer<AddedKey>> {
+  const known = await recall<AddedKey>(keys, request)
   if (known) return known
   return discardUnkept(keys, async (made) => {
     const drawn = await drawKey(keys, newKey)
     made(drawn.key)
     const { target } = newKey
-    return keepKey(keys, operator, { act: 'generated', target }, request, drawn.unlessRotated)
+    return makeKey(keys, operator, { act: 'generated', target }, request, drawn.unlessRotated)
   })
 }
 
@@ -226,7 +226,7 @@ export interface DrawnKey {
 
 /** Draws a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not held. */
 export async function drawKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   { exportable, form, target }: NewKey,
 ): Promise<DrawnKey> {
   const masterKeyBefore = masterKeyOf(keys)
@@ -245,7 +245,7 @@ const formOf = (target: KeyTarget): KeyForm | null =>
     ? { algorithm: 'TDES', lengthBytes: 16 }
     : null
 
-const masterKeyOf = ({ hsm }: KeyManagement): string | undefined =>
+const masterKeyOf = ({ hsm }: KeyOperations): string | undefined =>
   hsm.custody.masterKeys?.checkValue()
 
 /** A key that came from elsewhere, under a zone master key. */
@@ -264,13 +264,13 @@ interface KeyInTransport {
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function importKey(
-  keys: KeyManagement,
+  keys: KeyOperations,
   operator: Operator,
   { keyBlock, keyCheckValue, target, zoneMasterKey }: KeyInTransport,
   request: RepeatableRequest | null,
-): Promise<Answer<KeptVersion>> {
+): Promise<Answer<AddedKey>> {
   const { custody } = keys.hsm
-  return keepKey(keys, operator, { act: 'imported', target }, request, async (connection) =>
+  return makeKey(keys, operator, { act: 'imported', target }, request, async (connection) =>
     custody.importKeyBlock(
       purposeOf(target),
       await zoneMasterKeyBlock(connection, zoneMasterKey),

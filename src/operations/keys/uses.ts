@@ -1,6 +1,6 @@
 import type { Cryptoperiod } from '../../hsm/contract/key-administration.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow } from '../../storage/keys/hsm-keys.ts'
-import { type KeyManagement, referenceOf } from './keys.ts'
+import { type KeyOperations, referenceOf } from './keys.ts'
 
 /** So many uses of a version are on record before they are made: a statement a second is too many. */
 const setAsideAtOnce = 65_536
@@ -21,7 +21,7 @@ interface UseRecorder {
 export function recordUses({
   database,
   hsm,
-}: Pick<KeyManagement, 'database' | 'hsm'>): UseRecorder {
+}: Pick<KeyOperations, 'database' | 'hsm'>): UseRecorder {
   const onRecord = new Map<string, number>()
   const record = async (dueOf: (uses: number, recorded: number) => number) => {
     for (const { keyName, keyVersion, uses } of hsm.countedUses()) {

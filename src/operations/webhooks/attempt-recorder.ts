@@ -3,7 +3,7 @@ import { recordTries, type TriedDelivery } from '../../storage/webhooks/attempts
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import { disableWebhook, holdWebhookTarget } from '../../storage/webhooks/webhooks.ts'
 import type { TryResult } from './attempt.ts'
-import type { Delivering } from './delivery.ts'
+import type { DeliveryContext } from './delivery.ts'
 
 /** Puts a try on record. Resolves when it is durable. */
 export type TryRecorder = (result: TryResult) => Promise<void>
@@ -17,7 +17,7 @@ const attemptsMax = 3
  * endpoint as it is recorded.
  */
 export function createTryRecorder(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   reference: WebhookReference,
 ): TryRecorder {
   let waiting: TryResult[] = []
@@ -40,7 +40,7 @@ export function createTryRecorder(
 }
 
 async function record(
-  { database, observe }: Delivering,
+  { database, observe }: DeliveryContext,
   reference: WebhookReference,
   batch: readonly TryResult[],
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
 import { type DueDelivery, pingLane } from '../../storage/webhooks/lanes.ts'
 import type { DrainedWebhook, WebhookReference } from '../../storage/webhooks/queues.ts'
-import type { Delivering } from './delivery.ts'
+import type { DeliveryContext } from './delivery.ts'
 import type { PostOutcome } from './post.ts'
 
 /** What is the same for all deliveries of an endpoint at a time. */
@@ -23,7 +23,7 @@ export interface TryResult {
 
 /** Sends one event once. @returns null when it was stopped: nobody knows what it came to. */
 export async function tryDelivery(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   target: Target,
   due: DueDelivery,
   stop: AbortSignal,
@@ -49,7 +49,7 @@ export async function tryDelivery(
 const notKept: PostOutcome = { outcome: 'event_not_kept' }
 
 function send(
-  { post }: Delivering,
+  { post }: DeliveryContext,
   { secrets, url, webhookId }: Target,
   due: DueDelivery,
   now: Date,

@@ -5,9 +5,9 @@ import {
   queueDelivery as queueAgain,
 } from '../../storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../storage/webhooks/webhooks.ts'
-import type { Acting, Issuing } from '../cards/cards.ts'
+import type { CardOperations, Requester } from '../cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { holdWebhook, refuseDisabled } from './webhooks.ts'
+import { findOwnWebhook, refuseDisabled } from './webhooks.ts'
 
 /** A delivery as its client sees it. */
 interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status' | 'tries'> {
@@ -18,13 +18,13 @@ interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status'
 
 /** A page of a webhook's deliveries before one of them, newest first. @throws `Problem` `not_found`. */
 export async function listDeliveries(
-  { database }: Issuing,
-  caller: Acting,
+  { database }: CardOperations,
+  caller: Requester,
   webhookId: string,
   beforeDeliveryId: string | null,
   limit: number,
 ): Promise<DeliveryRecord[]> {
-  await holdWebhook(database, caller, webhookId)
+  await findOwnWebhook(database, caller, webhookId)
   const reference = { clientId: caller.clientId, webhookId }
   const rows = await listStoredDeliveries(database, reference, beforeDeliveryId, limit)
   return rows.map(({ createdAt, nextTryAt, position, ...members }) => ({
@@ -41,14 +41,14 @@ export async function listDeliveries(
  * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
  */
 export const resendDelivery = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   webhookId: string,
   deliveryId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>
   once(issuing, request, async (connection) => {
-    refuseDisabled(await holdWebhook(connection, caller, webhookId))
+    refuseDisabled(await findOwnWebhook(connection, caller, webhookId))
     const reference = { clientId: caller.clientId, webhookId }
     const eventId = await queueAgain(connection, reference, deliveryId)
     if (eventId === null) throw new Problem('not_found')
@@ -62,14 +62,14 @@ export const resendDelivery = (
  * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
  */
 export const replayDeliveries = (
-  issuing: Issuing,
-  caller: Acting,
+  issuing: CardOperations,
+  caller: Requester,
   webhookId: string,
   since: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ since: string }>> =>
   once(issuing, request, async (connection) => {
-    refuseDisabled(await holdWebhook(connection, caller, webhookId))
+    refuseDisabled(await findOwnWebhook(connection, caller, webhookId))
     await replayWebhook(connection, caller.clientId, webhookId, since)
     return { since }
   })

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import { pruneRegularly } from '../events/prune.ts'
-import { placeEvents } from '../events/publish.ts'
+import { publishEvents } from '../events/publish.ts'
 import { drainQueues } from './drain.ts'
 import type { Post } from './post.ts'
 
 /** What delivering works with. */
-export interface Delivering {
+export interface DeliveryContext {
   readonly database: Database
   readonly post: Post
   /** For the whole of one request. A lease is longer, so that it ends before the lease does. */
@@ -30,7 +30,8 @@ export interface DeliveryObserver {
 }
 
 /** Seconds that an endpoint is held for without being heard of. */
-export const leaseSecondsOf = ({ postTimeoutMs }: Delivering): number => postTimeoutMs / 1_000 + 5
+export const leaseSecondsOf = ({ postTimeoutMs }: DeliveryContext): number =>
+  postTimeoutMs / 1_000 + 5
 
 /** How long requests on their way may take when the process is to end. */
 const graceMs = 2_000
@@ -42,11 +43,11 @@ export interface RunningDelivery {
 }
 
 /** Places events, delivers them and forgets the old ones, until it is stopped. */
-export function startDelivery(delivering: Delivering): RunningDelivery {
+export function startDelivery(delivering: DeliveryContext): RunningDelivery {
   const stop = new AbortController()
   const cut = new AbortController()
   const running = Promise.all([
-    placeEvents(delivering, stop.signal),
+    publishEvents(delivering, stop.signal),
     drainQueues(delivering, { stop: stop.signal, cut: cut.signal }),
     pruneRegularly(delivering, stop.signal),
   ])

@@ -18,7 +18,7 @@ import {
 } from '../../storage/webhooks/queues.ts'
 import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
-import { type Delivering, leaseSecondsOf, pause, type Stopping } from './delivery.ts'
+import { type DeliveryContext, leaseSecondsOf, pause, type Stopping } from './delivery.ts'
 
 /** Requests to one endpoint at once. */
 const requestsMax = 16
@@ -61,7 +61,7 @@ interface ClaimedQueue {
  * or it is stopped.
  */
 async function drain(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   { failuresInRow, holder, reference }: ClaimedQueue,
   stopping: Stopping,
 ): Promise<void> {
@@ -87,14 +87,14 @@ async function drain(
 }
 
 /** Waits for what is on its way. */
-async function finish({ database }: Delivering, state: Drain): Promise<void> {
+async function finish({ database }: DeliveryContext, state: Drain): Promise<void> {
   await Promise.all(state.busy.values())
   // Another may have had the endpoint, and let go of it until later than what was recorded since is due.
   if (!state.isLetGo) await wakeQueue(database, state.reference)
 }
 
 /** @returns whether there is more to do here. */
-async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> {
+async function takeTurn(delivering: DeliveryContext, state: Drain): Promise<boolean> {
   const webhook = await renew(delivering, state)
   if (webhook === null || state.fault) return false
   // Of a client that may be told nothing the endpoint is claimed no more, and waits as it is.
@@ -120,7 +120,7 @@ async function takeTurn(delivering: Delivering, state: Drain): Promise<boolean> 
   return !state.isLetGo
 }
 
-async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebhook | null> {
+async function renew(delivering: DeliveryContext, state: Drain): Promise<DrainedWebhook | null> {
   const seconds = leaseSecondsOf(delivering)
   // Counted from before the statement: the database counts from later.
   const askedMs = performance.now()
@@ -130,7 +130,7 @@ async function renew(delivering: Delivering, state: Drain): Promise<DrainedWebho
 }
 
 /** Starts nothing more, and lets whoever comes first have the endpoint. */
-async function passOn(delivering: Delivering, state: Drain): Promise<boolean> {
+async function passOn(delivering: DeliveryContext, state: Drain): Promise<boolean> {
   if (state.busy.size > 0) return somethingEnds(state)
   await abandon(delivering, state)
   state.isLetGo = true
@@ -143,7 +143,7 @@ async function passOn(delivering: Delivering, state: Drain): Promise<boolean> {
  * @returns whether it may not have been the last.
  */
 async function prepare(
-  { database }: Delivering,
+  { database }: DeliveryContext,
   { reference }: Drain,
   { isDeleted, isReplaying, status }: DrainedWebhook,
 ): Promise<boolean> {
@@ -154,7 +154,7 @@ async function prepare(
 }
 
 async function targetOf(
-  { revealSecret }: Delivering,
+  { revealSecret }: DeliveryContext,
   { reference }: Drain,
   { formerSecrets, secret, status, suspendedSeconds, url, urlSince }: DrainedWebhook,
 ): Promise<Target> {
@@ -172,7 +172,7 @@ const isFull = (state: Drain): boolean => state.busy.size >= requestsAllowed(sta
 
 /** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
 async function start(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   state: Drain,
   target: Target,
   due: readonly DueDelivery[],
@@ -193,7 +193,7 @@ async function start(
 }
 
 const canStart = (
-  { postTimeoutMs }: Delivering,
+  { postTimeoutMs }: DeliveryContext,
   { fault, leasedUntilMs, stopping }: Drain,
 ): boolean =>
   !stopping.stop.aborted && fault === null && performance.now() + postTimeoutMs < leasedUntilMs
@@ -206,7 +206,7 @@ async function somethingEnds({ busy, stopping }: Drain): Promise<true> {
 
 /** Never rejects: what goes wrong here ends the drain, and the lease lets another one begin. */
 async function deliver(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   state: Drain,
   target: Target,
   due: DueDelivery,
@@ -221,10 +221,10 @@ async function deliver(
   }
 }
 
-const abandon = ({ database }: Delivering, state: Drain): Promise<void> =>
+const abandon = ({ database }: DeliveryContext, state: Drain): Promise<void> =>
   abandonQueue(database, state.reference, state.holder, state)
 
-const release = ({ database }: Delivering, state: Drain, { wakes }: DrainedWebhook) =>
+const release = ({ database }: DeliveryContext, state: Drain, { wakes }: DrainedWebhook) =>
   releaseQueue(database, state.reference, state.holder, wakes, state)
 
 /** Endpoints that a process drains at once. Those that fail have room of their own. */
@@ -235,7 +235,7 @@ const claimsMax = 8
 const pollMs = 100
 
 /** Drains endpoints, side by side with every other process, until it is stopped. */
-export async function drainQueues(delivering: Delivering, stopping: Stopping): Promise<void> {
+export async function drainQueues(delivering: DeliveryContext, stopping: Stopping): Promise<void> {
   const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
   while (!stopping.stop.aborted) {
     for (const kind of ['healthy', 'failing'] as const) {
@@ -253,7 +253,7 @@ export async function drainQueues(delivering: Delivering, stopping: Stopping): P
 }
 
 async function claim(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   failing: boolean,
   limit: number,
 ): Promise<ClaimedQueue[]> {
@@ -271,7 +271,7 @@ async function claim(
 }
 
 async function drainOne(
-  delivering: Delivering,
+  delivering: DeliveryContext,
   claimed: ClaimedQueue,
   stopping: Stopping,
 ): Promise<void> {

@@ -14,7 +14,7 @@ import {
   type WebhookRow,
   type WebhookStatus,
 } from '../../storage/webhooks/webhooks.ts'
-import type { Acting, Issuing } from '../cards/cards.ts'
+import type { CardOperations, Requester } from '../cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What a client sets of a webhook. */
@@ -64,9 +64,9 @@ async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookRecord> 
 const drawWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /** The caller's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
-export async function holdWebhook(
+export async function findOwnWebhook(
   connection: Connection,
-  { clientId }: Acting,
+  { clientId }: Requester,
   webhookId: string,
 ): Promise<WebhookRow> {
   const row = await findWebhook(connection, clientId, webhookId)
@@ -94,8 +94,8 @@ interface CreatedWebhook extends WebhookRecord {
  * @throws `Problem` `validation_failed` when the client has as many as it may.
  */
 export async function createWebhook(
-  issuing: Issuing,
-  { clientId }: Acting,
+  issuing: CardOperations,
+  { clientId }: Requester,
   settings: WebhookSettings,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedWebhook>> {
@@ -116,15 +116,15 @@ export async function createWebhook(
 
 /** The caller's webhook. @throws `Problem` `not_found`. */
 export const getWebhook = async (
-  { database, hsm }: Issuing,
-  caller: Acting,
+  { database, hsm }: CardOperations,
+  caller: Requester,
   webhookId: string,
-): Promise<WebhookRecord> => webhookRecord(hsm, await holdWebhook(database, caller, webhookId))
+): Promise<WebhookRecord> => webhookRecord(hsm, await findOwnWebhook(database, caller, webhookId))
 
 /** Some of the caller's webhooks after one of them, by id. */
 export async function listWebhooks(
-  { database, hsm }: Issuing,
-  { clientId }: Acting,
+  { database, hsm }: CardOperations,
+  { clientId }: Requester,
   afterWebhookId: string | null,
   limit: number,
 ): Promise<WebhookRecord[]> {
@@ -138,8 +138,8 @@ export async function listWebhooks(
  * @throws `Problem` `not_found`.
  */
 export const updateWebhook = (
-  issuing: Issuing,
-  { clientId }: Acting,
+  issuing: CardOperations,
+  { clientId }: Requester,
   webhookId: string,
   settings: WebhookSettings,
   request: RepeatableRequest | null,
@@ -153,8 +153,8 @@ export const updateWebhook = (
 
 /** Removes the caller's webhook; what is pending for it is given up. @throws `Problem` `not_found`. */
 export async function deleteWebhook(
-  { database }: Issuing,
-  { clientId }: Acting,
+  { database }: CardOperations,
+  { clientId }: Requester,
   webhookId: string,
 ): Promise<void> {
   if (!(await deleteStoredWebhook(database, clientId, webhookId))) throw new Problem('not_found')
@@ -175,8 +175,8 @@ interface RotatedSecret {
  * @throws `Problem` `not_found`; `rate_limited` when as many as may be sign already.
  */
 export async function rotateWebhookSecret(
-  issuing: Issuing,
-  { clientId }: Acting,
+  issuing: CardOperations,
+  { clientId }: Requester,
   webhookId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedSecret>> {
@@ -205,8 +205,8 @@ const tooOften = (retryAfterSeconds: number): Problem =>
  * @throws `Problem` `not_found`.
  */
 export const pingWebhook = (
-  issuing: Issuing,
-  { clientId }: Acting,
+  issuing: CardOperations,
+  { clientId }: Requester,
   webhookId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>

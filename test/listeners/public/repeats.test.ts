@@ -8,7 +8,7 @@ import { xor } from '../../../src/crypto/refusal.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { hashClientSecret } from '../../../src/operations/clients/credentials.ts'
-import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
@@ -227,7 +227,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   [`POST ${base}/webhooks/:webhookId/deliveries/:deliveryId/resend`]: async () => {
     const webhookId = await createWebhook()
     await service.createCard()
-    await placeBatch(service.database)
+    await publishBatch(service.database)
     const { json } = await service.call('GET', `/webhooks/${webhookId}/deliveries`)
     const path = `/webhooks/${webhookId}/deliveries/${json[0].deliveryId}/resend`
     return { path }

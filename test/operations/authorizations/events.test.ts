@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
-import { tellLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
 import {
   ask,
   cvvTry,
@@ -126,8 +126,8 @@ onEachEngine((engine) => {
     const sweepBoth = () =>
       Promise.all(
         opened.services.flatMap(({ database }) => [
-          tellLostBlocks({ database }),
-          tellLostBlocks({ database }),
+          recordLostBlocks({ database }),
+          recordLostBlocks({ database }),
         ]),
       )
     await sweepBoth()
@@ -146,7 +146,7 @@ onEachEngine((engine) => {
     const { gate, lost } = await loseTheLastTry()
     await ageWhatWasLost(opened.database)
     await opened.service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
-    await tellLostBlocks({ database: opened.database })
+    await recordLostBlocks({ database: opened.database })
     assert.equal(await blocksTold(), 0)
     gate.release(0)
     await lost
@@ -176,7 +176,7 @@ onEachEngine((engine) => {
        select token, 1, 'demo-client', 'pin.unblocked', '{}' from unnest($1::text[]) as token`,
       [broken],
     )
-    const sweeping = tellLostBlocks({ database })
+    const sweeping = recordLostBlocks({ database })
     await assert.rejects(sweeping, ({ errors }: AggregateError) => errors.length === 4)
     const told = await sql<{ count: number }>(
       database,
@@ -186,7 +186,7 @@ onEachEngine((engine) => {
     )
     assert.equal(told[0]?.count, 2 * (lost - broken.length))
     await sql(database, 'update card set last_sequence = 1 where public_token = any($1)', [broken])
-    await tellLostBlocks({ database })
+    await recordLostBlocks({ database })
   })
 
   if (engine.name === 'PostgreSQL') {

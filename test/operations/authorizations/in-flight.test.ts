@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
-import { tellLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
 import {
   ask,
   cvvTry,
@@ -102,12 +102,12 @@ onEachEngine((engine) => {
       for (const place of [2, 0]) {
         gate.release(place)
         await answers[place]
-        await tellLostBlocks({ database: opened.database })
+        await recordLostBlocks({ database: opened.database })
         assert.ok(!(await failures()).includes(`${kind}.blocked`))
       }
       gate.release(1)
       await Promise.all(answers)
-      await tellLostBlocks({ database: opened.database })
+      await recordLostBlocks({ database: opened.database })
       assert.deepEqual(await failures(), [
         ...Array.from({ length: 3 }, () => `${kind}.attempt_failed`),
         `${kind}.blocked`,
@@ -174,7 +174,7 @@ onEachEngine((engine) => {
          where public_token = $1`,
         [card.publicToken],
       )
-      await tellLostBlocks({ database: opened.database })
+      await recordLostBlocks({ database: opened.database })
       assert.equal((await failures()).at(-1), `${kind}.blocked`)
       gate.release(2)
       await Promise.all(answers)

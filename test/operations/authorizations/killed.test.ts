@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { tellLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
 import { addProduct } from '../../support/network.ts'
@@ -55,8 +55,8 @@ async function assertSpentOnce(
 /** A block is told once, when nobody can answer any more for the tries that were lost. */
 async function assertToldOnce(database: Database, publicToken: string): Promise<void> {
   await ageWhatWasLost(database)
-  await tellLostBlocks({ database })
-  await tellLostBlocks({ database })
+  await recordLostBlocks({ database })
+  await recordLostBlocks({ database })
   const { remaining } = await counterOf(database, publicToken)
   const told = (await typesOf(database, publicToken)).filter((type) => type === 'pin.blocked')
   assert.equal(told.length, remaining === 0 ? 1 : 0)

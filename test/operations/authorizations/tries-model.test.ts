@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { tellLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
 import { cases } from '../../support/cases.ts'
 import {
   ask,
@@ -183,7 +183,7 @@ class Run {
     const { database } = this.#opened
     await ageWhatWasLost(database)
     for (const { by } of this.#flights) await this.#record({ act: 'lapse', by })
-    await tellLostBlocks({ database })
+    await recordLostBlocks({ database })
     await this.#record({ act: 'sweep', told: await this.#newlyTold() })
   }
 

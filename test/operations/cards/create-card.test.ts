@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { expiryMonthsAfter, parseExpiry } from '../../../src/domain/calendar.ts'
-import type { Issuing } from '../../../src/operations/cards/cards.ts'
+import type { CardOperations } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
 
@@ -43,7 +43,10 @@ test('a name of which nothing can be embossed needs one for the card', async () 
 })
 
 /** Card creation on another day than today. */
-const at = (instant: string): Issuing => ({ ...service.issuing, now: () => new Date(instant) })
+const at = (instant: string): CardOperations => ({
+  ...service.issuing,
+  now: () => new Date(instant),
+})
 const caller = { clientId: 'demo-client', requestId: 'test' }
 
 const createAt = async (instant: string, yearMonth?: string) => {
@@ -144,7 +147,7 @@ test('a number that is taken is drawn again, and a BIN that is full makes no car
   const { hsm } = service.issuing
   const taken = await hsm.generateCardNumber('400000', 'cvk')
   let draws = 0
-  const drawing = (fresh: number): Issuing => ({
+  const drawing = (fresh: number): CardOperations => ({
     ...service.issuing,
     hsm: {
       ...hsm,
@@ -154,7 +157,7 @@ test('a number that is taken is drawn again, and a BIN that is full makes no car
       },
     },
   })
-  const create = (issuing: Issuing) =>
+  const create = (issuing: CardOperations) =>
     createCard(issuing, caller, { ...newCard(), cardType: 'Virtual' } as never, null)
   const first = await create(drawing(1))
   assert.equal(first.result.publicToken, taken.publicToken)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import {
+  type CardOperations,
   getCard,
-  type Issuing,
   listCards,
   readCardStatus,
 } from '../../../src/operations/cards/cards.ts'
@@ -30,7 +30,7 @@ before(async () => {
 })
 
 /** The operations at another instant than now. */
-const at = ({ issuing }: TestService, instant: string): Issuing => ({
+const at = ({ issuing }: TestService, instant: string): CardOperations => ({
   ...issuing,
   now: () => new Date(instant),
 })
@@ -84,7 +84,7 @@ test('decisions hold a card for expired from the same instant', async () => {
   const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
   assert.equal((await revealPin(before, caller, publicToken)).length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
-  const restrict = (issuing: Issuing) =>
+  const restrict = (issuing: CardOperations) =>
     changeCardStatus(issuing, caller, publicToken, '62', {}, null)
   await assert.rejects(restrict(after), { code: 'card_status_conflict' })
   await restrict(before)

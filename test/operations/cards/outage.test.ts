@@ -4,7 +4,7 @@ import pg from 'pg'
 import { Pin } from '../../../src/domain/pin.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
-import type { Issuing } from '../../../src/operations/cards/cards.ts'
+import type { CardOperations } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { revealPin, setPin } from '../../../src/operations/cards/pin.ts'
 import { operations } from '../../listeners/public/operations.ts'
@@ -32,7 +32,7 @@ suite('while the HSM gives no answer', () => {
   })
 
   /** The operations on an HSM of which one verb gives no answer. */
-  const without = (verb: keyof Hsm): Issuing => {
+  const without = (verb: keyof Hsm): CardOperations => {
     const fail = () => Promise.reject(new Problem('unavailable'))
     return { ...service.issuing, hsm: { ...service.issuing.hsm, [verb]: fail } }
   }

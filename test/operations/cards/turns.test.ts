@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
 import { Problem } from '../../../src/domain/problem.ts'
-import { createTurns } from '../../../src/operations/card-data/session-key.ts'
+import { createFairQueue } from '../../../src/operations/card-data/session-key.ts'
 
 /** Work that begins when it is its turn, and ends when it is told to. */
-const works = (turns: ReturnType<typeof createTurns>) => {
+const works = (turns: ReturnType<typeof createFairQueue>) => {
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const ask = (subject: string, name: string) =>
@@ -23,7 +23,7 @@ const works = (turns: ReturnType<typeof createTurns>) => {
 }
 
 test('of many who wait, each subject is next in its turn, however much one of them asks for', async () => {
-  const { ask, begun, end } = works(createTurns({ atOnce: 2, waitingPerSubject: 10 }))
+  const { ask, begun, end } = works(createFairQueue({ runningMax: 2, waitingMaxPerClient: 10 }))
   const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((name) => ask(name.slice(0, 1), name))
   assert.deepEqual(begun, ['a1', 'a2'])
   for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']) await end(name)
@@ -32,7 +32,7 @@ test('of many who wait, each subject is next in its turn, however much one of th
 })
 
 test('whoever waits with too much already is told to come back, and the others are not', async () => {
-  const { ask, begun, end } = works(createTurns({ atOnce: 1, waitingPerSubject: 2 }))
+  const { ask, begun, end } = works(createFairQueue({ runningMax: 1, waitingMaxPerClient: 2 }))
   const all = ['a1', 'a2', 'a3'].map((name) => ask('a', name))
   await assert.rejects(
     ask('a', 'a4'),
@@ -45,7 +45,7 @@ test('whoever waits with too much already is told to come back, and the others a
 })
 
 test('a turn that fails is over, and the next one begins', async () => {
-  const turns = createTurns({ atOnce: 1, waitingPerSubject: 1 })
+  const turns = createFairQueue({ runningMax: 1, waitingMaxPerClient: 1 })
   const failing = turns.take('a', () => Promise.reject(new Error('no')))
   const following = turns.take('a', () => Promise.resolve('done'))
   await assert.rejects(failing, /no/)

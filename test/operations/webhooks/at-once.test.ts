@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { type RunningDelivery, startDelivery } from '../../../src/operations/webhooks/delivery.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
@@ -38,14 +38,14 @@ test('a client whose events cannot be published holds up nobody else’s, and lo
   const placedOf = async (clientId: string): Promise<number> =>
     (await sql(database, 'select from published_event where client_id = $1', [clientId])).length
   await make()
-  await placeBatch(database)
+  await publishBatch(database)
   await make()
   await database.transaction(async (holder) => {
     await sql(holder, `select from feed_head where client_id = 'demo-client' for update`)
-    await assert.rejects(placeBatch(database), AggregateError)
+    await assert.rejects(publishBatch(database), AggregateError)
   })
   assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [1, 2])
-  await placeBatch(database)
+  await publishBatch(database)
   assert.deepEqual([await placedOf('demo-client'), await placedOf('demo-other-client')], [2, 2])
 })
 
@@ -70,15 +70,15 @@ test('however much of it waits, what cannot be published holds up nothing else, 
     )
   await t.test('a client that fails with more than are looked at together', async () => {
     const { publicToken } = await service.createCard()
-    await placeBatch(database, size)
+    await publishBatch(database, size)
     await unblock(publicToken, 2 * size)
     await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
     await database.transaction(async (holder) => {
       await sql(holder, `select from feed_head where client_id = 'demo-client' for update`)
-      await assert.rejects(placeBatch(database, size), AggregateError)
+      await assert.rejects(publishBatch(database, size), AggregateError)
     })
     assert.equal((await placed('demo-other-client')).length, 1)
-    while ((await placeBatch(database, size)) > 0);
+    while ((await publishBatch(database, size)) > 0);
     assert.equal((await placed('demo-client')).length, 1 + 2 * size)
   })
   await t.test(
@@ -92,7 +92,7 @@ test('however much of it waits, what cannot be published holds up nothing else, 
        where public_token = $1 and sequence > 1`,
         [publicToken],
       )
-      while ((await placeBatch(database, size)) > 0);
+      while ((await publishBatch(database, size)) > 0);
       const sequences = (await placed('demo-client'))
         .filter((event) => event.publicToken === publicToken)
         .map(({ sequence }) => sequence)

@@ -1,5 +1,5 @@
 import {
-  type Delivering,
+  type DeliveryContext,
   type RunningDelivery,
   startDelivery,
 } from '../../../src/operations/webhooks/delivery.ts'
@@ -20,7 +20,7 @@ export type DeliveryService = TestService & {
     as?: CallerName,
   ) => Promise<{ webhookId: string; secret: string }>
   stopDelivery: () => Promise<void>
-  startDelivery: (changed?: Partial<Delivering>) => void
+  startDelivery: (changed?: Partial<DeliveryContext>) => void
 }
 
 export const openDeliveryService = async (
@@ -31,7 +31,7 @@ export const openDeliveryService = async (
     env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000', ...options.env },
   })
   let running: RunningDelivery | null = null
-  const start = (changed: Partial<Delivering> = {}) => {
+  const start = (changed: Partial<DeliveryContext> = {}) => {
     running = startDelivery({ ...service.delivering, ...changed })
   }
   const stopDelivery = async () => {

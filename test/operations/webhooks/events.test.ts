@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { createEventStreams, type EventStream } from '../../../src/operations/events/streams.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
@@ -202,7 +202,7 @@ test('however many place events at once, none is missed, doubled or put before w
     }
   }
   const place = async (other: (typeof others)[number]) => {
-    while (!isMade || (await placeBatch(other)) > 0) await placeBatch(other)
+    while (!isMade || (await publishBatch(other)) > 0) await publishBatch(other)
   }
   const make = async () => {
     const { publicToken } = await crowd.createCard()

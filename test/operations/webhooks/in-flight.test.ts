@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { placeBatch } from '../../../src/operations/events/publish.ts'
-import type { Delivering } from '../../../src/operations/webhooks/delivery.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
+import type { DeliveryContext } from '../../../src/operations/webhooks/delivery.ts'
 import { freeEveryLease } from '../../../src/storage/engine/leases.ts'
 import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
 import { sql } from '../../support/service.ts'
@@ -41,7 +41,7 @@ const resend = async (webhookId: string): Promise<void> => {
 }
 
 /** One event, of which a try is on its way that will be the last one if it fails. */
-const beginLastTry = async (changed: Partial<Delivering> = {}) => {
+const beginLastTry = async (changed: Partial<DeliveryContext> = {}) => {
   const receiver = await openHolding()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await service.createCard()
@@ -175,7 +175,7 @@ test('a delivery whose event is kept no longer is given up and sends nothing', a
   const receiver = await openReceiver()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await service.createCard()
-  await placeBatch(service.database)
+  await publishBatch(service.database)
   await sql(
     service.database,
     `delete from published_event

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeBatch } from '../../../src/operations/events/publish.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
 import { sql } from '../../support/service.ts'
 import { openDeliveryService } from './delivery-service.ts'
@@ -13,7 +13,7 @@ test('however long a replay is, no later event of a card passes one that is repl
   const { publicToken } = await service.createCard()
   const unblock = async () => {
     await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
-    await placeBatch(database)
+    await publishBatch(database)
   }
   const clientId = (await sql<{ id: string }>(database, 'select client_id as id from card'))[0]?.id
   assert.ok(clientId)

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import {
   type ActPosition,
-  type Administration,
+  type ClientOperations,
   listOperatorActs,
 } from '../../../operations/audit/acts.ts'
 import type { Operator } from '../../../operations/keys/keys.ts'
@@ -13,7 +13,7 @@ import type { Server } from '../../http/server.ts'
 import { ActSchema, admin, PageQuerySchema } from '../schemas/products.ts'
 
 /** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
-export function actRoutes(app: Server['app'], administration: Administration): void {
+export function actRoutes(app: Server['app'], administration: ClientOperations): void {
   app.get(
     '/acts',
     {

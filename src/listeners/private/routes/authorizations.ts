@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import {
+  type AuthorizationOperations,
   AuthorizationSchema,
-  type Authorizing,
   entryModes,
   pinBlockFormats,
 } from '../../../operations/authorizations/authorization.ts'
@@ -44,7 +44,10 @@ const AuthorizationRequestSchema = Type.Object(
 type AuthorizationRequest = Static<typeof AuthorizationRequestSchema>
 
 /** What the card network's gateway asks. */
-export function authorizationRoutes(app: Server['app'], authorizing: Authorizing): void {
+export function authorizationRoutes(
+  app: Server['app'],
+  authorizing: AuthorizationOperations,
+): void {
   app.post(
     '/network/authorizations',
     {

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { isClientId } from '../../../domain/client.ts'
 import { Problem } from '../../../domain/problem.ts'
-import type { Administration } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import {
   confirmClient,
   rotateClientSecret,
@@ -35,7 +35,7 @@ const params = Type.Object({ clientId: Type.String() })
 const overlapHoursDefault = 24
 
 /** Who may call: client systems, card networks, administrators. */
-export function clientRoutes(app: Server['app'], administration: Administration): void {
+export function clientRoutes(app: Server['app'], administration: ClientOperations): void {
   readingRoutes(app, administration)
   createRoute(app, administration)
   changeRoute(app, administration)
@@ -43,7 +43,7 @@ export function clientRoutes(app: Server['app'], administration: Administration)
   confirmRoute(app, administration)
 }
 
-function readingRoutes(app: Server['app'], administration: Administration): void {
+function readingRoutes(app: Server['app'], administration: ClientOperations): void {
   app.get(
     '/clients',
     {
@@ -89,7 +89,7 @@ export function clientIdOf({ params }: { params: { clientId: string } }): string
 export const readAfter = (cursor: string | undefined): string =>
   readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
 
-function createRoute(app: Server['app'], administration: Administration): void {
+function createRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/clients',
     {
@@ -116,7 +116,7 @@ function createRoute(app: Server['app'], administration: Administration): void {
   )
 }
 
-function changeRoute(app: Server['app'], administration: Administration): void {
+function changeRoute(app: Server['app'], administration: ClientOperations): void {
   app.patch(
     '/clients/:clientId',
     {
@@ -144,7 +144,7 @@ function changeRoute(app: Server['app'], administration: Administration): void {
   )
 }
 
-function rotateSecretRoute(app: Server['app'], administration: Administration): void {
+function rotateSecretRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/clients/:clientId/rotate-secret',
     {
@@ -172,7 +172,7 @@ function rotateSecretRoute(app: Server['app'], administration: Administration): 
   )
 }
 
-function confirmRoute(app: Server['app'], administration: Administration): void {
+function confirmRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/clients/:clientId/confirm',
     {

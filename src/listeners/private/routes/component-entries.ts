@@ -9,7 +9,7 @@ import {
   openEntry,
 } from '../../../operations/keys/component-entry.ts'
 import { enterComponent } from '../../../operations/keys/components.ts'
-import type { KeyManagement } from '../../../operations/keys/keys.ts'
+import type { KeyOperations } from '../../../operations/keys/keys.ts'
 import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
@@ -51,13 +51,13 @@ const tags = ['Keys']
 const admin = { access: 'admin' } as const
 
 /** Keys that several people bring, each a component. */
-export function componentEntryRoutes(app: Server['app'], keys: KeyManagement): void {
+export function componentEntryRoutes(app: Server['app'], keys: KeyOperations): void {
   readingRoutes(app, keys)
   openRoute(app, keys)
   componentRoute(app, keys)
 }
 
-function readingRoutes(app: Server['app'], keys: KeyManagement): void {
+function readingRoutes(app: Server['app'], keys: KeyOperations): void {
   app.get(
     '/component-entries',
     {
@@ -105,7 +105,7 @@ function parsePosition([at, entryId]: readonly unknown[]): EntryPosition | null 
   return instant !== null && isId ? { at: instant, entryId } : null
 }
 
-function openRoute(app: Server['app'], keys: KeyManagement): void {
+function openRoute(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/component-entries',
     {
@@ -142,7 +142,7 @@ function openRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-function componentRoute(app: Server['app'], keys: KeyManagement): void {
+function componentRoute(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/component-entries/:entryId/components',
     {

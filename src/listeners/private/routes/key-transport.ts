@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { exportKey } from '../../../operations/keys/export-key.ts'
-import type { KeyManagement } from '../../../operations/keys/keys.ts'
+import type { KeyOperations } from '../../../operations/keys/keys.ts'
 import { importKey } from '../../../operations/keys/store-key.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
@@ -20,12 +20,12 @@ const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
 
 /** Keys that come and go, as key blocks under a zone master key and in no other form. */
-export function travelRoutes(app: Server['app'], keys: KeyManagement): void {
+export function travelRoutes(app: Server['app'], keys: KeyOperations): void {
   importRoute(app, keys)
   exportRoute(app, keys)
 }
 
-function importRoute(app: Server['app'], keys: KeyManagement): void {
+function importRoute(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys/import',
     {
@@ -55,7 +55,7 @@ function importRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-function exportRoute(app: Server['app'], keys: KeyManagement): void {
+function exportRoute(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys/export',
     {

@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import {
-  type KeyManagement,
+  type KeyOperations,
   type KeyPosition,
   keyFamilies,
   listKeyActs,
   listKeys,
 } from '../../../operations/keys/keys.ts'
-import { deleteKey, retireKey, retireKeyZone } from '../../../operations/keys/retire.ts'
+import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/retire.ts'
 import { rotateKey } from '../../../operations/keys/rotate.ts'
 import { rotateMasterKey } from '../../../operations/keys/rotate-master-key.ts'
 import { generateKey } from '../../../operations/keys/store-key.ts'
@@ -51,7 +51,7 @@ function parseKeyPosition([
 }
 
 /** The life of keys. None of these calls carries a key in clear, either way. */
-export function hsmKeyRoutes(app: Server['app'], keys: KeyManagement): void {
+export function hsmKeyRoutes(app: Server['app'], keys: KeyOperations): void {
   app.get(
     '/keys',
     {
@@ -102,7 +102,7 @@ const NewKeySchema = Type.Object(
   closedObject,
 )
 
-function makingRoutes(app: Server['app'], keys: KeyManagement): void {
+function makingRoutes(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys',
     {
@@ -149,7 +149,7 @@ function makingRoutes(app: Server['app'], keys: KeyManagement): void {
   masterKeyRoute(app, keys)
 }
 
-function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
+function masterKeyRoute(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys/master-key/rotate',
     {
@@ -176,7 +176,7 @@ function masterKeyRoute(app: Server['app'], keys: KeyManagement): void {
   )
 }
 
-function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
+function lifeRoutes(app: Server['app'], keys: KeyOperations): void {
   const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',
@@ -230,7 +230,7 @@ function lifeRoutes(app: Server['app'], keys: KeyManagement): void {
       const { clientId = null, key } = request.body
       return noContent(
         reply,
-        await retireKeyZone(keys, operatorOf(request), key, clientId, repeatable(request)),
+        await retireNamedKey(keys, operatorOf(request), key, clientId, repeatable(request)),
       )
     },
   )

@@ -2,13 +2,13 @@ import Type from 'typebox'
 import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
-import type { Administration } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import {
-  type AskedProduct,
   changeProduct,
   createProduct,
   getProduct,
   listAllProducts,
+  type ProposedProduct,
   setGrant,
 } from '../../../operations/clients/products.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
@@ -33,14 +33,14 @@ const params = Type.Object({ productId: Type.String() })
 /** The card products of this installation, whoever they are granted to. */
 export function administeredProductRoutes(
   app: Server['app'],
-  administration: Administration,
+  administration: ClientOperations,
 ): void {
   readingRoutes(app, administration)
   createRoute(app, administration)
   changeRoute(app, administration)
 }
 
-function readingRoutes(app: Server['app'], administration: Administration): void {
+function readingRoutes(app: Server['app'], administration: ClientOperations): void {
   app.get(
     '/products',
     {
@@ -77,7 +77,7 @@ function readingRoutes(app: Server['app'], administration: Administration): void
   )
 }
 
-function createRoute(app: Server['app'], administration: Administration): void {
+function createRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/products',
     {
@@ -106,7 +106,7 @@ function createRoute(app: Server['app'], administration: Administration): void {
   )
 }
 
-function changeRoute(app: Server['app'], administration: Administration): void {
+function changeRoute(app: Server['app'], administration: ClientOperations): void {
   app.patch(
     '/products/:productId',
     {
@@ -137,7 +137,7 @@ function changeRoute(app: Server['app'], administration: Administration): void {
 
 const told = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
 
-const askedOf = (body: object, faults: AskedProduct['shapeFaults']): AskedProduct => ({
+const askedOf = (body: object, faults: ProposedProduct['shapeFaults']): ProposedProduct => ({
   draft: body as ProductDraft,
   shapeFaults: faults,
 })
@@ -155,7 +155,7 @@ const methods = [
 ] as const
 
 /** Which products a client system may issue cards of, one at a time. */
-export function grantRoutes(app: Server['app'], administration: Administration): void {
+export function grantRoutes(app: Server['app'], administration: ClientOperations): void {
   for (const { isGranted, method, operationId, summary } of methods) {
     app.route({
       method,

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Administration } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import { createClient } from '../../../operations/clients/clients.ts'
 import { listZones, retireZone, type ZoneRecord } from '../../../operations/clients/zones.ts'
 import { pageOf, parseLimit } from '../../http/pages.ts'
@@ -13,7 +13,7 @@ import { clientIdOf, readAfter } from './clients.ts'
 const tags = ['Zones']
 
 /** Card networks: each is a client that asks for authorizations, with keys for its PIN blocks. */
-export function zoneRoutes(app: Server['app'], administration: Administration): void {
+export function zoneRoutes(app: Server['app'], administration: ClientOperations): void {
   app.get(
     '/zones',
     {
@@ -37,7 +37,7 @@ export function zoneRoutes(app: Server['app'], administration: Administration): 
   retireRoute(app, administration)
 }
 
-function createRoute(app: Server['app'], administration: Administration): void {
+function createRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/zones',
     {
@@ -70,7 +70,7 @@ function createRoute(app: Server['app'], administration: Administration): void {
   )
 }
 
-function retireRoute(app: Server['app'], administration: Administration): void {
+function retireRoute(app: Server['app'], administration: ClientOperations): void {
   app.post(
     '/zones/:clientId/retire',
     {

@@ -6,7 +6,7 @@ import {
   listCardDataKeys,
 } from '../../../operations/card-data/public-keys.ts'
 import {
-  type CardDataQuestion,
+  type CardDataRequest,
   revealCardData,
   type SealedCardData,
 } from '../../../operations/card-data/reveal-card-data.ts'
@@ -80,8 +80,8 @@ async function requireScopeOfPin(request: FastifyRequest): Promise<void> {
   }
 }
 
-type Form = CardDataQuestion extends infer Question
-  ? Question extends CardDataQuestion
+type Form = CardDataRequest extends infer Question
+  ? Question extends CardDataRequest
     ? Omit<Question, 'publicToken' | 'includePin'>
     : never
   : never

@@ -4,7 +4,7 @@ import {
   AuthorizationSchema,
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
-import type { Acting } from '../../../operations/cards/cards.ts'
+import type { Requester } from '../../../operations/cards/cards.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { stringPatterns } from '../../http/validation.ts'
@@ -30,7 +30,7 @@ export type AskedSimulation = Static<typeof SimulateSchema>
 
 /** Plays the card network. There is one in the sandbox only. */
 export type Simulate = (
-  caller: Acting,
+  caller: Requester,
   simulation: AskedSimulation,
   request: RepeatableRequest | null,
 ) => Promise<Answer<Authorization>>

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
-import { encipherPinBlock } from '../src/crypto/pin-block.ts'
+import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { type BenchService, createCards, headersFor, runBench } from './support.ts'
 
 const secondsPerRun = 5
@@ -32,7 +32,7 @@ async function issueCards(service: BenchService): Promise<Card[]> {
 function question({ sandbox }: BenchService, { publicToken, pin }: Card): string {
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
   const key = Buffer.from(zoneKey?.value ?? '', 'hex')
-  const data = encipherPinBlock(pin, { format: 1, pan: '', key }).toString('hex')
+  const data = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
   const pinBlock = { format: 'ISO_FORMAT_1', key: 'zone-a', data }
   return JSON.stringify({ publicToken, entryMode: 'chip', reference: 'BENCH', pinBlock })
 }

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
-import { encipherPinBlock } from '../src/crypto/pin-block.ts'
+import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { fillCards } from './fill-cards.ts'
 import { type Bench, type BenchService, createCards, headersFor, runBench } from './support.ts'
 
@@ -90,7 +90,7 @@ async function neighboursOf(service: BenchService): Promise<Neighbours> {
   const { pin } = (await told.json()) as { pin: string }
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
   const key = Buffer.from(zoneKey, 'hex')
-  const block = encipherPinBlock(pin, { format: 1, pan: '', key }).toString('hex')
+  const block = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
   const body = JSON.stringify({
     publicToken,
     entryMode: 'chip',

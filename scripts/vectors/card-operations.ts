@@ -1,5 +1,7 @@
-import { generateCavv, normalisePanForCavv } from '../../src/crypto/cavv.ts'
-import { cvv2ServiceCode, generateCvv, icvvServiceCode } from '../../src/crypto/cvv.ts'
+import { cvv2ServiceCode, generateCvv } from '../../src/crypto/cvv.ts'
+import { generatePvv } from '../../src/crypto/pvv.ts'
+import { generateCavv, normalisePanForCavv } from '../../test/reference/cavv.ts'
+import { clearBlockKey, clearCvkPair } from '../../test/reference/clear-keys.ts'
 import {
   decimalise,
   generateNaturalPin,
@@ -7,23 +9,25 @@ import {
   type Ibm3624Inputs,
   pinFromOffset,
   validationDataOfPan,
-} from '../../src/crypto/ibm3624.ts'
-import { generatePvv } from '../../src/crypto/pvv.ts'
+} from '../../test/reference/ibm3624.ts'
 import { bytes, type Inputs, numberOr, type Operation, text } from './inputs.ts'
+
+/** The service code that makes an iCVV, the value in the chip's track 2 equivalent data. */
+const icvvServiceCode = '999'
 
 /** The operations on card verification values, PVV and IBM 3624 PINs. */
 export const cardOperations: Readonly<Record<string, Operation>> = {
-  cvv: (inputs) => ({
-    cvv: generateCvv(bytes(inputs, 'cvk'), {
+  cvv: async (inputs) => ({
+    cvv: await generateCvv(clearCvkPair(bytes(inputs, 'cvk')), {
       pan: text(inputs, 'pan'),
       expiry: text(inputs, 'expiry'),
       serviceCode: text(inputs, 'serviceCode'),
       length: numberOr(inputs, 'length', 3),
     }),
   }),
-  cavv3ds: (inputs) => ({
+  cavv3ds: async (inputs) => ({
     panNormalised: normalisePanForCavv(text(inputs, 'pan')),
-    cvv: generateCavv(bytes(inputs, 'cvk'), {
+    cvv: await generateCavv(bytes(inputs, 'cvk'), {
       pan: text(inputs, 'pan'),
       trackingNumber: text(inputs, 'atn'),
       serviceCode: text(inputs, 'serviceCode'),
@@ -33,8 +37,8 @@ export const cardOperations: Readonly<Record<string, Operation>> = {
   convention: (inputs) => ({
     convention: inputs.cvv2 === cvv2ServiceCode && inputs.icvv === icvvServiceCode,
   }),
-  pvv: (inputs) => ({
-    pvv: generatePvv(bytes(inputs, 'pvk'), {
+  pvv: async (inputs) => ({
+    pvv: await generatePvv(clearBlockKey('TDES', bytes(inputs, 'pvk')), {
       pan: text(inputs, 'pan'),
       pvki: text(inputs, 'pvki'),
       pin: text(inputs, 'pin'),

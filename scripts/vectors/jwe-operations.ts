@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { compactDecrypt, decodeProtectedHeader, importJWK, type JWK } from 'jose'
-import { openJwe } from '../../src/crypto/jwe.ts'
 import { concatKdf } from '../../src/crypto/key-agreement.ts'
 import { areEqualBytes } from '../../src/crypto/refusal.ts'
+import { openJwe } from '../../test/reference/open-jwe.ts'
 import {
   bytes,
   type Inputs,

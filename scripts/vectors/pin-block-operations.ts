@@ -1,10 +1,4 @@
 import {
-  decipherPinBlock,
-  encipherPinBlock,
-  type PinBlockContext,
-  type PinBlockFormat,
-} from '../../src/crypto/pin-block.ts'
-import {
   decodePinBlockFormat0,
   encodePinBlockFormat0,
 } from '../../src/crypto/pin-block-format-0.ts'
@@ -12,10 +6,6 @@ import {
   decodePinBlockFormat1,
   encodePinBlockFormat1,
 } from '../../src/crypto/pin-block-format-1.ts'
-import {
-  decodePinBlockFormat2,
-  encodePinBlockFormat2,
-} from '../../src/crypto/pin-block-format-2.ts'
 import {
   decodePinBlockFormat3,
   encodePinBlockFormat3,
@@ -27,7 +17,16 @@ import {
   pinFieldFormat4,
 } from '../../src/crypto/pin-block-format-4.ts'
 import { panFieldOfTwelve } from '../../src/crypto/pin-field.ts'
-import { requirePermittedTranslation, translatePinBlock } from '../../src/crypto/pin-translation.ts'
+import { decipherUnder, encipherUnder } from '../../test/reference/clear-keys.ts'
+import {
+  decodePinBlockFormat2,
+  encodePinBlockFormat2,
+} from '../../test/reference/pin-block-format-2.ts'
+import type { PinBlockContext } from '../../test/reference/pin-blocks.ts'
+import {
+  requirePermittedTranslation,
+  translatePinBlock,
+} from '../../test/reference/pin-translation.ts'
 import {
   bytes,
   type Inputs,
@@ -89,17 +88,17 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
   pinField: (inputs, primitive) => ({ pinField: ofFormat(pinFields, inputs, primitive) }),
   panField: (inputs, primitive) => ({ panField: ofFormat(panFields, inputs, primitive) }),
   decodePinField: (inputs, primitive) => ({ pin: ofFormat(pinsOfFields, inputs, primitive) }),
-  encipher: (inputs, primitive) => {
+  encipher: async (inputs, primitive) => {
     const format = namedFormat(inputs, primitive)
     const random = optionalRandom(inputs, format)
-    const block = encipherPinBlock(text(inputs, 'pin'), context(inputs, format), random)
+    const block = await encipherUnder(context(inputs, format), text(inputs, 'pin'), random)
     return { block, ciphertext: block, ...(format === 4 ? fieldsFormat4(inputs) : {}) }
   },
-  decipher: (inputs, primitive) => {
+  decipher: async (inputs, primitive) => {
     const under = context(inputs, namedFormat(inputs, primitive))
-    return { pin: decipherPinBlock(bytes(inputs, 'block', 'ciphertext'), under) }
+    return { pin: await decipherUnder(under, bytes(inputs, 'block', 'ciphertext')) }
   },
-  translate: (inputs) => {
+  translate: async (inputs) => {
     const { pan12 } = inputs
     const [fromFormat, toFormat] = [
       numberOr(inputs, 'fromFormat', -1),
@@ -112,7 +111,7 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
     )
     const to = context({ key: inputs.toKey, pan: inputs.toPan ?? inputs.pan, pan12 }, toFormat)
     const block = bytes(inputs, 'block', 'ciphertext')
-    return { block: translatePinBlock(block, from, to, optionalRandom(inputs, to.format)) }
+    return { block: await translatePinBlock(block, from, to, optionalRandom(inputs, to.format)) }
   },
   policy: (inputs) => {
     const pans =
@@ -146,14 +145,14 @@ function namedFormat(inputs: Inputs, primitive: string): number {
 }
 
 function context(inputs: Inputs, format: number): PinBlockContext {
-  if (!isTravelling(format)) throw new UncoveredRow()
+  if (!isBetweenZones(format)) throw new UncoveredRow()
   // Format 1 is bound to no PAN, so its rows have none.
   const isUnbound = format === 1 && inputs.pan === undefined && inputs.pan12 === undefined
   const pan = isUnbound ? '' : panOf(inputs)
   return { format, pan, key: bytes(inputs, 'key') }
 }
 
-function isTravelling(format: number): format is PinBlockFormat {
+function isBetweenZones(format: number): format is PinBlockContext['format'] {
   return [0, 1, 3, 4].includes(format)
 }
 

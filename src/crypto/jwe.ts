@@ -1,4 +1,4 @@
-import { createPublicKey, diffieHellman, type KeyObject, randomBytes } from 'node:crypto'
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { openAesGcm, sealAesGcm } from './aes-gcm.ts'
 import { concatKdf, type EphemeralAgreement } from './key-agreement.ts'
 import { orRefuse, refuse } from './refusal.ts'
@@ -9,12 +9,6 @@ import { orRefuse, refuse } from './refusal.ts'
 const knownMembers = new Set(['alg', 'enc', 'epk', 'typ', 'cty', 'kid', 'apu', 'apv'])
 
 type Header = Readonly<Record<string, unknown>>
-
-/** A JWE that opened. */
-type OpenedJwe = {
-  readonly header: Header
-  readonly plaintext: Buffer
-}
 
 /** A JWE that was read, before anybody has agreed on its key. */
 type ReadJwe = {
@@ -29,29 +23,12 @@ type ReadJwe = {
 }
 
 /**
- * Opens a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3). The
- * algorithms belong to this function and so to the key it is given; the header can only agree.
+ * Reads a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3), for a
+ * recipient's key that lies elsewhere. The algorithms belong to this function and so to that key; the
+ * header can only agree.
  *
  * @param jwe five parts, the second empty; IV of 96 bits, tag of 128.
- * @param privateKey EC on P-256.
  * @param required header members that must have exactly these values, such as `typ`.
- * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
- */
-export function openJwe(
-  jwe: string,
-  privateKey: KeyObject,
-  required: Readonly<Record<string, string>> = {},
-): OpenedJwe {
-  return orRefuse('jwe_refused', () => {
-    const { ephemeralKey: publicKey, header, open } = readJwe(jwe, required)
-    if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') refuse('jwe_refused')
-    return { header, plaintext: open(diffieHellman({ privateKey, publicKey })) }
-  })
-}
-
-/**
- * Reads a JWE as {@link openJwe} does, for a recipient's key that is not at hand.
- *
  * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
  */
 export function readJwe(jwe: string, required: Readonly<Record<string, string>> = {}): ReadJwe {

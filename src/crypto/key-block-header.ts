@@ -146,15 +146,6 @@ export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0)
   return text
 }
 
-/**
- * Brings the text of a header to its normal form, with the length of the header alone.
- *
- * @throws CryptoRefusal `key_block_refused` when it is malformed.
- */
-export function normaliseKeyBlockHeader(text: string): string {
-  return writeKeyBlockHeader(parseKeyBlockHeader(text))
-}
-
 function writeOptionalBlock({ id, content }: OptionalBlock): string {
   const short = 4 + content.length
   if (short <= 0xff) return `${id}${hexadecimal(short, 2)}${content}`

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { decipherAesCbc, encipherAesCbc } from './aes.ts'
 import { aesCmac, tdesCmac } from './cmac.ts'
-import { deriveKbak, deriveKbek, type KeyBlockKeys } from './key-block-derivation.ts'
+import { type KeyBlockKeys, type KeyBlockMethod, keyBlockKeysOf } from './key-block-derivation.ts'
 import {
   type KeyBlockHeader,
   keyBlockUnit,
@@ -29,17 +29,6 @@ const versions = {
 const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
 
 /**
- * Random padding that makes every key of an algorithm as long as its longest one (X9.143:2021 6.1).
- *
- * @returns the bytes to give to {@link wrapKeyBlock}.
- */
-function drawKeyBlockPadding(header: KeyBlockHeader, key: Uint8Array): Buffer {
-  const unit = keyBlockUnit[header.version]
-  const length = 2 + Math.max(longestKey[header.algorithm] ?? 0, key.length)
-  return randomBytes(Math.ceil(length / unit) * unit - 2 - key.length)
-}
-
-/**
  * Wraps a key in a key block of version B or D: the header is bound to the key by a MAC that is
  * also the IV (X9.143:2021 6.1 and 7.3.1, TR-31:2018).
  *
@@ -54,18 +43,22 @@ export function wrapKeyBlock(
   kbpk: Uint8Array,
   header: KeyBlockHeader,
   key: Uint8Array,
-  padding: Uint8Array = drawKeyBlockPadding(header, key),
+  padding: Uint8Array | null = null,
 ): string {
   if (key.length === 0 || key.length > 0x1fff) refuse('key_block_refused')
   return orRefuse('key_block_refused', () => {
     const { method, mac, encipher } = versions[header.version]
+    const unit = keyBlockUnit[header.version]
     const length = Buffer.alloc(2)
     length.writeUInt16BE(key.length * 8)
-    const clear = Buffer.concat([length, key, padding])
-    const macLength = keyBlockUnit[header.version]
-    const headerText = writeKeyBlockHeader(header, 2 * (clear.length + macLength))
-    const tag = mac(deriveKbak(kbpk, method), Buffer.concat([Buffer.from(headerText), clear]))
-    const ciphertext = encipher(deriveKbek(kbpk, method), tag, clear)
+    // Every key of an algorithm looks as long as its longest one (X9.143:2021 6.1).
+    const longest = 2 + Math.max(longestKey[header.algorithm] ?? 0, key.length)
+    const drawn = () => randomBytes(Math.ceil(longest / unit) * unit - 2 - key.length)
+    const clear = Buffer.concat([length, key, padding ?? drawn()])
+    const headerText = writeKeyBlockHeader(header, 2 * (clear.length + unit))
+    const { kbak, kbek } = keyBlockKeysOf(kbpk, method)
+    const tag = mac(kbak, Buffer.concat([Buffer.from(headerText), clear]))
+    const ciphertext = encipher(kbek, tag, clear)
     return `${headerText}${Buffer.concat([ciphertext, tag]).toString('hex').toUpperCase()}`
   })
 }
@@ -81,15 +74,10 @@ export function wrapKeyBlock(
  *   wrong.
  */
 export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlock {
-  const keysOf = (method: KeyBlockKeysMethod): KeyBlockKeys => ({
-    kbek: deriveKbek(kbpk, method),
-    kbak: deriveKbak(kbpk, method),
-  })
-  return orRefuse('key_block_refused', () => unwrapKeyBlockWith(keysOf, block))
+  return orRefuse('key_block_refused', () =>
+    unwrapKeyBlockWith((method) => keyBlockKeysOf(kbpk, method), block),
+  )
 }
-
-/** How the keys of a block that can be unwrapped are derived: version B, version D. */
-type KeyBlockKeysMethod = 'tdesCmac' | 'aesCmac'
 
 /**
  * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may not
@@ -99,7 +87,7 @@ type KeyBlockKeysMethod = 'tdesCmac' | 'aesCmac'
  * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is wrong.
  */
 export function unwrapKeyBlockWith(
-  keysOf: (method: KeyBlockKeysMethod) => KeyBlockKeys,
+  keysOf: (method: KeyBlockMethod) => KeyBlockKeys,
   block: string,
 ): UnwrappedKeyBlock {
   const { header, headerText, blockLength } = readKeyBlockHeader(block)
@@ -107,7 +95,9 @@ export function unwrapKeyBlockWith(
   const { kbak, kbek } = keysOf(method)
   return orRefuse('key_block_refused', () => {
     const unit = keyBlockUnit[header.version]
-    const body = readBody(block.slice(headerText.length))
+    const bodyText = block.slice(headerText.length)
+    if (bodyText.length % 2 !== 0 || !/^[0-9A-F]+$/.test(bodyText)) refuse('key_block_refused')
+    const body = Buffer.from(bodyText, 'hex')
     const isWhole = block.length === blockLength && headerText.length % unit === 0
     // One block of key data at the least, then the MAC.
     if (!isWhole || body.length < 2 * unit) refuse('key_block_refused')
@@ -115,18 +105,10 @@ export function unwrapKeyBlockWith(
     const clear = decipher(kbek, tag, body.subarray(0, -unit))
     const due = mac(kbak, Buffer.concat([Buffer.from(headerText), clear]))
     if (!areEqualBytes(due, tag)) refuse('key_block_refused')
-    return { header, headerText, key: readKey(clear) }
+    // The key stands between its length in bits and the padding.
+    const bits = clear.readUInt16BE(0)
+    const isKey = bits > 0 && bits % 8 === 0 && 2 + bits / 8 <= clear.length
+    if (!isKey) refuse('key_block_refused')
+    return { header, headerText, key: clear.subarray(2, 2 + bits / 8) }
   })
-}
-
-function readBody(text: string): Buffer {
-  const isBody = text.length % 2 === 0 && /^[0-9A-F]+$/.test(text)
-  return isBody ? Buffer.from(text, 'hex') : refuse('key_block_refused')
-}
-
-/** The key between its length in bits and the padding. */
-function readKey(clear: Buffer): Buffer {
-  const bits = clear.readUInt16BE(0)
-  const isKey = bits > 0 && bits % 8 === 0 && 2 + bits / 8 <= clear.length
-  return isKey ? clear.subarray(2, 2 + bits / 8) : refuse('key_block_refused')
 }

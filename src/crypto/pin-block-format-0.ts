@@ -1,6 +1,5 @@
 import { fillLength, panFieldOfTwelve, readPinField, writePinField } from './pin-field.ts'
-import { orRefuse, refuse, xor } from './refusal.ts'
-import { decipherTdesEcb, encipherTdesEcb } from './tdes.ts'
+import { refuse, xor } from './refusal.ts'
 
 const isFill = (nibble: number) => nibble === 15
 
@@ -30,28 +29,4 @@ export function encodePinBlockFormat0(pin: string, pan: string): Buffer {
 export function decodePinBlockFormat0(block: Uint8Array, pan: string): string {
   if (block.length !== 8) refuse('pin_block_refused')
   return readPinField(0, xor(block, panFieldOfTwelve(pan)), isFill)
-}
-
-/**
- * Encodes a PIN in format 0 and enciphers the block.
- *
- * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
- * @returns 8 bytes.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
- */
-export function encipherPinBlockFormat0(pin: string, pan: string, key: Uint8Array): Buffer {
-  const block = encodePinBlockFormat0(pin, pan)
-  return orRefuse('pin_block_refused', () => encipherTdesEcb(key, block))
-}
-
-/**
- * Deciphers a format 0 block and decodes it.
- *
- * @param block 8 bytes.
- * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
- */
-export function decipherPinBlockFormat0(block: Uint8Array, pan: string, key: Uint8Array): string {
-  const clear = orRefuse('pin_block_refused', () => decipherTdesEcb(key, block))
-  return decodePinBlockFormat0(clear, pan)
 }

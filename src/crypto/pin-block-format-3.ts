@@ -1,6 +1,5 @@
 import { drawFill, fillLength, panFieldOfTwelve, readPinField, writePinField } from './pin-field.ts'
-import { orRefuse, refuse, xor } from './refusal.ts'
-import { decipherTdesEcb, encipherTdesEcb } from './tdes.ts'
+import { refuse, xor } from './refusal.ts'
 
 const isFill = (nibble: number) => nibble >= 10
 
@@ -44,34 +43,4 @@ export function encodePinBlockFormat3(pin: string, pan: string, fill?: Uint8Arra
 export function decodePinBlockFormat3(block: Uint8Array, pan: string): string {
   if (block.length !== 8) refuse('pin_block_refused')
   return readPinField(3, xor(block, panFieldOfTwelve(pan)), isFill)
-}
-
-/**
- * Encodes a PIN in format 3 and enciphers the block.
- *
- * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
- * @param fill as for {@link pinFieldFormat3}.
- * @returns 8 bytes.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
- */
-export function encipherPinBlockFormat3(
-  pin: string,
-  pan: string,
-  key: Uint8Array,
-  fill?: Uint8Array,
-): Buffer {
-  const block = encodePinBlockFormat3(pin, pan, fill)
-  return orRefuse('pin_block_refused', () => encipherTdesEcb(key, block))
-}
-
-/**
- * Deciphers a format 3 block and decodes it.
- *
- * @param block 8 bytes.
- * @param key TDES PIN encryption key: 8, 16 or 24 bytes.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
- */
-export function decipherPinBlockFormat3(block: Uint8Array, pan: string, key: Uint8Array): string {
-  const clear = orRefuse('pin_block_refused', () => decipherTdesEcb(key, block))
-  return decodePinBlockFormat3(clear, pan)
 }

@@ -1,60 +1,98 @@
-import { decipherPinBlockFormat0, encipherPinBlockFormat0 } from './pin-block-format-0.ts'
-import { decipherPinBlockFormat1, encipherPinBlockFormat1 } from './pin-block-format-1.ts'
-import { decipherPinBlockFormat3, encipherPinBlockFormat3 } from './pin-block-format-3.ts'
-import { decipherPinBlockFormat4, encipherPinBlockFormat4 } from './pin-block-format-4.ts'
+import { decodePinBlockFormat0, encodePinBlockFormat0 } from './pin-block-format-0.ts'
+import { decodePinBlockFormat1, encodePinBlockFormat1 } from './pin-block-format-1.ts'
+import { decodePinBlockFormat3, encodePinBlockFormat3 } from './pin-block-format-3.ts'
+import { decodePinFieldFormat4, panFieldFormat4, pinFieldFormat4 } from './pin-block-format-4.ts'
+import { refuse, xor } from './refusal.ts'
 
-/** The ISO 9564-1 formats that travel between zones; format 2 goes to a chip only. */
-export type PinBlockFormat = 0 | 1 | 3 | 4
+/** The formats of PIN blocks that go between zones; format 2 goes to a chip only (ISO 9564-1:2017 9.3). */
+type Format = 'ISO_FORMAT_0' | 'ISO_FORMAT_1' | 'ISO_FORMAT_3' | 'ISO_FORMAT_4'
 
-/** What a PIN block is made under. */
-export type PinBlockContext = {
-  readonly format: PinBlockFormat
-  /** 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 does not look at it. */
-  readonly pan: string
-  /** TDES of 8, 16 or 24 bytes for formats 0, 1 and 3; AES of 16, 24 or 32 bytes for format 4. */
-  readonly key: Uint8Array
+/** A PIN encryption key, wherever it lies: whole blocks of its cipher, each by itself (ECB). */
+interface PinEncryptionKey {
+  readonly cipher: 'TDES' | 'AES'
+  encipher(blocks: Uint8Array): Promise<Buffer>
+  decipher(blocks: Uint8Array): Promise<Buffer>
 }
 
-type Encipher = (pin: string, context: PinBlockContext, random?: Uint8Array) => Buffer
-type Decipher = (block: Uint8Array, context: PinBlockContext) => string
-
-const enciphers: Record<PinBlockFormat, Encipher> = {
-  0: (pin, { pan, key }) => encipherPinBlockFormat0(pin, pan, key),
-  1: (pin, { key }, fill) => encipherPinBlockFormat1(pin, key, fill),
-  3: (pin, { pan, key }, fill) => encipherPinBlockFormat3(pin, pan, key, fill),
-  4: (pin, { pan, key }, random) => encipherPinBlockFormat4(pin, pan, key, random),
+/** What a format does with a PIN, beside the cipher. */
+interface FormatRules {
+  readonly cipher: PinEncryptionKey['cipher']
+  readonly lengthBytes: 8 | 16
+  encipher(key: PinEncryptionKey, pin: string, pan: string, random?: Uint8Array): Promise<Buffer>
+  decipher(key: PinEncryptionKey, block: Uint8Array, pan: string): Promise<string>
 }
 
-const deciphers: Record<PinBlockFormat, Decipher> = {
-  0: (block, { pan, key }) => decipherPinBlockFormat0(block, pan, key),
-  1: (block, { key }) => decipherPinBlockFormat1(block, key),
-  3: (block, { pan, key }) => decipherPinBlockFormat3(block, pan, key),
-  4: (block, { pan, key }) => decipherPinBlockFormat4(block, pan, key),
+/** A format whose whole block is enciphered at once (ISO 9564-1:2017 9.3). */
+const inOneBlock = (
+  encode: (pin: string, pan: string, fill?: Uint8Array) => Buffer,
+  decode: (block: Uint8Array, pan: string) => string,
+): FormatRules => ({
+  cipher: 'TDES',
+  lengthBytes: 8,
+  encipher: (key, pin, pan, fill) => key.encipher(encode(pin, pan, fill)),
+  decipher: async (key, block, pan) => decode(await key.decipher(block), pan),
+})
+
+const formats: Record<Format, FormatRules> = {
+  ISO_FORMAT_0: inOneBlock(encodePinBlockFormat0, decodePinBlockFormat0),
+  ISO_FORMAT_1: inOneBlock(
+    (pin, _, fill) => encodePinBlockFormat1(pin, fill),
+    decodePinBlockFormat1,
+  ),
+  ISO_FORMAT_3: inOneBlock(encodePinBlockFormat3, decodePinBlockFormat3),
+  // AES of the PIN field, combined with the PAN field, AES again (ISO 9564-1:2017 9.4.2.3, 9.4.2.4).
+  ISO_FORMAT_4: {
+    cipher: 'AES',
+    lengthBytes: 16,
+    async encipher(key, pin, pan, random) {
+      const panField = panFieldFormat4(pan)
+      return key.encipher(xor(await key.encipher(pinFieldFormat4(pin, random)), panField))
+    },
+    async decipher(key, block, pan) {
+      const panField = panFieldFormat4(pan)
+      return decodePinFieldFormat4(await key.decipher(xor(await key.decipher(block), panField)))
+    },
+  },
 }
 
 /**
  * Enciphers a PIN as a block of any format (ISO 9564-1:2017 9).
  *
+ * @param key TDES for formats 0, 1 and 3; AES for format 4.
  * @param pin 4 to 12 digits.
+ * @param pan 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 does not look at it.
  * @param random fill nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given.
  * @returns 8 bytes, or 16 for format 4.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError when the key
+ *   is of another cipher; what the key throws.
  */
-export function encipherPinBlock(
+export async function encipherPinBlock(
+  format: Format,
+  key: PinEncryptionKey,
   pin: string,
-  context: PinBlockContext,
+  pan: string,
   random?: Uint8Array,
-): Buffer {
-  return enciphers[context.format](pin, context, random)
+): Promise<Buffer> {
+  const { cipher, encipher } = formats[format]
+  if (key.cipher !== cipher) throw new RangeError(`${format} is not for a key of ${key.cipher}.`)
+  return encipher(key, pin, pan, random)
 }
 
 /**
- * Deciphers a block of any format.
+ * Deciphers a block of any format. Of formats 0 and 3 a wrong PAN may give another PIN; of format 4 a wrong
+ * PAN or key does so in about one case in 2^24, nearly always one of 12 digits.
  *
- * @param block 8 bytes, or 16 for format 4.
  * @returns the PIN, 4 to 12 digits.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the block, or when the key is of
+ *   another cipher; what the key throws.
  */
-export function decipherPinBlock(block: Uint8Array, context: PinBlockContext): string {
-  return deciphers[context.format](block, context)
+export async function decipherPinBlock(
+  format: Format,
+  key: PinEncryptionKey,
+  block: Uint8Array,
+  pan: string,
+): Promise<string> {
+  const { cipher, decipher, lengthBytes } = formats[format]
+  if (key.cipher !== cipher || block.length !== lengthBytes) refuse('pin_block_refused')
+  return decipher(key, block, pan)
 }

@@ -1,5 +1,4 @@
-import { isDigits, isPinText, orRefuse, refuse } from './refusal.ts'
-import { encipherTdesEcb } from './tdes.ts'
+import { isDigits, isPinText, refuse } from './refusal.ts'
 
 /**
  * Decimalization of a ciphertext in two passes, as PVV and CVV share it: from left to right the
@@ -26,32 +25,24 @@ type PvvInputs = {
   readonly pin: string
 }
 
+/** A PIN verification key, wherever it lies: whole blocks of TDES, each by itself (ECB). */
+interface PinVerificationKey {
+  encipher(blocks: Uint8Array): Promise<Uint8Array>
+}
+
 /**
  * Visa PIN verification value: the transformed security parameter (the 11 rightmost PAN digits but
  * for the check digit, the PVKI, the 4 leftmost PIN digits) enciphered under the PIN verification
  * key and decimalized in two passes (Visa PVV; IBM CCA "Visa PIN algorithms").
  *
- * @param pvk 8, 16 or 24 bytes; 16 is what schemes use.
  * @returns 4 digits.
- * @throws CryptoRefusal `pvv_refused`, whatever is wrong.
+ * @throws CryptoRefusal `pvv_refused`, whatever is wrong with the inputs; what the key throws.
  */
-export function generatePvv(pvk: Uint8Array, inputs: PvvInputs): string {
-  const parameter = transformedSecurityParameter(inputs)
-  return pvvOf(orRefuse('pvv_refused', () => encipherTdesEcb(pvk, parameter)))
-}
-
-/**
- * What is enciphered to make a PVV, for a key that this process does not hold.
- *
- * @returns 8 bytes.
- * @throws CryptoRefusal `pvv_refused`, whatever is wrong.
- */
-export function transformedSecurityParameter({ pan, pvki, pin }: PvvInputs): Buffer {
+export async function generatePvv(
+  pvk: PinVerificationKey,
+  { pan, pvki, pin }: PvvInputs,
+): Promise<string> {
   if (!isDigits(pan, 12, 19) || !isDigits(pvki, 1, 1) || !isPinText(pin)) refuse('pvv_refused')
-  return Buffer.from(`${pan.slice(-12, -1)}${pvki}${pin.slice(0, 4)}`, 'hex')
-}
-
-/** The PVV in a transformed security parameter that was enciphered: 4 digits. */
-export function pvvOf(ciphertext: Uint8Array): string {
-  return decimaliseInTwoPasses(ciphertext).slice(0, 4)
+  const parameter = Buffer.from(`${pan.slice(-12, -1)}${pvki}${pin.slice(0, 4)}`, 'hex')
+  return decimaliseInTwoPasses(await pvk.encipher(parameter)).slice(0, 4)
 }

@@ -6,15 +6,12 @@ export type RefusalCode = keyof typeof messages
 const messages = {
   aes_refused: 'The AES key or input is not usable.',
   aes_gcm_refused: 'The sealed bytes did not open.',
-  aes_key_wrap_refused: 'The wrapped key did not unwrap.',
   tdes_refused: 'The TDES key or input is not usable.',
   key_check_value_refused: 'The key check value cannot be made.',
   key_components_refused: 'The key components do not combine.',
   key_block_refused: 'The key block is not usable.',
   pin_block_refused: 'The PIN block is not usable.',
-  pin_translation_refused: 'The PIN block cannot be translated.',
   pvv_refused: 'The PIN verification value cannot be made.',
-  pin_offset_refused: 'The IBM 3624 PIN cannot be made.',
   cvv_refused: 'The card verification value cannot be made.',
   key_derivation_refused: 'The key cannot be derived.',
   jwe_refused: 'The JWE did not open.',
@@ -64,11 +61,6 @@ export function orRefuse<Result>(code: RefusalCode, operation: () => Result): Re
 /** Whether `text` is `least` to `most` decimal digits and nothing else. */
 export function isDigits(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most && /^[0-9]+$/.test(text)
-}
-
-/** Whether `text` is `least` to `most` hexadecimal digits and nothing else. */
-export function isHexDigits(text: string, least: number, most: number): boolean {
-  return text.length >= least && text.length <= most && /^[0-9A-Fa-f]+$/.test(text)
 }
 
 /** Whether `pin` is a PIN of ISO 9564-1 clause 8.1: 4 to 12 decimal digits. */

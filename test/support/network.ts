@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { encipherPinBlock } from '../../src/crypto/pin-block.ts'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
 import { Pin } from '../../src/domain/pin.ts'
@@ -9,6 +8,7 @@ import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { grantProduct, insertProduct } from '../../src/storage/clients/products.ts'
 import { findZoneKey, insertZoneKey } from '../../src/storage/clients/zone-keys.ts'
+import { makePinBlock } from '../reference/pin-blocks.ts'
 import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
 
 /**
@@ -75,7 +75,7 @@ export const pinBlock = (
 ): NamedBlock => {
   const name = under.name ?? (format === 'ISO_FORMAT_4' ? 'zone-b' : 'zone-a')
   const key = under.value ?? zoneKeyValue(service, name)
-  const bytes = encipherPinBlock(pin, { format: formats[format], pan, key })
+  const bytes = makePinBlock(pin, { format: formats[format], pan, key })
   return { format, key: name, data: bytes.toString('hex') }
 }
 

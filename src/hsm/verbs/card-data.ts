@@ -21,9 +21,9 @@ import { isSlow, type KeyName, keyKinds } from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyEngine, PssKey, UnwrappingKey } from '../keys/key-engine.ts'
 import { type KeyRing, type KeyStore, type RingKey, referencedKey } from '../keys/key-ring.ts'
+import { openPan } from './card-numbers.ts'
 import { encryptedPinVerbs } from './encrypted-pin.ts'
 import { openPin } from './pins.ts'
-import { openPan } from './records.ts'
 import { makeCvv2 } from './verification.ts'
 
 /** Card data to the device, and PINs from it. */

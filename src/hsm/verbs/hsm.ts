@@ -3,9 +3,10 @@ import type { KeyAdministration, KeyCustody } from '../contract/key-administrati
 import type { KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, type KeyStore, openKeyRing } from '../keys/key-ring.ts'
 import { cardDataVerbs } from './card-data.ts'
+import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
 import { pinVerbs } from './pins.ts'
-import { cardNumberVerbs, recordVerbs } from './records.ts'
+import { recordVerbs } from './records.ts'
 import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
 
 /** What every implementation of the HSM needs, wherever its keys lie. */
@@ -57,22 +58,3 @@ const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
     }))
   },
 })
-
-/** Draws so many decimal digits. */
-export type DigitSource = (count: number) => string | Promise<string>
-
-/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
-const fairBytes = 250
-
-/** Digits without bias from unpredictable bytes. */
-export const randomDigits =
-  (random: KeyEngine['random']): DigitSource =>
-  async (count) => {
-    let digits = ''
-    while (digits.length < count) {
-      // A few more than are wanted, because one byte in 43 is thrown away.
-      const bytes = Array.from(await random(count + 4)).filter((byte) => byte < fairBytes)
-      digits += bytes.map((byte) => byte % 10).join('')
-    }
-    return digits.slice(0, count)
-  }

@@ -5,8 +5,9 @@ import type { KeyEngine } from '../keys/key-engine.ts'
 import { keyKindOf, mayLeave } from '../keys/key-purposes.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { KeyRefusal, orProblem } from '../keys/key-strength.ts'
+import { fingerprintsOf, openPan } from './card-numbers.ts'
 import { encipherStoredPin, openPin } from './pins.ts'
-import { fingerprintsOf, open, openPan, recordVerbs, seal, sealedVersionOf } from './records.ts'
+import { open, recordVerbs, seal, sealedVersionOf } from './records.ts'
 
 type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { cvv2ServiceCode, cvvBlocks, cvvOf } from '../../crypto/cvv.ts'
-import { areEqualDigits, xor } from '../../crypto/refusal.ts'
+import { cvv2ServiceCode, generateCvv } from '../../crypto/cvv.ts'
+import { encipherPinBlock } from '../../crypto/pin-block.ts'
+import { areEqualDigits } from '../../crypto/refusal.ts'
 import type { Expiry } from '../../domain/calendar.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
@@ -8,8 +9,8 @@ import type { EncryptedPinBlock, Hsm, StoredPin, ZoneKeyAlgorithm } from '../con
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { drawFitKey } from '../keys/key-strength.ts'
-import { decipherPinBlock, encipherPinBlock, makePvv, openPin } from './pins.ts'
-import { openPan } from './records.ts'
+import { openPan } from './card-numbers.ts'
+import { makePvv, openPin, readPinBlock } from './pins.ts'
 
 type VerificationVerbs = Pick<
   Hsm,
@@ -44,8 +45,7 @@ const readPin = async (
   zoneKeys: ZoneKeys,
   pan: Pan,
   { bytes, format, zoneKeyBlock }: EncryptedPinBlock,
-): Promise<string | null> =>
-  decipherPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan.reveal())
+): Promise<string | null> => readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
 
 async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string): Promise<boolean> {
   if (stored.pinBlock !== null) {
@@ -56,15 +56,13 @@ async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string):
 }
 
 /** The card's CVV2, three digits. */
-export async function makeCvv2(cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> {
-  const [first, second] = cvvBlocks({
+export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> =>
+  generateCvv(cvk, {
     pan: pan.reveal(),
     // The profile of this service's CVKs: as printed on the card, month first.
     expiry: expiry.mmyy(),
     serviceCode: cvv2ServiceCode,
   })
-  return cvvOf(await cvk.encipherWithBoth(xor(await cvk.encipherWithA(first), second)))
-}
 
 type ZoneKeyKind = KeyKind & { readonly action: 'blocks' }
 

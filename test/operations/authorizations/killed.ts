@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { encipherPinBlock } from '../../../src/crypto/pin-block.ts'
 import type { Connection } from '../../../src/storage/engine/database.ts'
+import { makePinBlock } from '../../reference/pin-blocks.ts'
 import { type NamedBlock, otherDigits } from '../../support/network.ts'
 import type { Program } from '../../support/process.ts'
 import { sql } from '../../support/service.ts'
@@ -38,7 +38,7 @@ export const withToken = async (program: Program): Promise<Victim> => {
 const blockOf = ({ sandbox }: Program, pin: string): NamedBlock => {
   const value = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
   const key = Buffer.from(value, 'hex')
-  const bytes = encipherPinBlock(pin, { format: 1, pan: '', key })
+  const bytes = makePinBlock(pin, { format: 1, pan: '', key })
   return { format: 'ISO_FORMAT_1', key: 'zone-a', data: bytes.toString('hex') }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { encipherPinBlock } from '../../../src/crypto/pin-block.ts'
+import { makePinBlock } from '../../reference/pin-blocks.ts'
 import { newCard, strongPins } from '../../support/service.ts'
 
 /**
@@ -147,7 +147,7 @@ const read = async ({ send }: LoadOptions, { cards }: Worker): Promise<void> => 
 
 const authorize = async (options: LoadOptions, { cards }: Worker): Promise<void> => {
   const card = anyOf(cards)
-  const block = encipherPinBlock(card.pin, { format: 0, pan: card.pan, key: options.zoneKey })
+  const block = makePinBlock(card.pin, { format: 0, pan: card.pan, key: options.zoneKey })
   const answer = await options.send('network', 'POST', '//network/authorizations', {
     pan: card.pan,
     entryMode: 'chip',

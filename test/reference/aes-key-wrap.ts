@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto'
-import { orRefuse, refuse } from './refusal.ts'
+import { orRefuseInputs, refuseInputs } from './refusal.ts'
 
 /** The default initial value (RFC 3394 2.2.3.1). */
 const initialValue = Buffer.alloc(8, 0xa6)
@@ -10,11 +10,11 @@ const initialValue = Buffer.alloc(8, 0xa6)
  * @param kek the key-encryption key: 16, 24 or 32 bytes.
  * @param key at least 16 bytes, a multiple of 8.
  * @returns 8 bytes more than the key.
- * @throws CryptoRefusal `aes_key_wrap_refused` on any other length.
+ * @throws ReferenceRefusal on any other length.
  */
 export function wrapAesKey(kek: Uint8Array, key: Uint8Array): Buffer {
   const name = algorithm(kek, key.length)
-  return orRefuse('aes_key_wrap_refused', () => {
+  return orRefuseInputs(() => {
     const cipher = createCipheriv(name, createSecretKey(kek), initialValue)
     return Buffer.concat([cipher.update(key), cipher.final()])
   })
@@ -25,12 +25,12 @@ export function wrapAesKey(kek: Uint8Array, key: Uint8Array): Buffer {
  *
  * @param kek the key-encryption key: 16, 24 or 32 bytes.
  * @param wrapped at least 24 bytes, a multiple of 8.
- * @throws CryptoRefusal `aes_key_wrap_refused`, whether a length, the key or the wrapped bytes are
+ * @throws ReferenceRefusal, whether a length, the key or the wrapped bytes are
  *   wrong.
  */
 export function unwrapAesKey(kek: Uint8Array, wrapped: Uint8Array): Buffer {
   const name = algorithm(kek, wrapped.length - 8)
-  return orRefuse('aes_key_wrap_refused', () => {
+  return orRefuseInputs(() => {
     const decipher = createDecipheriv(name, createSecretKey(kek), initialValue)
     return Buffer.concat([decipher.update(wrapped), decipher.final()])
   })
@@ -39,6 +39,6 @@ export function unwrapAesKey(kek: Uint8Array, wrapped: Uint8Array): Buffer {
 function algorithm(kek: Uint8Array, keyLength: number): string {
   const isKek = [16, 24, 32].includes(kek.length)
   // Fewer than two semiblocks are not defined: RFC 3394 2, "n >= 2".
-  if (!isKek || keyLength < 16 || keyLength % 8 !== 0) refuse('aes_key_wrap_refused')
+  if (!isKek || keyLength < 16 || keyLength % 8 !== 0) refuseInputs()
   return `id-aes${kek.length * 8}-wrap`
 }

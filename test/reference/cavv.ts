@@ -1,5 +1,6 @@
-import { generateCvv } from './cvv.ts'
-import { isDigits, refuse } from './refusal.ts'
+import { generateCvv } from '../../src/crypto/cvv.ts'
+import { isDigits, refuse } from '../../src/crypto/refusal.ts'
+import { clearCvkPair } from './clear-keys.ts'
 
 /** What the verification value of a 3-D Secure authentication is made of, the keys aside. */
 type CavvInputs = {
@@ -34,9 +35,9 @@ export function normalisePanForCavv(pan: string): string {
  * @returns `length` digits.
  * @throws CryptoRefusal `cvv_refused`, whatever is wrong.
  */
-export function generateCavv(cvkPair: Uint8Array, inputs: CavvInputs): string {
+export async function generateCavv(cvkPair: Uint8Array, inputs: CavvInputs): Promise<string> {
   const { pan, trackingNumber, ...others } = inputs
-  return generateCvv(cvkPair, {
+  return generateCvv(clearCvkPair(cvkPair), {
     ...others,
     pan: normalisePanForCavv(pan),
     expiry: trackingNumber,

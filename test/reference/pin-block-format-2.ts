@@ -1,5 +1,5 @@
-import { fillLength, readPinField, writePinField } from './pin-field.ts'
-import { refuse } from './refusal.ts'
+import { fillLength, readPinField, writePinField } from '../../src/crypto/pin-field.ts'
+import { refuse } from '../../src/crypto/refusal.ts'
 
 const isFill = (nibble: number) => nibble === 15
 

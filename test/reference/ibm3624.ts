@@ -1,5 +1,6 @@
-import { isDigits, isHexDigits, orRefuse, refuse } from './refusal.ts'
-import { encipherTdesEcb } from './tdes.ts'
+import { isDigits } from '../../src/crypto/refusal.ts'
+import { encipherTdesEcb } from '../../src/crypto/tdes.ts'
+import { orRefuseInputs, refuseInputs } from './refusal.ts'
 
 /** What an IBM 3624 PIN is computed from, the key aside. */
 export type Ibm3624Inputs = {
@@ -9,6 +10,9 @@ export type Ibm3624Inputs = {
   readonly decimalisationTable: string
 }
 
+const isHexDigits = (text: string, length: number): boolean =>
+  text.length === length && /^[0-9A-Fa-f]+$/.test(text)
+
 /**
  * Validation data of a PAN: its leftmost digits, filled up on the right (IBM 3624; IBM CCA "PIN
  * calculation methods").
@@ -16,10 +20,10 @@ export type Ibm3624Inputs = {
  * @param pan 1 to 19 digits, of which at most 16 count.
  * @param pad one hexadecimal digit.
  * @returns 16 hexadecimal digits.
- * @throws CryptoRefusal `pin_offset_refused` when either is anything else.
+ * @throws ReferenceRefusal when either is anything else.
  */
 export function validationDataOfPan(pan: string, pad: string): string {
-  if (!isDigits(pan, 1, 19) || !isHexDigits(pad, 1, 1)) refuse('pin_offset_refused')
+  if (!isDigits(pan, 1, 19) || !isHexDigits(pad, 1)) refuseInputs()
   return pan.slice(0, 16).padEnd(16, pad)
 }
 
@@ -30,11 +34,11 @@ export function validationDataOfPan(pan: string, pad: string): string {
  * @param table 16 decimal digits.
  * @param length digits wanted, 1 to 16.
  * @returns the leftmost digits.
- * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ * @throws ReferenceRefusal, whatever is wrong.
  */
 export function decimalise(ciphertext: Uint8Array, table: string, length: number): string {
   const isLength = Number.isInteger(length) && length >= 1 && length <= 16
-  if (ciphertext.length !== 8 || !isDigits(table, 16, 16) || !isLength) refuse('pin_offset_refused')
+  if (ciphertext.length !== 8 || !isDigits(table, 16, 16) || !isLength) refuseInputs()
   const nibbles = Array.from(ciphertext).flatMap((byte) => [byte >> 4, byte & 15])
   return nibbles
     .map((nibble) => table.charAt(nibble))
@@ -48,12 +52,12 @@ export function decimalise(ciphertext: Uint8Array, table: string, length: number
  *
  * @param pvk 8, 16 or 24 bytes.
  * @param length digits wanted, 4 to 16.
- * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ * @throws ReferenceRefusal, whatever is wrong.
  */
 export function generateNaturalPin(pvk: Uint8Array, inputs: Ibm3624Inputs, length: number): string {
-  if (!isHexDigits(inputs.validationData, 16, 16) || length < 4) refuse('pin_offset_refused')
+  if (!isHexDigits(inputs.validationData, 16) || length < 4) refuseInputs()
   const validationData = Buffer.from(inputs.validationData, 'hex')
-  const ciphertext = orRefuse('pin_offset_refused', () => encipherTdesEcb(pvk, validationData))
+  const ciphertext = orRefuseInputs(() => encipherTdesEcb(pvk, validationData))
   return decimalise(ciphertext, inputs.decimalisationTable, length)
 }
 
@@ -63,10 +67,10 @@ export function generateNaturalPin(pvk: Uint8Array, inputs: Ibm3624Inputs, lengt
  *
  * @param pin 4 to 16 digits.
  * @returns as many digits.
- * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ * @throws ReferenceRefusal, whatever is wrong.
  */
 export function generatePinOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, pin: string): string {
-  if (!isDigits(pin, 4, 16)) refuse('pin_offset_refused')
+  if (!isDigits(pin, 4, 16)) refuseInputs()
   const natural = generateNaturalPin(pvk, inputs, pin.length)
   return Array.from(pin, (digit, at) => (Number(digit) + 10 - Number(natural[at])) % 10).join('')
 }
@@ -77,10 +81,10 @@ export function generatePinOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, pin: s
  *
  * @param offset 4 to 16 digits.
  * @returns as many digits.
- * @throws CryptoRefusal `pin_offset_refused`, whatever is wrong.
+ * @throws ReferenceRefusal, whatever is wrong.
  */
 export function pinFromOffset(pvk: Uint8Array, inputs: Ibm3624Inputs, offset: string): string {
-  if (!isDigits(offset, 4, 16)) refuse('pin_offset_refused')
+  if (!isDigits(offset, 4, 16)) refuseInputs()
   const natural = generateNaturalPin(pvk, inputs, offset.length)
   return Array.from(offset, (digit, at) => (Number(digit) + Number(natural[at])) % 10).join('')
 }

@@ -1,5 +1,7 @@
-import { decipherPinBlock, encipherPinBlock, type PinBlockContext } from './pin-block.ts'
-import { orRefuse, refuse } from './refusal.ts'
+import { CryptoRefusal } from '../../src/crypto/refusal.ts'
+import { decipherUnder, encipherUnder } from './clear-keys.ts'
+import type { PinBlockContext } from './pin-blocks.ts'
+import { refuseInputs } from './refusal.ts'
 
 /** What must hold of a permitted translation. */
 type TranslationCondition = 'no PAN change' | ''
@@ -25,12 +27,12 @@ type Translation = {
  * 3-3): a block that is bound to a PAN becomes neither unbound nor bound to another.
  *
  * @returns the condition, which given PANs have been found to meet.
- * @throws CryptoRefusal `pin_translation_refused` when it is not permitted.
+ * @throws ReferenceRefusal when it is not permitted.
  */
 export function requirePermittedTranslation(translation: Translation): TranslationCondition {
   const { fromFormat, toFormat, fromPan, toPan } = translation
-  const condition = permitted[fromFormat]?.[toFormat] ?? refuse('pin_translation_refused')
-  if (condition === 'no PAN change' && fromPan !== toPan) refuse('pin_translation_refused')
+  const condition = permitted[fromFormat]?.[toFormat] ?? refuseInputs()
+  if (condition === 'no PAN change' && fromPan !== toPan) refuseInputs()
   return condition
 }
 
@@ -40,22 +42,24 @@ export function requirePermittedTranslation(translation: Translation): Translati
  * @param block 8 bytes, or 16 from format 4.
  * @param random fill nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given.
  * @returns 8 bytes, or 16 to format 4.
- * @throws CryptoRefusal `pin_translation_refused`, whether the translation is not permitted or the
- *   block does not decode.
+ * @throws ReferenceRefusal, whether the translation is not permitted or the block does not decode.
  */
-export function translatePinBlock(
+export async function translatePinBlock(
   block: Uint8Array,
   from: PinBlockContext,
   to: PinBlockContext,
   random?: Uint8Array,
-): Buffer {
+): Promise<Buffer> {
   requirePermittedTranslation({
     fromFormat: from.format,
     toFormat: to.format,
     fromPan: from.pan,
     toPan: to.pan,
   })
-  return orRefuse('pin_translation_refused', () =>
-    encipherPinBlock(decipherPinBlock(block, from), to, random),
-  )
+  try {
+    return await encipherUnder(to, await decipherUnder(from, block), random)
+  } catch (error) {
+    if (error instanceof CryptoRefusal) return refuseInputs()
+    throw error
+  }
 }

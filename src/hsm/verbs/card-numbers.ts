@@ -1,0 +1,66 @@
+import { accountLength, buildPan, Pan } from '../../domain/pan.ts'
+import type { CardReference, Hsm, PanFingerprint } from '../contract/hsm.ts'
+import type { KeyEngine } from '../keys/key-engine.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { open, seal } from './records.ts'
+
+/** Draws card numbers and keeps their PANs enciphered. */
+export const cardNumberVerbs = (
+  ring: KeyRing,
+  drawDigits: DigitSource,
+): Pick<Hsm, 'generateCardNumber' | 'fingerprintPan'> => ({
+  async generateCardNumber(bin, cvk) {
+    if (cvk !== 'cvk') throw new Error(`A product names an unknown key: ${cvk}.`)
+    const publicToken = await drawPublicToken(drawDigits)
+    const pan = buildPan(bin, await drawDigits(accountLength(bin)))
+    return {
+      publicToken,
+      encryptedPan: await seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
+      panFingerprints: await fingerprintsOf(ring, pan),
+      maskedPan: pan.masked,
+      cvk: (await ring.active(cvk)).reference,
+    }
+  },
+  fingerprintPan: (pan) => fingerprintsOf(ring, pan),
+})
+
+/** The fingerprints of a PAN under every version that a card is found by, the active one first. */
+export async function fingerprintsOf(ring: KeyRing, pan: Pan): Promise<PanFingerprint[]> {
+  const versions = await ring.versions('pan-fingerprint')
+  return Promise.all(
+    versions.map(async ({ key, version }) => ({
+      fingerprint: await key.mac(Buffer.from(pan.reveal())),
+      keyVersion: version,
+    })),
+  )
+}
+
+/** The PAN of a card, bound to its token: a PAN moved to another card's row does not open. */
+export const openPan = async (
+  ring: KeyRing,
+  { encryptedPan, publicToken }: CardReference,
+): Promise<Pan> => new Pan((await open(ring, 'pan', publicToken, encryptedPan)).toString())
+
+async function drawPublicToken(drawDigits: DigitSource): Promise<string> {
+  const token = await drawDigits(10)
+  return token.startsWith('0') ? drawPublicToken(drawDigits) : token
+}
+
+/** Draws so many decimal digits. */
+export type DigitSource = (count: number) => string | Promise<string>
+
+/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
+const fairBytes = 250
+
+/** Digits without bias from unpredictable bytes. */
+export const randomDigits =
+  (random: KeyEngine['random']): DigitSource =>
+  async (count) => {
+    let digits = ''
+    while (digits.length < count) {
+      // A few more than are wanted, because one byte in 43 is thrown away.
+      const bytes = Array.from(await random(count + 4)).filter((byte) => byte < fairBytes)
+      digits += bytes.map((byte) => byte % 10).join('')
+    }
+    return digits.slice(0, count)
+  }

@@ -85,7 +85,7 @@ const formerSecretHolding: EncryptedColumn = {
 
 /** What of each card lies under a key; null where nothing does. */
 const ofCards = (
-  holdingName: string,
+  columnName: string,
   heldOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
 ): EncryptedColumn => ({
   columnName,

@@ -141,7 +141,8 @@ const explain = async (client: pg.Client, { text, values }: Recorded, mode: stri
 const boundedNames = async (): Promise<string[]> => {
   const folder = new URL('../../src/storage/', import.meta.url)
   const names: string[] = []
-  for (const file of await readdir(folder)) {
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!file.endsWith('.ts')) continue
     const source = await readFile(new URL(file, folder), 'utf8')
     for (const [, name = '', text = ''] of source.matchAll(
       /statement\(\s*['`]([^'`]+)['`],\s*(`[^`]*`)/g,

@@ -34,7 +34,7 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses in this order: no or bad token, missing scope, too many calls (contract, section 3).
+ * Refuses in this order: no or bad token, missing scope, too many calls (docs/api.md, "Order of refusal").
  * The client is read from the token and from nowhere else.
  */
 export const authenticate =

@@ -5,7 +5,7 @@ import { visit } from 'jsonc-parser'
 import { holdsPan } from '../../domain/pan.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
-/** The version of the wire contract that is spoken here (contract, section 6). */
+/** The version of the interface (docs/api.md, "Versions"). */
 export const apiVersion = '2026-11-20'
 
 type Headers = Pick<IncomingMessage, 'headers'>

@@ -4,8 +4,18 @@ import type {
   FastifySchema,
   FastifySchemaValidationError,
 } from 'fastify'
+import Type from 'typebox'
 import { textFault } from '../../domain/free-text.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+
+/** An object takes no member that its schema does not name. */
+export const closed = { additionalProperties: false } as const
+
+/** A body that may be left out. */
+export const optional = { ...closed, type: ['object', 'null'] as unknown as 'object' }
+
+/** A body that may be left out, and has no members. */
+export const EmptyBodySchema = Type.Object({}, optional)
 
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import {
 } from '../../oauth/authorization-server.ts'
 import { claimedClientId } from '../../oauth/claimed-client.ts'
 import type { TokenAttempt, TokenAttempts } from '../../oauth/token-attempts.ts'
-import type { Api } from '../server.ts'
+import type { Api } from '../api.ts'
 
 /**
  * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here it

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 export const publishedCacheControl = 'no-cache'
 
 /** The entity tag of a document (RFC 9110 section 8.8.3). */
-export const entityTagOf = (bytes: string | Uint8Array): string =>
+const entityTagOf = (bytes: string | Uint8Array): string =>
   `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
 
 /**

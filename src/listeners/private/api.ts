@@ -9,7 +9,7 @@ import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
 
 /** What the routes of the private listener work with. */
-export interface Api {
+export interface PrivateApi {
   readonly app: Server['app']
   readonly authorizing: Authorizing
   readonly keys: KeyManagement

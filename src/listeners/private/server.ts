@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
-import type { Api } from './api.ts'
+import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import {
@@ -28,7 +28,7 @@ import {
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
-interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Api, 'app'> {
+interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
   /** Null in production. */
@@ -50,7 +50,7 @@ const routes = [
 /** What card networks, administrators and the operator's monitoring call. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
   const { app, finish } = createServer({ ...options, listener: 'private' })
-  const api: Api = { ...options, app }
+  const api: PrivateApi = { ...options, app }
   healthRoutes(app, options)
   problemRoutes(app)
   for (const add of routes) add(api)

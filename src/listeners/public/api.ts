@@ -7,7 +7,7 @@ import { callerOf } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
 
 /** What the routes of the public listener work with. */
-export interface Api {
+export interface PublicApi {
   readonly app: Server['app']
   readonly operations: Issuing
   /** What every path of the specification begins with: `/thr/processor`. */

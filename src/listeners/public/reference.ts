@@ -9,7 +9,7 @@ import {
   sendPublished,
 } from '../http/published-document.ts'
 import type { Server } from '../http/server.ts'
-import type { Api } from './api.ts'
+import type { PublicApi } from './api.ts'
 import { openapiOptions } from './openapi/document.ts'
 
 /** Nothing from anywhere else, and nothing to anywhere else: the pages work without a network. */
@@ -61,7 +61,7 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
 }
 
 /** The document that describes this interface, and the way to its reference. */
-export function documentRoutes({ app }: Pick<Api, 'app'>): void {
+export function documentRoutes({ app }: Pick<PublicApi, 'app'>): void {
   const config = { access: 'open' } as const
   const openapi = madeOnce(() =>
     publishedDocument('application/json; charset=utf-8', JSON.stringify(app.swagger())),

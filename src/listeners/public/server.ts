@@ -2,7 +2,7 @@ import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { AuthorizationServer } from '../oauth/authorization-server.ts'
 import type { TokenAttempts } from '../oauth/token-attempts.ts'
-import type { Api } from './api.ts'
+import type { PublicApi } from './api.ts'
 import { documentRoutes, registerReference } from './reference.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
@@ -34,7 +34,9 @@ import {
   updateWebhookRoute,
 } from './routes/webhooks.ts'
 
-interface PublicServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Api, 'app' | 'base'> {
+interface PublicServerOptions
+  extends Omit<ServerOptions, 'listener'>,
+    Omit<PublicApi, 'app' | 'base'> {
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
   readonly authorizationServer: AuthorizationServer
@@ -65,7 +67,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
   const { app, finish } = createServer({ ...options, listener: 'public' })
   await registerReference(app, baseUrl)
-  const api: Api = { ...options, app, base: `/thr/${options.processorPath}` }
+  const api: PublicApi = { ...options, app, base: `/thr/${options.processorPath}` }
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
   if (demo) demoRoutes(api, demo)

@@ -39,7 +39,7 @@ const defaults = {
 } as const
 
 /** A product as it was asked for, and what its schema found wrong with it. */
-export interface AskedProduct {
+interface AskedProduct {
   readonly draft: ProductDraft
   readonly shapeFaults: readonly ProblemError[]
 }

@@ -2,11 +2,11 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import { type Api, admin } from '../api.ts'
+import { admin, type PrivateApi } from '../api.ts'
 import { ActSchema } from '../schemas/products.ts'
 
 /** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
-export function listActsRoute({ administration, app }: Api): void {
+export function listActsRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/acts',
     {

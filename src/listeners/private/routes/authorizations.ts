@@ -9,7 +9,7 @@ import { callerOf } from '../../http/authentication.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import type { Api } from '../api.ts'
+import type { PrivateApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
 
@@ -41,7 +41,7 @@ const AuthorizationRequestSchema = Type.Object(
 )
 
 /** What the card network's gateway asks. */
-export function authorizeRoute({ app, authorizing }: Api): void {
+export function authorizeRoute({ app, authorizing }: PrivateApi): void {
   app.post(
     '/network/authorizations',
     {

@@ -13,13 +13,13 @@ import {
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import {
-  type Api,
   admin,
   adminAct,
   adminChange,
   clientAfter,
   clientIdOf,
   operatorOf,
+  type PrivateApi,
 } from '../api.ts'
 import {
   ChangeClientSchema,
@@ -35,7 +35,7 @@ const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
 
 /** Who may call: client systems, card networks, administrators. */
-export function clientRoutes({ administration, app }: Api): void {
+export function clientRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/clients',
     {
@@ -71,7 +71,7 @@ export function clientRoutes({ administration, app }: Api): void {
   )
 }
 
-export function createClientRoute({ administration, app }: Api): void {
+export function createClientRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients',
     {
@@ -98,7 +98,7 @@ export function createClientRoute({ administration, app }: Api): void {
   )
 }
 
-export function changeClientRoute({ administration, app }: Api): void {
+export function changeClientRoute({ administration, app }: PrivateApi): void {
   app.patch(
     '/clients/:clientId',
     {
@@ -127,7 +127,7 @@ export function changeClientRoute({ administration, app }: Api): void {
   )
 }
 
-export function rotateClientSecretRoute({ administration, app }: Api): void {
+export function rotateClientSecretRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients/:clientId/rotate-secret',
     {
@@ -156,7 +156,7 @@ export function rotateClientSecretRoute({ administration, app }: Api): void {
   )
 }
 
-export function confirmClientRoute({ administration, app }: Api): void {
+export function confirmClientRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients/:clientId/confirm',
     {

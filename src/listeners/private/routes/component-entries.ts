@@ -11,8 +11,8 @@ import { enterComponent } from '../../../operations/keys/components.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { type Api, admin, adminChange, operatorOf } from '../api.ts'
-import { checkValue, KeptVersionSchema, targetMembers, targetOf } from '../schemas/keys.ts'
+import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { checkValue, KeptVersionSchema, keyTargetOf, targetMembers } from '../schemas/keys.ts'
 
 const ids = Type.Array(Type.String())
 
@@ -41,7 +41,7 @@ const ProgressSchema = Type.Object({
 const tags = ['Keys']
 
 /** Keys that several people bring, each a component. */
-export function componentEntryRoutes({ app, keys }: Api): void {
+export function componentEntryRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/component-entries',
     {
@@ -86,7 +86,7 @@ export function componentEntryRoutes({ app, keys }: Api): void {
   )
 }
 
-export function openComponentEntryRoute({ app, keys }: Api): void {
+export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/component-entries',
     {
@@ -111,14 +111,14 @@ export function openComponentEntryRoute({ app, keys }: Api): void {
     async (request, reply) => {
       const { algorithm, componentCount, keyCheckValue, lengthBytes, ...target } = request.body
       const form = { algorithm, lengthBytes }
-      const entry = { target: targetOf(target), form, componentCount, keyCheckValue }
+      const entry = { target: keyTargetOf(target), form, componentCount, keyCheckValue }
       const answer = await openEntry(keys, operatorOf(request), entry, repeatable(request))
       return reply.code(201).send(entryAnswer(answerOf(reply, answer)))
     },
   )
 }
 
-export function enterComponentRoute({ app, keys }: Api): void {
+export function enterComponentRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/component-entries/:entryId/components',
     {

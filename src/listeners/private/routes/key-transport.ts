@@ -3,13 +3,13 @@ import { exportKey } from '../../../operations/keys/export-key.ts'
 import { importKey } from '../../../operations/keys/store-key.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { type Api, adminChange, operatorOf } from '../api.ts'
+import { adminChange, operatorOf, type PrivateApi } from '../api.ts'
 import {
   checkValue,
   KeptVersionSchema,
   keyName,
+  keyTargetOf,
   targetMembers,
-  targetOf,
   versionMax,
 } from '../schemas/keys.ts'
 
@@ -17,7 +17,7 @@ const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
 
 /** Keys are imported and exported as key blocks under a zone master key and in no other form. */
-export function importKeyRoute({ app, keys }: Api): void {
+export function importKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/import',
     {
@@ -40,14 +40,14 @@ export function importKeyRoute({ app, keys }: Api): void {
     },
     async (request, reply) => {
       const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
-      const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
+      const key = { target: keyTargetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
       const answer = await importKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
   )
 }
 
-export function exportKeyRoute({ app, keys }: Api): void {
+export function exportKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/export',
     {

@@ -12,7 +12,7 @@ import { generateKey } from '../../../operations/keys/store-key.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { type Api, admin, adminAct, adminChange, operatorOf } from '../api.ts'
+import { admin, adminAct, adminChange, operatorOf, type PrivateApi } from '../api.ts'
 import {
   checkValue,
   formMembers,
@@ -21,9 +21,9 @@ import {
   KeyActSchema,
   KeyParamsSchema,
   keyName,
+  keyTargetOf,
   ListedKeySchema,
   targetMembers,
-  targetOf,
   VersionParamsSchema,
   versionOf,
 } from '../schemas/keys.ts'
@@ -32,7 +32,7 @@ import { parseActPosition } from './audit.ts'
 const tags = ['Keys']
 
 /** The keys, and what was done to them. None of these calls carries a key in clear, either way. */
-export function keyRoutes({ app, keys }: Api): void {
+export function keyRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/keys',
     {
@@ -76,7 +76,7 @@ export function keyRoutes({ app, keys }: Api): void {
 }
 
 /** Keys that are made here. */
-export function newKeyRoutes({ app, keys }: Api): void {
+export function newKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys',
     {
@@ -94,7 +94,7 @@ export function newKeyRoutes({ app, keys }: Api): void {
     },
     async (request, reply) => {
       const { exportable = false, ...body } = request.body
-      const key = { target: targetOf(body), form: formOf(body), exportable }
+      const key = { target: keyTargetOf(body), form: formOf(body), exportable }
       const answer = await generateKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
@@ -126,7 +126,7 @@ export function newKeyRoutes({ app, keys }: Api): void {
 }
 
 /** The key that all others are kept under. */
-export function rotateMasterKeyRoute({ app, keys }: Api): void {
+export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/master-key/rotate',
     {
@@ -154,7 +154,7 @@ export function rotateMasterKeyRoute({ app, keys }: Api): void {
 }
 
 /** The end of keys: retired ones make nothing new, deleted ones are gone. */
-export function endKeyRoutes({ app, keys }: Api): void {
+export function endKeyRoutes({ app, keys }: PrivateApi): void {
   const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',

@@ -12,7 +12,7 @@ import {
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
-import { type Api, admin, adminAct, adminChange, clientIdOf, operatorOf } from '../api.ts'
+import { admin, adminAct, adminChange, clientIdOf, operatorOf, type PrivateApi } from '../api.ts'
 import {
   AdministeredProductSchema,
   ChangeProductSchema,
@@ -23,7 +23,7 @@ const tags = ['Products']
 const params = Type.Object({ productId: Type.String() })
 
 /** The card products of this installation, whoever they are granted to. */
-export function administeredProductRoutes({ administration, app }: Api): void {
+export function administeredProductRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/products',
     {
@@ -62,7 +62,7 @@ export function administeredProductRoutes({ administration, app }: Api): void {
   )
 }
 
-export function createProductRoute({ administration, app }: Api): void {
+export function createProductRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/products',
     {
@@ -91,7 +91,7 @@ export function createProductRoute({ administration, app }: Api): void {
   )
 }
 
-export function changeProductRoute({ administration, app }: Api): void {
+export function changeProductRoute({ administration, app }: PrivateApi): void {
   app.patch(
     '/products/:productId',
     {
@@ -121,7 +121,7 @@ export function changeProductRoute({ administration, app }: Api): void {
 }
 
 /** Which products a client system may issue cards of, one at a time. */
-export function grantRoutes({ administration, app }: Api): void {
+export function grantRoutes({ administration, app }: PrivateApi): void {
   for (const { isGranted, method, operationId, summary } of [
     { method: 'PUT', isGranted: true, operationId: 'grantProduct', summary: 'Grant a product' },
     {

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { type Api, admin, adminChange } from '../api.ts'
+import { admin, adminChange, type PrivateApi } from '../api.ts'
 
 /** The sandbox's clock, as this listener moves it. */
 export interface SandboxClock {
@@ -17,7 +17,7 @@ export interface SandboxClock {
 const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
 
 /** There is a movable clock in the sandbox only. */
-export function sandboxClockRoutes({ app }: Pick<Api, 'app'>, clock: SandboxClock): void {
+export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, clock: SandboxClock): void {
   const path = '/sandbox/clock'
   app.get(path, { config: admin, schema: { response: { 200: ClockSchema } } }, async () => ({
     now: clock.now().toISOString(),

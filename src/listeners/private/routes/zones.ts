@@ -5,20 +5,20 @@ import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import {
-  type Api,
   admin,
   adminAct,
   adminChange,
   clientAfter,
   clientIdOf,
   operatorOf,
+  type PrivateApi,
 } from '../api.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
 
 /** Card networks: each is a client that asks for authorizations, with keys for its PIN blocks. */
-export function listZonesRoute({ administration, app }: Api): void {
+export function listZonesRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/zones',
     {
@@ -40,7 +40,7 @@ export function listZonesRoute({ administration, app }: Api): void {
   )
 }
 
-export function createZoneRoute({ administration, app }: Api): void {
+export function createZoneRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/zones',
     {
@@ -73,7 +73,7 @@ export function createZoneRoute({ administration, app }: Api): void {
   )
 }
 
-export function retireZoneRoute({ administration, app }: Api): void {
+export function retireZoneRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/zones/:clientId/retire',
     {

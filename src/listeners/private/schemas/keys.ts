@@ -52,7 +52,7 @@ export function versionOf({ params }: { params: Static<typeof VersionParamsSchem
 }
 
 /** @throws `Problem` `validation_failed` when members of a zone key are missing, or given for another key. */
-export function targetOf({
+export function keyTargetOf({
   clientId,
   family,
   key,

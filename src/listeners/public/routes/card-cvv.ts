@@ -1,7 +1,7 @@
 import { readTryStatus } from '../../../operations/cards/cards.ts'
 import { blockCvv, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
-import { type Api, actingOf, publicTokenOf } from '../api.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   NoContentSchema,
@@ -9,7 +9,7 @@ import {
   UpdateCvvStatusSchema,
 } from '../schemas/cards.ts'
 
-export function cardCvvRoutes({ app, base, operations }: Api): void {
+export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
   const path = `${base}/card-cvv/:publicToken/cvv/status`
 
   app.get(

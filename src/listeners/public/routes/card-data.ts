@@ -15,7 +15,7 @@ import {
   sendPublished,
 } from '../../http/published-document.ts'
 import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/request.ts'
-import { type Api, actingOf, publicTokenOf } from '../api.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
 
@@ -32,7 +32,7 @@ const oneForm = [
   alwaysWith('nonce', 'deviceKey'),
 ]
 
-export function getCardDataRoute({ app, base, baseUrl, operations }: Api): void {
+export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/encrypted`,
     {
@@ -99,7 +99,7 @@ function formOf({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): For
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 /** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
-export function cardDataKeySetRoute({ app, operations }: Api): void {
+export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
   const documentOf = (keys: readonly CardDataKey[]): PublishedDocument => {
     // A key id never comes to name another key.
@@ -122,7 +122,7 @@ export function cardDataKeySetRoute({ app, operations }: Api): void {
 }
 
 /** One of them, as PEM. */
-export function cardDataKeyRoute({ app, base, operations }: Api): void {
+export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
   const params = Type.Object({ kid: Type.String() })
   app.get(
     `${base}/keys/:kid(^[a-z0-9-]+).pem`,

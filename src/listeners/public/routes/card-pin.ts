@@ -4,7 +4,7 @@ import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin
 import { unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
-import { type Api, actingOf, publicTokenOf } from '../api.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   NoContentSchema,
@@ -15,7 +15,7 @@ import {
   UnblockPinSchema,
 } from '../schemas/cards.ts'
 
-export function setPinRoute({ app, base, operations }: Api): void {
+export function setPinRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin`,
     {
@@ -61,7 +61,7 @@ function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
   throw new Error('The rule let a body without a PIN pass.')
 }
 
-export function revealPinRoute({ app, base, operations }: Api): void {
+export function revealPinRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin`,
     {
@@ -84,7 +84,7 @@ export function revealPinRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function pinStatusRoute({ app, base, operations }: Api): void {
+export function pinStatusRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin/status`,
     {
@@ -101,7 +101,7 @@ export function pinStatusRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function unblockPinRoute({ app, base, operations }: Api): void {
+export function unblockPinRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin/unblock`,
     {

@@ -20,7 +20,7 @@ import {
   writeCursor,
 } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import { type Api, actingOf, publicTokenOf } from '../api.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   AttemptSchema,
   CardParamsSchema,
@@ -33,7 +33,7 @@ import {
   NoContentSchema,
 } from '../schemas/cards.ts'
 
-export function createCardRoute({ app, base, operations }: Api): void {
+export function createCardRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/cards`,
     {
@@ -72,7 +72,7 @@ export function createCardRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function findCardRoute({ app, base, operations }: Api): void {
+export function findCardRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken`,
     {
@@ -89,7 +89,7 @@ export function findCardRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function listCardsRoute({ app, base, operations }: Api): void {
+export function listCardsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards`,
     {
@@ -125,7 +125,7 @@ export function listCardsRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function cardStatusRoutes({ app, base, operations }: Api): void {
+export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/status`,
     {
@@ -175,7 +175,7 @@ export function cardStatusRoutes({ app, base, operations }: Api): void {
   )
 }
 
-export function listAttemptsRoute({ app, base, operations }: Api): void {
+export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/attempts`,
     {

@@ -10,7 +10,7 @@ import { pingWebhook } from '../../../operations/webhooks/webhooks.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
-import { type Api, actingOf, webhookIdOf } from '../api.ts'
+import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
 import {
   DeliveryParamsSchema,
   DeliverySchema,
@@ -22,7 +22,7 @@ import {
 
 const config = { access: 'webhooks.write', repeatable: true } as const
 
-export function pingWebhookRoute({ app, base, operations }: Api): void {
+export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/ping`,
     {
@@ -52,7 +52,7 @@ export function pingWebhookRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function listDeliveriesRoute({ app, base, operations }: Api): void {
+export function listDeliveriesRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
@@ -84,7 +84,7 @@ export function listDeliveriesRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function resendDeliveryRoute({ app, base, operations }: Api): void {
+export function resendDeliveryRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/deliveries/:deliveryId/resend`,
     {
@@ -115,7 +115,7 @@ export function resendDeliveryRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function replayWebhookRoute({ app, base, operations }: Api): void {
+export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/replay`,
     {

@@ -8,10 +8,10 @@ import { type EventFilter, listEvents } from '../../../operations/events/events.
 import type { EventStream, EventStreams } from '../../../operations/events/streams.ts'
 import { callerOf as authenticatedCaller } from '../../http/authentication.ts'
 import { linkNext, parseLimit } from '../../http/pages.ts'
-import { type Api, actingOf } from '../api.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
 
-export function listEventsRoute({ app, base, eventStreams, operations }: Api): void {
+export function listEventsRoute({ app, base, eventStreams, operations }: PublicApi): void {
   app.addHook('preClose', () => eventStreams.close())
   app.get(
     `${base}/events`,

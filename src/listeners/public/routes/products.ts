@@ -3,10 +3,10 @@ import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { listProducts } from '../../../operations/clients/granted-products.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { type Api, actingOf } from '../api.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'
 
-export function listProductsRoute({ app, base, operations }: Api): void {
+export function listProductsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/products`,
     {

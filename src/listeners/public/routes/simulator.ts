@@ -8,7 +8,7 @@ import type { Acting } from '../../../operations/cards/cards.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import { type Api, actingOf } from '../api.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
 
@@ -35,7 +35,7 @@ export type Simulate = (
   request: RepeatableRequest | null,
 ) => Promise<Answer<Authorization>>
 
-export function simulatorRoute({ app, base }: Api, simulate: Simulate): void {
+export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): void {
   app.post(
     `${base}/simulator/authorizations`,
     {

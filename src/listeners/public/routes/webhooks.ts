@@ -12,7 +12,7 @@ import {
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
-import { type Api, actingOf, webhookIdOf } from '../api.ts'
+import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
 import { NoContentSchema } from '../schemas/cards.ts'
 import {
   CreatedWebhookSchema,
@@ -23,7 +23,7 @@ import {
   WebhookSchema,
 } from '../schemas/webhooks.ts'
 
-export function createWebhookRoute({ app, base, faultOfTarget, operations }: Api): void {
+export function createWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks`,
     {
@@ -52,7 +52,7 @@ export function createWebhookRoute({ app, base, faultOfTarget, operations }: Api
   )
 }
 
-export function listWebhooksRoute({ app, base, operations }: Api): void {
+export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks`,
     {
@@ -76,7 +76,7 @@ export function listWebhooksRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function findWebhookRoute({ app, base, operations }: Api): void {
+export function findWebhookRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId`,
     {
@@ -96,7 +96,7 @@ export function findWebhookRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Api): void {
+export function updateWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
   app.put(
     `${base}/webhooks/:webhookId`,
     {
@@ -126,7 +126,7 @@ export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Api
   )
 }
 
-export function deleteWebhookRoute({ app, base, operations }: Api): void {
+export function deleteWebhookRoute({ app, base, operations }: PublicApi): void {
   app.delete(
     `${base}/webhooks/:webhookId`,
     {
@@ -147,7 +147,7 @@ export function deleteWebhookRoute({ app, base, operations }: Api): void {
   )
 }
 
-export function rotateWebhookSecretRoute({ app, base, operations }: Api): void {
+export function rotateWebhookSecretRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/rotate-secret`,
     {
@@ -177,7 +177,7 @@ export function rotateWebhookSecretRoute({ app, base, operations }: Api): void {
 }
 
 /** @throws `Problem` `validation_failed` for an address that is never called. */
-function refuseTarget(faultOf: Api['faultOfTarget'], { url }: { url: string }): void {
+function refuseTarget(faultOf: PublicApi['faultOfTarget'], { url }: { url: string }): void {
   const detail = faultOf(url)
   if (detail !== null) throw validationFailed({ pointer: '/url', detail })
 }

@@ -29,7 +29,7 @@ export const writeCursor = (position: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
 /**
- * The position that a cursor holds, or null where none is given.
+ * The position that a cursor stands for, or null where none is given.
  * @param parse takes what {@link writeCursor} was given, and gives null for anything else.
  * @throws `Problem` `validation_failed` at `/cursor`.
  */
@@ -38,20 +38,17 @@ export function readCursor<Position>(
   parse: (position: readonly unknown[]) => Position | null,
 ): Position | null {
   if (cursor === undefined) return null
-  const position = parse(decode(cursor))
+  let written: unknown = null
+  try {
+    written = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    // What is no JSON is no position, either.
+  }
+  const position = Array.isArray(written) ? parse(written) : null
   if (position === null) {
     throw validationFailed({ pointer: '/cursor', detail: 'must come from a Link header' })
   }
   return position
-}
-
-function decode(cursor: string): readonly unknown[] {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    return Array.isArray(position) ? position : []
-  } catch {
-    return []
-  }
 }
 
 // The database has no year 0.

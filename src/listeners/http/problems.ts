@@ -77,11 +77,17 @@ const details: Readonly<Record<string, string>> = {
 
 /** Answers what is no HTTP request at all, on a connection that is then closed. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (isPastAnswering(error, socket)) {
+  const { code = '' } = error
+  // Where the handshake failed there is no connection yet that an answer could go by.
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code)
+  // A second answer would be taken for that of the next request.
+  const isAnswered =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
+  if (code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable) {
     socket.destroy()
     return
   }
-  const detail = details[error.code ?? ''] ?? 'This is not an HTTP request.'
+  const detail = details[code] ?? 'This is not an HTTP request.'
   const problem = new Problem('malformed_request', { detail })
   const requestId = randomUUID()
   const body = JSON.stringify(problemDocument(problem, requestId))
@@ -104,18 +110,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   setTimeout(() => socket.destroy(), 1_000).unref()
 }
 
-/**
- * Where the handshake failed there is no connection yet that an answer could go by; where the request was
- * answered before all of it had come, a second answer would be taken for that of the next request.
- */
-function isPastAnswering({ code }: NodeJS.ErrnoException, socket: Duplex): boolean {
-  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code ?? '')
-  const isAnswered =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
-  return code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable
-}
-
-/** `CONNECT` never reaches a route. */
+/** `CONNECT` never comes to a route. */
 const answerable = METHODS.filter((method) => method !== 'CONNECT')
 
 /**

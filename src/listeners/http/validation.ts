@@ -149,7 +149,13 @@ export function refuseUnnamed(app: FastifyInstance): void {
     }
   })
   app.addHook('preHandler', async (request) => {
-    if (isOurs(request.routeOptions)) refuseUnprintable(request)
+    // Where faults are attached the handler refuses them all, these too.
+    if (!isOurs(request.routeOptions) || request.validationError) return
+    const { ciphertexts = [] } = request.routeOptions.config
+    const members = Object.entries(Object(request.body))
+    const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
+    const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
+    if (faults.length > 0) throw validationFailed(...faults)
   })
 }
 
@@ -159,22 +165,12 @@ const isOurs = ({ schema }: { schema?: FastifySchema | undefined }): boolean =>
 // The types of the framework do not know that a method that is there can be changed.
 const bodyless = { hasBody: false, overrideExisting: true }
 
-/**
- * Refuses control characters and unpaired surrogates in every text of a request, also where no schema
- * says so: the database cannot keep some of them, and no reader sees them.
- */
-function refuseUnprintable(request: FastifyRequest): void {
-  // Where faults are attached the handler refuses them all, these too.
-  if (request.validationError) return
-  const { ciphertexts = [] } = request.routeOptions.config
-  const members = Object.entries(Object(request.body))
-  const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
-  const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
-  if (faults.length > 0) throw validationFailed(...faults)
-}
-
 const detail = 'must have no control characters and no unpaired surrogates'
 
+/**
+ * Control characters and unpaired surrogates in every text of a value, also where no schema refuses them: the
+ * database cannot store some of them, and no reader sees them.
+ */
 function textFaults(value: unknown, pointer: string): ProblemError[] {
   if (typeof value === 'string') return textFault(value) === null ? [] : [{ pointer, detail }]
   if (typeof value !== 'object' || value === null) return []

@@ -47,33 +47,31 @@ const routes = [
   listActsRoute,
 ]
 
+const open = { access: 'open' } as const
+const StatusSchema = Type.Object({ status: Type.String() })
+
 /** What card networks, administrators and the operator's monitoring call. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
   const { app, finish } = createServer({ ...options, listener: 'private' })
   const api: PrivateApi = { ...options, app }
-  healthRoutes(app, options)
+  const { metrics, ready } = options
+  app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
+    status: 'alive',
+  }))
+  app.get('/readyz', { config: open, schema: { response: { 200: StatusSchema } } }, async () => {
+    await ready().catch((cause: unknown) => {
+      throw new Problem('unavailable', { cause })
+    })
+    return { status: 'ready' }
+  })
+  const text = { response: { 200: Type.String() } }
+  app.get('/metrics', { config: open, schema: text }, async (_, reply) =>
+    reply.type(metrics.contentType).send(await metrics.read()),
+  )
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
   app.after(finish)
   await app.ready()
   return app
-}
-
-const statusSchema = Type.Object({ status: Type.String() })
-
-function healthRoutes(app: Server['app'], { metrics, ready }: PrivateServerOptions): void {
-  const config = { access: 'open' } as const
-  app.get('/livez', { config, schema: { response: { 200: statusSchema } } }, async () => ({
-    status: 'alive',
-  }))
-  app.get('/readyz', { config, schema: { response: { 200: statusSchema } } }, async () => {
-    await ready().catch((cause: unknown) => {
-      throw new Problem('unavailable', { cause })
-    })
-    return { status: 'ready' }
-  })
-  app.get('/metrics', { config, schema: { response: { 200: Type.String() } } }, async (_, reply) =>
-    reply.type(metrics.contentType).send(await metrics.read()),
-  )
 }

@@ -31,7 +31,7 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-/** Where a page of acts ends, as its cursor holds it. */
+/** Where a page of acts ends, as its cursor has it. */
 export function parseActPosition([at, actId]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
   return instant !== null && isUuid(actId) ? { at: instant, actId } : null

@@ -62,9 +62,6 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   replayWebhook,
 }
 
-const mediaType = 'application/problem+json'
-const schema = { $ref: '#/components/schemas/Problem' }
-
 /** The responses that some problems are answered with, by status. */
 export function problemResponses(codes: readonly ProblemCode[]): Record<string, object> {
   const byStatus = Object.groupBy(codes, (code) => String(problemKinds[code].status))
@@ -94,28 +91,27 @@ export function namedProblemResponses(paths: object): Record<string, object> {
 const responseName = (code: ProblemCode): string =>
   code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-const inlineResponse = (codes: readonly ProblemCode[]): object => ({
-  description: codes.map((code) => `\`${code}\`: ${problemKinds[code].title}`).join('\n\n'),
-  headers: answerHeaders(codes.flatMap(headersOf)),
-  content: {
-    [mediaType]: {
-      schema,
-      examples: Object.fromEntries(
-        codes.map((code) => {
-          const { status, title } = problemKinds[code]
-          const requestId = '3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'
-          return [code, { value: { type: `/problems/${code}`, title, status, code, requestId } }]
-        }),
-      ),
+function inlineResponse(codes: readonly ProblemCode[]): object {
+  const kinds: readonly ProblemKind[] = codes.map((code) => problemKinds[code])
+  const requestId = '3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'
+  return {
+    description: codes.map((code) => `\`${code}\`: ${problemKinds[code].title}`).join('\n\n'),
+    headers: answerHeaders(
+      kinds.flatMap(({ retryAfterSeconds, status }) => [
+        ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
+        ...(retryAfterSeconds === undefined ? [] : ['Retry-After']),
+      ]),
+    ),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(
+          codes.map((code) => {
+            const { status, title } = problemKinds[code]
+            return [code, { value: { type: `/problems/${code}`, title, status, code, requestId } }]
+          }),
+        ),
+      },
     },
-  },
-})
-
-/** The headers of a problem beside those of every answer. */
-function headersOf(code: ProblemCode): string[] {
-  const { retryAfterSeconds, status }: ProblemKind = problemKinds[code]
-  return [
-    ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
-    ...(retryAfterSeconds === undefined ? [] : ['Retry-After']),
-  ]
+  }
 }

@@ -93,22 +93,17 @@ function finishOperation(operation: Operation): object {
     responses: {
       ...mapValues(responses, (response, status) => ({
         description: response.description.replace('Default Response', STATUS_CODES[status] ?? ''),
-        headers: answerHeaders(headerNames(status, operation, notes)),
+        headers: answerHeaders([
+          ...(status === '201' ? ['Location'] : []),
+          ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
+          ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
+          ...['RateLimit', 'RateLimit-Policy'],
+        ]),
         ...(response.content && { content: contentOf(response.content) }),
       })),
       ...problemResponses(notes.problemCodes),
     },
   }
-}
-
-function headerNames(status: string, { parameters = [] }: Operation, notes: RouteNotes): string[] {
-  return [
-    ...(status === '201' ? ['Location'] : []),
-    ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
-    ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
-    'RateLimit',
-    'RateLimit-Policy',
-  ]
 }
 
 /** A query is text, so its schema checks text: what it means is a number. */

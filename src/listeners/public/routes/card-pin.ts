@@ -58,7 +58,7 @@ function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
   if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
   if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
   if (encryptedPin !== undefined) return { encryptedPin }
-  throw new Error('The rule let a body without a PIN pass.')
+  throw new Error('The rule accepted a body without a PIN.')
 }
 
 export function revealPinRoute({ app, base, operations }: PublicApi): void {

@@ -59,7 +59,11 @@ async function stream(
   filter: EventFilter,
 ): Promise<FastifyReply> {
   const { clientId, expiresAt } = authenticatedCaller(request)
-  const after = lastEventIdOf(request) ?? filter.after
+  const lastEventId = request.headers['last-event-id'] || null
+  if (lastEventId !== null && !isUuid(lastEventId)) {
+    throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
+  }
+  const after = lastEventId ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
   const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
   endWithReader(opened, request, reply, expiresAt)
@@ -95,14 +99,6 @@ function endWithReader(
   response.once('close', end)
   // Gone while the stream was opened: nothing more will be heard of it.
   if (socket.destroyed || response.destroyed) end()
-}
-
-/** @throws `Problem` `validation_failed` unless it can be an event's id. */
-function lastEventIdOf({ headers }: FastifyRequest): string | null {
-  const given = headers['last-event-id']
-  if (given === undefined || given === '') return null
-  if (isUuid(given)) return given
-  throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
 }
 
 /** In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life. */

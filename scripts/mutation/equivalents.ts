@@ -52,16 +52,10 @@ export const equivalents: readonly Equivalent[] = [
     reason: undefinedEither,
   },
   {
-    file: 'src/domain/cidr.ts',
+    file: 'src/domain/identifiers.ts',
     line: "const [address = '', prefix, ...rest]",
     replacement: '"Stryker was here!"',
     reason: splitsAtLeastOnce,
-  },
-  {
-    file: 'src/domain/cidr.ts',
-    line: 'if (bits < 0 || rest.length > 0)',
-    replacement: 'bits <= 0',
-    reason: 'bits is 32, 128 or -1',
   },
   {
     file: 'src/domain/expiry.ts',

@@ -22,13 +22,12 @@ export const isPastDate = (text: string, today: string): boolean =>
 export const dateOf = (at: Date): string => at.toISOString().slice(0, 10)
 
 /** How many days a month (1 to 12) has; 0 for a month that does not exist. */
-export const daysInMonth = (year: number, month: number): number =>
-  month === 2 && isLeapYear(year) ? 29 : (monthLengths[month - 1] ?? 0)
+export function daysInMonth(year: number, month: number): number {
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  return month === 2 && isLeapYear ? 29 : (monthLengths[month - 1] ?? 0)
+}
 
 const monthLengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
-const isLeapYear = (year: number): boolean =>
-  year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
 /** The month that a card is valid through, to its last day in UTC. */
 export interface Expiry {

@@ -27,7 +27,7 @@ export function isCardStatusCode(text: string): text is CardStatusCode {
   return Object.hasOwn(cardStatuses, text)
 }
 
-/** The three members that tell a card's status on the wire. */
+/** A card's status, as three members on the wire. */
 export interface CardStatus {
   readonly status: CardStatusName
   readonly cardStatusCode: CardStatusCode
@@ -52,6 +52,6 @@ export const mayMove = (from: CardStatusCode, to: CardStatusCode): boolean =>
 /** Whether nothing can follow the status. */
 export const isFinal = (code: CardStatusCode): boolean => allowedMoves(code).length === 0
 
-/** The status that holds at an instant: a card that is not final expires after its last day. */
+/** The status at an instant: a card that is not final expires after its last day. */
 export const statusAt = (stored: CardStatusCode, expiry: Expiry, at: Date): CardStatusCode =>
   !isFinal(stored) && expiry.isPast(at) ? '54' : stored

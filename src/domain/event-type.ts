@@ -1,4 +1,7 @@
-/** The acts that are told (contract, section 11). */
+/**
+ * The acts that events report (docs/webhooks.md). They stand alone: schemas, statements and subscriptions
+ * name events by this one list.
+ */
 export const eventTypes = [
   'card.created',
   'card.status_changed',

@@ -77,15 +77,14 @@ export function embossName(firstName: string, lastName: string): string | null {
   const whole = joined(first, last)
   if (whole.length <= NAME_ON_CARD_LENGTH_MAX) return whole || null
   // Without a last name an initial would be all that is left of the name.
-  const short = last ? joined(initial(first), last) : first
+  const [initial = ''] = /[A-Z0-9]/.exec(first) ?? []
+  const short = last ? joined(initial, last) : first
   return short.slice(0, NAME_ON_CARD_LENGTH_MAX).trim()
 }
 
 const joined = (...names: readonly string[]): string => names.filter(Boolean).join(' ')
 
 const hasContent = (name: string): boolean => /[A-Z0-9]/.test(name)
-
-const initial = (name: string): string => /[A-Z0-9]/.exec(name)?.[0] ?? ''
 
 /** The text in the characters of a card, or an empty string if only punctuation is left. */
 function latinCapitals(name: string): string {

@@ -23,3 +23,15 @@ export const isDeliveryId = (value: unknown): value is string =>
 /** Whether a value can be the name of a key of this installation, of a zone, or a zone master key. */
 export const isKeyName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z0-9][a-z0-9-]{0,31}$/.test(value)
+
+/** Whether a text is a block of addresses: `10.0.0.0/8`, `fd00::/8`, or a single address. */
+export function isCidr(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const isIpv4 =
+    /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.|$)){4}$/.test(address) &&
+    !address.endsWith('.')
+  const isIpv6 = /^[0-9a-f:.]+$/i.test(address) && URL.canParse(`http://[${address}]/`)
+  if (!(isIpv4 || isIpv6) || rest.length > 0) return false
+  const bits = isIpv4 ? 32 : 128
+  return prefix === undefined || (/^(0|[1-9][0-9]{0,2})$/.test(prefix) && Number(prefix) <= bits)
+}

@@ -130,12 +130,11 @@ export function luhnCheckDigit(digitsWithoutCheck: string): string {
   let sum = 0
   for (let place = 1; place <= digitsWithoutCheck.length; place++) {
     const digit = Number(digitsWithoutCheck.at(-place))
-    sum += place % 2 === 1 ? doubled(digit) : digit
+    const doubled = digit < 5 ? digit * 2 : digit * 2 - 9
+    sum += place % 2 === 1 ? doubled : digit
   }
   return String((10 - (sum % 10)) % 10)
 }
-
-const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
 
 /**
  * Whether free text holds what may be a PAN: a Luhn-valid run of 12 to 19 digits, spaces, dashes and
@@ -143,12 +142,16 @@ const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 
  * as each group of digits between separators, and as every stretch that has the first digits and the
  * length of a network's PAN, so that neither an expiry nor a CVV glued to a PAN hides it.
  */
-export const holdsPan = (text: string): boolean =>
-  digitRuns(asciiDigits(text)).some((run) => {
+export function holdsPan(text: string): boolean {
+  // The digits of every script as 0 to 9.
+  const ascii = text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
+  const runs = ascii.match(digitRun) ?? []
+  return runs.some((run) => {
     const groups = run.split(separators)
     const digits = groups.join('')
     return isPan(digits) || groups.some(isPan) || holdsNetworkPan(digits)
   })
+}
 
 // Not every stretch of 12 digits counts: in 16 random digits, four times of five some stretch is
 // Luhn-valid by chance, and honest references would be refused.
@@ -166,12 +169,6 @@ function holdsNetworkPan(digits: string): boolean {
 const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2212]'
 const separators = new RegExp(`${separator}+`, 'u')
 const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')
-
-const digitRuns = (text: string): readonly string[] => text.match(digitRun) ?? []
-
-/** The text with decimal digits of every script as 0 to 9. */
-const asciiDigits = (text: string): string =>
-  text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
 
 // Unicode encodes the decimal digits of a script as ten code points in a row, zero first.
 function digitValue(character: string): string {

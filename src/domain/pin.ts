@@ -46,19 +46,19 @@ const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)
 /** A PIN from outside, or null if the text is none. */
 export const parsePin = (text: string): Pin | null => (isPin(text) ? new Pin(text) : null)
 
-/** What is known of a card and its holder when a PIN is judged. What is unknown is left out. */
+/** What is known of a card and its holder when a PIN is checked. What is unknown is left out. */
 export interface WeakPinContext {
   /** `YYYY-MM-DD`. */
   readonly dateOfBirth?: string | undefined
   readonly expiry?: Expiry | undefined
-  /** `400000******1234`; the hidden digits never get here, or the answer would tell them. */
+  /** `400000******1234`; the hidden digits never get here, or the answer would disclose them. */
   readonly maskedPan?: string | undefined
 }
 
 /** One reason to refuse a PIN. */
 interface WeakPinRule {
   readonly name: string
-  /** The sentence that a caller is told. */
+  /** The sentence that a caller reads. */
   readonly detail: string
   readonly matches: (digits: string, context: WeakPinContext) => boolean
 }
@@ -86,7 +86,11 @@ export const weakPinRules: readonly WeakPinRule[] = [
   rule('repeated group', 'A repeated group of digits.', (pin) =>
     [4, 5, 6].some((period) => hasPeriod(pin, period)),
   ),
-  rule('palindrome', 'The same digits read backwards.', (pin) => reversed(pin) === pin),
+  rule(
+    'palindrome',
+    'The same digits read backwards.',
+    (pin) => [...pin].reverse().join('') === pin,
+  ),
   rule('doubled series', 'A series of repeated digits.', isMultipliedSeries),
   rule('keypad column', 'A column of the keypad.', (pin) => /^(?:2580|0852)$/.test(pin)),
   rule('keypad pattern', 'A pattern on the keypad.', (pin) => keypadLines.test(pin)),
@@ -97,7 +101,13 @@ export const weakPinRules: readonly WeakPinRule[] = [
     month + year.slice(2),
   ]),
   birth('year of birth', 'The year of birth.', ({ year }) => [year]),
-  birth('date of birth', 'The date of birth.', wholeDates),
+  birth('date of birth', 'The date of birth.', ({ year, month, day }) =>
+    [year, year.slice(2)].flatMap((years) => [
+      day + month + years,
+      month + day + years,
+      years + month + day,
+    ]),
+  ),
   rule('expiry', 'The expiry date of the card.', (pin, { expiry }) =>
     expiry ? isMostly(pin, [expiry.mmyy(), expiry.yymm()]) : false,
   ),
@@ -132,28 +142,21 @@ function birth(
   })
 }
 
-function wholeDates({ year, month, day }: DateParts): readonly string[] {
-  return [year, year.slice(2)].flatMap((years) => [
-    day + month + years,
-    month + day + years,
-    years + month + day,
-  ])
-}
-
 // More than the four digits of a pattern may be guessed at once, but three tries do not buy a
 // thousand: only what leaves one or two digits open counts.
 const isMostly = (pin: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => pin.includes(pattern) && pin.length - pattern.length <= 2)
 
+/** Every 4, 5 and 6 digits in a row that a masked PAN shows. */
 function shownStretches(maskedPan: string): readonly string[] {
-  return maskedPan
-    .split('*')
-    .flatMap((shown) => [4, 5, 6].flatMap((length) => stretches(shown, length)))
-}
-
-function stretches(digits: string, length: number): readonly string[] {
-  const count = Math.max(0, digits.length - length + 1)
-  return Array.from({ length: count }, (_, start) => digits.slice(start, start + length))
+  const runs = maskedPan.split('*')
+  return runs.flatMap((shown) =>
+    [4, 5, 6].flatMap((length) =>
+      Array.from({ length: Math.max(0, shown.length - length + 1) }, (_, start) =>
+        shown.slice(start, start + length),
+      ),
+    ),
+  )
 }
 
 /** Whether the digits are at least two groups of `period` digits, the last one perhaps cut short. */
@@ -174,8 +177,6 @@ function isMultipliedSeries(digits: string): boolean {
   const isEven = runs.every((run) => run.length === first.length)
   return isEven && runs.join('') === digits && (isSeries(series, 1) || isSeries(series, 9))
 }
-
-const reversed = (digits: string): string => [...digits].reverse().join('')
 
 // Rows, columns and diagonals of the keypad, either way, one after another.
 const keypadLines = /^(?:123|321|456|654|789|987|147|741|258|852|369|963|159|951|357|753){2,}$/

@@ -77,15 +77,15 @@ export const problemKinds = {
     status: 409,
     title: 'The PIN of this card cannot be shown.',
     explanation:
-      'The product of this card keeps only a check value of the PIN, from which nobody can tell the ' +
-      'PIN. If the cardholder has forgotten it, set a new one.',
+      'The product of this card keeps only a check value of the PIN, from which nobody can compute ' +
+      'the PIN. If the cardholder has forgotten it, set a new one.',
   },
   key_in_use: {
     status: 409,
     title: 'The key is still needed, or not yet ready.',
     explanation:
-      'The version of the key is not in a state that allows this: something is still under it, it ' +
-      'has no successor, or it is not known everywhere yet. The detail says what holds it. List the ' +
+      'The version of the key is not in a state that allows this: something is still encrypted under ' +
+      'it, it has no successor, or not every process knows it yet. The detail says which. List the ' +
       'keys to see how far a rotation has come, and try again when it is done.',
   },
   idempotency_key_in_use: {
@@ -123,7 +123,7 @@ export const problemKinds = {
     title: 'The request has members that are not valid.',
     explanation:
       'The request was read, but some of it breaks the rules of this operation. The errors list ' +
-      'holds every problem at once, each with a JSON Pointer to the member and what is wrong with ' +
+      'names every problem at once, each with a JSON Pointer to the member and what is wrong with ' +
       'it. Nothing was changed. Correct all of them and send the request again.',
   },
   product_not_available: {
@@ -178,7 +178,7 @@ export const problemKinds = {
     explanation:
       'A limit of your client, your address or this card is used up, or too many of your calls are being ' +
       'worked on. Wait for as many seconds as the ' +
-      'Retry-After header says, then try again. The RateLimit headers tell how much is left.',
+      'Retry-After header says, then try again. The RateLimit headers say how much is left.',
     retryAfterSeconds: 1,
   },
   internal_error: {
@@ -186,7 +186,7 @@ export const problemKinds = {
     title: 'Something went wrong in the service.',
     explanation:
       'The fault is on our side and is on record under the requestId of the answer. Repeat the ' +
-      'request with the same Idempotency-Key. If it keeps failing, tell the operator the requestId.',
+      'request with the same Idempotency-Key. If it keeps failing, give the operator the requestId.',
   },
   unavailable: {
     status: 503,
@@ -244,7 +244,15 @@ export class Problem extends Error {
     this.title = kind.title
     this.detail = circumstances.detail
     this.errors = circumstances.errors
-    this.headers = headersOf(kind, circumstances)
+    const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
+    this.headers = {
+      ...(allow && { allow: allow.join(', ') }),
+      // At least one second: "Retry-After: 0" would invite the caller to spin.
+      ...(retryAfterSeconds !== undefined && {
+        'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
+      }),
+      ...headers,
+    }
   }
 }
 
@@ -254,15 +262,3 @@ export class StartRefusal extends Error {}
 /** The failure `validation_failed` with all that is wrong, or with one thing. */
 export const validationFailed = (...errors: readonly ProblemError[]): Problem =>
   new Problem('validation_failed', { errors })
-
-function headersOf(kind: ProblemKind, circumstances: ProblemCircumstances): Record<string, string> {
-  const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
-  return {
-    ...(allow && { allow: allow.join(', ') }),
-    // At least one second: "Retry-After: 0" would invite the caller to spin.
-    ...(retryAfterSeconds !== undefined && {
-      'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
-    }),
-    ...headers,
-  }
-}

@@ -165,7 +165,12 @@ const rules: readonly ProductRule[] = [
     member: 'bin',
     beside: ['schemeName'],
     detail: `must lie in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
-    holds: ({ bin, schemeName }) => fitsScheme(bin, schemeName),
+    // Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
+    holds: ({ bin, schemeName }) => {
+      const ranges = rangesOfScheme(schemeName)
+      const fits = ranges.some((range) => hasPrefixOf(range, bin) && hasLengthOf(range, PAN_LENGTH))
+      return ranges.length === 0 || fits
+    },
   },
   {
     member: 'cvk',
@@ -181,10 +186,3 @@ const rules: readonly ProductRule[] = [
 
 const isWithin = (number: number, low: number, high: number): boolean =>
   Number.isInteger(number) && number >= low && number <= high
-
-// Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
-function fitsScheme(bin: string, schemeName: string): boolean {
-  const ranges = rangesOfScheme(schemeName)
-  const fits = ranges.some((range) => hasPrefixOf(range, bin) && hasLengthOf(range, PAN_LENGTH))
-  return ranges.length === 0 || fits
-}

@@ -24,19 +24,14 @@ export interface TryStatus {
 export const remainingTries = ({ limit, spent, restored, blockedByClient }: TryCounters): number =>
   blockedByClient ? 0 : Math.max(0, limit - (spent - restored))
 
-/** The status as it is told, derived from the tries, so that the two cannot disagree. */
+/** The status of a PIN or CVV, derived from its tries, so that the two cannot disagree. */
 export function tryStatus(kind: TryKind, counters: TryCounters): TryStatus {
   const remaining = remainingTries(counters)
+  const reason = counters.blockedByClient ? ' by the client.' : ': tries used up.'
+  const state = remaining > 0 ? 'can be used.' : `is blocked${reason}`
   return {
     status: remaining > 0 ? 'Unblocked' : 'Blocked',
-    description: `The ${names[kind]} ${predicate(remaining, counters.blockedByClient)}`,
+    description: `The ${kind === 'pin' ? 'PIN' : 'CVV'} ${state}`,
     remainingTries: remaining,
   }
-}
-
-const names: Record<TryKind, string> = { pin: 'PIN', cvv: 'CVV' }
-
-function predicate(remaining: number, blockedByClient: boolean): string {
-  if (remaining > 0) return 'can be used.'
-  return blockedByClient ? 'is blocked by the client.' : 'is blocked: tries used up.'
 }

@@ -12,7 +12,7 @@ export interface TargetRules {
   readonly verdictOf: AddressPolicy
 }
 
-/** What is wrong with an address that a client wants called, as far as its text tells, or null. */
+/** What is wrong with an address that a client wants called, as far as its text shows, or null. */
 export type TargetCheck = (text: string) => string | null
 
 /** Checks a URL by the rules. A name is not looked up here: what counts is when it is called. */

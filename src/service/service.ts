@@ -122,7 +122,7 @@ async function createServers(
     connections: connections.public,
     tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
-    issuing,
+    operations: issuing,
     processorPath,
     baseUrl,
     eventStreams: createEventStreams(issuing.database, (error) =>

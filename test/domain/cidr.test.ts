@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { isCidr } from '../../src/domain/cidr.ts'
+import { isCidr } from '../../src/domain/identifiers.ts'
 
 test('an address of either family, alone or with as many bits as it has, is a block', () => {
   const blocks = [

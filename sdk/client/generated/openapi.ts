@@ -95,7 +95,7 @@ export interface paths {
         };
         /**
          * Get current PIN
-         * @description The PIN in clear. That it was told is on record before it leaves.
+         * @description The PIN in clear. Its disclosure is recorded before it is sent.
          */
         readonly get: operations["getCurrentPin"];
         readonly put?: never;
@@ -197,7 +197,7 @@ export interface paths {
         };
         /**
          * Read events
-         * @description Oldest kept first. `after` goes on from an event that you have: what comes later is always placed after it. With `Accept: text/event-stream` it follows live, from now on or from `Last-Event-ID`, until the access token expires.
+         * @description The oldest event that is still kept comes first. `after` continues from an event that you have: what happens later always comes after it. With `Accept: text/event-stream` new events are streamed, from now on or from `Last-Event-ID`, until the access token expires.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -240,13 +240,13 @@ export interface paths {
         readonly get: operations["findWebhook"];
         /**
          * Change a webhook
-         * @description Replaces all that can be set. `Disabled` gives up what is pending.
+         * @description Replaces all settings. `Disabled` cancels the pending deliveries.
          */
         readonly put: operations["updateWebhook"];
         readonly post?: never;
         /**
          * Delete a webhook
-         * @description What is pending is given up.
+         * @description Its pending deliveries are cancelled.
          */
         readonly delete: operations["deleteWebhook"];
         readonly options?: never;
@@ -265,7 +265,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a webhook's secret
-         * @description The new `secret` is shown this once. For 24 hours the one before it signs every message, too. Five times in 24 hours.
+         * @description The new `secret` is shown this once. For 24 hours every message is signed with the previous one, too. At most five times in 24 hours.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -285,7 +285,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Ping a webhook
-         * @description Sends a signed message of the type `webhook.ping`, once. What came of it is among the deliveries.
+         * @description Sends a signed message of the type `webhook.ping`, once. Its outcome is in the list of deliveries.
          */
         readonly post: operations["pingWebhook"];
         readonly delete?: never;
@@ -325,7 +325,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send a delivery again
-         * @description Now, and whether or not it was delivered; with the same `webhook-id`.
+         * @description At once, whether or not it was delivered, and with the same `webhook-id`.
          */
         readonly post: operations["resendDelivery"];
         readonly delete?: never;
@@ -345,7 +345,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Deliver what was not delivered
-         * @description Everything since an instant that the webhook wants and did not get: what failed, and what was told while it was disabled or not yet there.
+         * @description Delivers all events since an instant that the webhook subscribes to and did not get: those whose delivery failed, and those from when it was disabled or did not exist yet.
          */
         readonly post: operations["replayWebhook"];
         readonly delete?: never;
@@ -366,7 +366,7 @@ export interface paths {
         /**
          * Get Card Data
          * @description PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that only the device opens them.
-         *     That they were told is on record before they leave. An idempotency key has no effect.
+         *     Their disclosure is recorded before they are sent. An idempotency key has no effect.
          */
         readonly post: operations["getCardData"];
         readonly delete?: never;
@@ -386,7 +386,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization
-         * @description Sandbox only. Builds a real PIN block and takes the path of the card network, so that a PIN or CVV can be tried until it blocks.
+         * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked.
          */
         readonly post: operations["simulateAuthorization"];
         readonly delete?: never;
@@ -695,7 +695,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             readonly timestamp: string;
-            /** @description And what this type of event tells. Never a PIN, PAN, CVV or personal data. */
+            /** @description And the members of this type of event. Never a PIN, PAN, CVV or personal data. */
             readonly data: {
                 /** @example 4820117360 */
                 readonly publicToken: string;
@@ -1059,7 +1059,7 @@ export interface components {
          */
         readonly "Api-Version": string;
         /**
-         * @description `true` where this is the first answer again. Absent otherwise.
+         * @description `true` where this is the stored answer to the first request. Absent otherwise.
          * @example true
          */
         readonly "Idempotency-Replayed": string;

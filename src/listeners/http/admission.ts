@@ -6,7 +6,7 @@ export interface AdmissionBounds {
   readonly atOncePerCaller: number
   readonly waitingPerCaller: number
   readonly waitMs: number
-  /** What a caller is told that is at its own bound; who waits for others is told `unavailable`. */
+  /** What a caller at its own bound is answered; who waits for others is answered `unavailable`. */
   readonly ownBound: 'rate_limited' | 'unavailable'
 }
 
@@ -48,7 +48,7 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
     for (const [caller, queue] of queues) {
       const [next] = queue.waiting
       if (!next || isAtOwnBound(queue, next.weight)) continue
-      // A heavy call is not passed by: light ones could keep it waiting for ever.
+      // No light call overtakes a heavy one: they could keep it waiting for ever.
       if (running + next.weight > atOnce) return
       queues.delete(caller)
       queues.set(caller, queue)
@@ -60,11 +60,11 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   function run(caller: string, queue: Queue, weight: number): () => void {
     running += weight
     queue.running += weight
-    let held = weight
+    let counted = weight
     return () => {
-      running -= held
-      queue.running -= held
-      held = 0
+      running -= counted
+      queue.running -= counted
+      counted = 0
       goOn(caller, queue)
     }
   }
@@ -106,7 +106,7 @@ interface Waiting {
   giveUp(reason: unknown): void
 }
 
-interface Patience {
+interface WaitOptions {
   readonly gone: AbortSignal | undefined
   readonly waitMs: number
   refuse(): Problem
@@ -115,7 +115,7 @@ interface Patience {
 /** Waits until it begins, its time is over, or its caller has gone, whichever is first. */
 function startWaiting(
   weight: number,
-  { gone, refuse, waitMs }: Patience,
+  { gone, refuse, waitMs }: WaitOptions,
   onGivenUp: () => void,
 ): Waiting {
   const { promise: begun, reject, resolve } = Promise.withResolvers<() => void>()

@@ -22,7 +22,7 @@ declare module 'fastify' {
     readonly bodyRequired?: boolean
     /** Members of a body that are ciphertext: whatever is wrong with one has one answer, the operation's. */
     readonly ciphertexts?: readonly string[]
-    /** What its schema cannot say of a body; told together with what the schema finds. */
+    /** What its schema cannot say of a body; answered together with what the schema finds. */
     readonly bodyRules?: readonly BodyRule[]
     /** What this operation refuses, beside what any call may meet: for its description. */
     readonly problems?: readonly ProblemCode[]
@@ -34,7 +34,7 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses in this order: no or bad token, missing scope, too many calls (contract, section 3).
+ * Refuses in this order: no or bad token, missing scope, too many calls (docs/api.md, "Order of refusal").
  * The client is read from the token and from nowhere else.
  */
 export const authenticate =

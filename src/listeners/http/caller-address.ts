@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 
 /** Where requests come from, and which of the addresses in front of this service are its own proxies. */
 export interface CallerAddresses {
-  /** Whether an address, as a socket tells it, is one of the operator's proxies. */
+  /** Whether an address, as a socket names it, is one of the operator's proxies. */
   isProxy(address: string | undefined): boolean
   /**
    * The address that a request comes from: the peer's own, or, where the peer is a proxy, the last one in
@@ -62,13 +62,10 @@ export function plainAddress(text: string): string | null {
   if (family !== 6) return null
   const plain = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? []
-  return high === undefined || low === undefined
-    ? plain
-    : ipv4Of(parseInt(high + low.padStart(4, '0'), 16))
+  if (high === undefined || low === undefined) return plain
+  const bits = parseInt(high + low.padStart(4, '0'), 16)
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 }
-
-const ipv4Of = (bits: number): string =>
-  [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 
 /**
  * Whom an address is charged to: itself in IPv4. In IPv6 its /64, which is the least that one subscriber

@@ -22,7 +22,7 @@ interface ConnectionsOptions {
   /** Of one address (in IPv6: of one /64) that is no trusted proxy's. */
   readonly mostPerAddress: number
   readonly callers: CallerAddresses
-  /** Told of a connection that was closed at once. */
+  /** Called for a connection that was closed at once. */
   onRefused(reason: 'all' | 'address'): void
 }
 
@@ -64,7 +64,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   return {
     watch(server) {
       server.on('connection', accept)
-      endStill(server)
+      endIdle(server)
     },
     count: () => open.size,
     destroyAll() {
@@ -77,7 +77,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
  * Ends connections on which nothing moves: nobody takes the answer, or nobody asks. One whose request is
  * still worked on is left alone, and so is a stream between two events.
  */
-function endStill(server: Server): void {
+function endIdle(server: Server): void {
   const answersDue = new WeakMap<Socket, number>()
   server.on('request', ({ socket }, response) => {
     answersDue.set(socket, (answersDue.get(socket) ?? 0) + 1)

@@ -1,20 +1,35 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
 import { isCalendarDate } from '../../domain/calendar.ts'
 import { validationFailed } from '../../domain/problem.ts'
+import { closed, stringPatterns } from './validation.ts'
 
-/** Entries on a page, unless fewer are asked for. */
-const pageLimit = 100
+/** What a page of a list is asked for by. */
+export const pageMembers = {
+  limit: Type.Optional(
+    Type.String({ pattern: stringPatterns.pageLimit, description: '1 to 100; default 100.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: stringPatterns.cursor,
+      description: 'From the `Link` header of the page before.',
+    }),
+  ),
+}
 
-/** The number of entries asked for: `^([1-9][0-9]?|100)$` by its schema. */
+export const PageQuerySchema = Type.Object(pageMembers, closed)
+
+/** How many entries are asked for, 100 unless it is said. */
 export const parseLimit = (text: string | undefined): number =>
-  text === undefined ? pageLimit : Number(text)
+  text === undefined ? 100 : Number(text)
 
 /** A position in a list, as an opaque text. */
 export const writeCursor = (position: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
 /**
- * The position that a cursor holds, or null where none is given.
+ * The position that a cursor stands for, or null where none is given.
  * @param parse takes what {@link writeCursor} was given, and gives null for anything else.
  * @throws `Problem` `validation_failed` at `/cursor`.
  */
@@ -23,20 +38,17 @@ export function readCursor<Position>(
   parse: (position: readonly unknown[]) => Position | null,
 ): Position | null {
   if (cursor === undefined) return null
-  const position = parse(decode(cursor))
+  let written: unknown = null
+  try {
+    written = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    // What is no JSON is no position, either.
+  }
+  const position = Array.isArray(written) ? parse(written) : null
   if (position === null) {
     throw validationFailed({ pointer: '/cursor', detail: 'must come from a Link header' })
   }
   return position
-}
-
-function decode(cursor: string): readonly unknown[] {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    return Array.isArray(position) ? position : []
-  } catch {
-    return []
-  }
 }
 
 // The database has no year 0.
@@ -48,16 +60,8 @@ export function parseInstant(text: unknown): string | null {
   return date !== undefined && isCalendarDate(date) ? String(text) : null
 }
 
-/** The `Link` header that leads to the next page (RFC 8288), the other parameters kept. */
-export function nextLink(url: string, cursor: string): string {
-  const [path = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
-  parameters.set('cursor', cursor)
-  return `<${path}?${parameters}>; rel="next"`
-}
-
 /**
- * One page of rows, of which one more was read than is shown: it tells whether there is a next page,
+ * One page of rows, of which one more was read than is shown: it says whether there is a next page,
  * and then the answer's `Link` leads there.
  */
 export function pageOf<Row>(
@@ -69,6 +73,18 @@ export function pageOf<Row>(
 ): Row[] {
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
-  if (last) reply.header('link', nextLink(request.url, writeCursor(positionOf(last))))
+  if (last) linkNext(request, reply, { cursor: writeCursor(positionOf(last)) })
   return page
+}
+
+/** Leads to the next page by the `Link` of the answer (RFC 8288), the other parameters kept. */
+export function linkNext(
+  { url }: FastifyRequest,
+  reply: FastifyReply,
+  position: Readonly<Record<string, string>>,
+): void {
+  const [path = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  for (const [name, value] of Object.entries(position)) parameters.set(name, value)
+  reply.header('link', `<${path}?${parameters}>; rel="next"`)
 }

@@ -16,10 +16,11 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256')
 const mediaType = 'text/html; charset=utf-8'
 
 const pages = new Map(
-  Object.entries<ProblemKind>(problemKinds).map(([code, kind]) => [
-    code,
-    publishedDocument(mediaType, pageOf(code, kind)),
-  ]),
+  Object.entries<ProblemKind>(problemKinds).map(([code, { explanation, status, title }]) => {
+    const escaped = explanation.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+    const body = `<p><code>${code}</code>, status ${status}</p><p>${escaped}</p><p><a href="/problems">All problems</a></p>`
+    return [code, publishedDocument(mediaType, page(title, body))]
+  }),
 )
 const index = publishedDocument(
   mediaType,
@@ -56,17 +57,6 @@ export function problemRoutes(app: Server['app']): void {
       return sendPublished(request, reply.header('content-security-policy', policy), found)
     },
   )
-}
-
-function pageOf(code: string, { explanation, status, title }: ProblemKind): string {
-  return page(
-    title,
-    `<p><code>${code}</code>, status ${status}</p><p>${escapeText(explanation)}</p><p><a href="/problems">All problems</a></p>`,
-  )
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
 /** Everything in it comes from the table of failures: nothing of a request. */

@@ -16,8 +16,6 @@ export const urlLimit = 2_048
 /** Bytes that a request's headers may have together. */
 export const headerLimit = 16_384
 
-const problemType = 'application/problem+json; charset=utf-8'
-
 /** The document of a failure (RFC 9457). */
 const problemDocument = (problem: Problem, requestId: string) => ({
   type: `/problems/${problem.code}`,
@@ -29,20 +27,18 @@ const problemDocument = (problem: Problem, requestId: string) => ({
   ...(problem.errors !== undefined && { errors: problem.errors }),
 })
 
+const problemType = 'application/problem+json; charset=utf-8'
+
 /** Answers a failure; what is not in the table of failures is logged and becomes a 500. */
 export const replyWithProblem =
   (formats: FormatDetails) =>
   (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = isGone(error, request)
-      ? new Problem('malformed_request')
-      : problemOf(error, request, formats)
+    // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here.
+    const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
+    const problem = isGone ? new Problem('malformed_request') : problemOf(error, request, formats)
     if (problem.status >= 500) request.log.error({ err: problem.cause ?? error }, problem.title)
     return sendProblem(reply, problem)
   }
-
-/** The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here. */
-const isGone = ({ code }: FastifyError, { raw }: FastifyRequest): boolean =>
-  code === 'ECONNRESET' && raw.destroyed && !raw.complete
 
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
   const { id, routeOptions } = reply.request
@@ -81,18 +77,24 @@ const details: Readonly<Record<string, string>> = {
 
 /** Answers what is no HTTP request at all, on a connection that is then closed. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (isPastAnswering(error, socket)) {
+  const { code = '' } = error
+  // Where the handshake failed there is no connection yet that an answer could go by.
+  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code)
+  // A second answer would be taken for that of the next request.
+  const isAnswered =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
+  if (code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable) {
     socket.destroy()
     return
   }
-  const detail = details[error.code ?? ''] ?? 'This is not an HTTP request.'
+  const detail = details[code] ?? 'This is not an HTTP request.'
   const problem = new Problem('malformed_request', { detail })
   const requestId = randomUUID()
   const body = JSON.stringify(problemDocument(problem, requestId))
   socket.end(
     [
       'HTTP/1.1 400 Bad Request',
-      'Content-Type: application/problem+json; charset=utf-8',
+      `Content-Type: ${problemType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Cache-Control: no-store',
       `X-Request-Id: ${requestId}`,
@@ -105,25 +107,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   // A peer that does not close its side would keep the connection. One that still sends is read on for a
   // moment: a connection closed over unread bytes takes the answer back.
   socket.resume()
-  setTimeout(() => socket.destroy(), lingerMs).unref()
+  setTimeout(() => socket.destroy(), 1_000).unref()
 }
 
-const lingerMs = 1_000
-
-/**
- * Where the handshake failed there is no connection yet that an answer could go by; where the request was
- * answered before all of it had come, a second answer would be taken for that of the next request.
- */
-function isPastAnswering({ code }: NodeJS.ErrnoException, socket: Duplex): boolean {
-  const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code ?? '')
-  const isAnswered =
-    code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
-  return code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable
-}
-
-// Its types know the member that keeps a route out of the document.
-
-/** `CONNECT` never reaches a route. */
+/** `CONNECT` never comes to a route. */
 const answerable = METHODS.filter((method) => method !== 'CONNECT')
 
 /**
@@ -143,21 +130,19 @@ export function refuseOtherMethods(app: FastifyInstance): () => void {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
   return () => {
-    for (const [url, present] of [...methodsOf]) refuse(app, url, [...present].sort())
+    for (const [url, present] of [...methodsOf]) {
+      const allow = [...present].sort()
+      app.route({
+        method: answerable.filter((each) => !present.has(each)),
+        url,
+        schema: { hide: true },
+        config: { access: 'open', refusesMethods: true },
+        // Refused before a body is looked at.
+        onRequest: async () => {
+          throw new Problem('method_not_allowed', { allow })
+        },
+        handler: async () => {},
+      })
+    }
   }
-}
-
-function refuse(app: FastifyInstance, url: string, allow: readonly string[]): void {
-  const method = answerable.filter((each) => !allow.includes(each))
-  app.route({
-    method,
-    url,
-    schema: { hide: true },
-    config: { access: 'open', refusesMethods: true },
-    // Refused before a body is looked at.
-    onRequest: async () => {
-      throw new Problem('method_not_allowed', { allow })
-    },
-    handler: async () => {},
-  })
 }

@@ -7,10 +7,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
  */
 export const publishedCacheControl = 'no-cache'
 
-/** The entity tag of a document (RFC 9110 section 8.8.3). */
-export const entityTagOf = (bytes: string | Uint8Array): string =>
-  `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`
-
 /**
  * Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared
  * weakly: a proxy that compresses makes ours a weak one.
@@ -29,7 +25,9 @@ export interface PublishedDocument {
 
 export function publishedDocument(mediaType: string, text: string): PublishedDocument {
   const bytes = Buffer.from(text)
-  return { mediaType, bytes, entityTag: entityTagOf(bytes) }
+  const hash = createHash('sha256').update(bytes).digest('base64url')
+  // RFC 9110 section 8.8.3.
+  return { mediaType, bytes, entityTag: `"${hash.slice(0, 27)}"` }
 }
 
 /** Sends a document, or 304 to a caller that has it already. */

@@ -7,7 +7,7 @@ export interface Rate {
   readonly burst: number
 }
 
-/** What a caller is told of its rate (draft-ietf-httpapi-ratelimit-headers-10). */
+/** The headers by which a caller knows its rate (draft-ietf-httpapi-ratelimit-headers-10). */
 type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
 
 interface Bucket {
@@ -21,7 +21,7 @@ const callersMax = 50_000
 /**
  * Limits how often each caller calls this process: a bucket of tokens a caller, refilled steadily.
  * @param nowMs a clock that never goes back, in milliseconds.
- * @param counted what is counted, in the plural, as a caller is told it.
+ * @param counted what is counted, in the plural, as a caller reads it.
  */
 export function rateLimiter(
   { burst, perSecond }: Rate,

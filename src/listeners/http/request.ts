@@ -5,7 +5,7 @@ import { visit } from 'jsonc-parser'
 import { holdsPan } from '../../domain/pan.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
-/** The version of the wire contract that is spoken here (contract, section 6). */
+/** The version of the interface (docs/api.md, "Versions"). */
 export const apiVersion = '2026-11-20'
 
 type Headers = Pick<IncomingMessage, 'headers'>
@@ -41,7 +41,7 @@ export function traceIdOf(headers: IncomingHttpHeaders): string | null {
 }
 
 /**
- * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have judged the second.
+ * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have checked the second.
  * @throws `Problem` `malformed_request` when it is given more than once.
  */
 export function authorizationOf({
@@ -56,7 +56,7 @@ export function authorizationOf({
   return headers.authorization
 }
 
-/** @throws `Problem` `malformed_request` when another version of the contract is asked for. */
+/** @throws `Problem` `malformed_request` when another version of the interface is asked for. */
 export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
   const asked = headers['api-version']
   if (asked === undefined || asked === apiVersion) return

@@ -36,7 +36,7 @@ import {
   traceIdOf,
 } from './request.ts'
 import type { TlsServers } from './tls.ts'
-import { type FormatDetails, refuseUnnamed } from './validation.ts'
+import { refuseUnnamed } from './validation.ts'
 
 /** A format of strings that schemas name, and the sentence for what does not have it. */
 export interface StringFormat {
@@ -74,7 +74,8 @@ export type Server = ReturnType<typeof createServer>
  * same on both listeners. `finish` is called when every route is there.
  */
 export function createServer(options: ServerOptions) {
-  const details = formatDetails(options.formats)
+  const formats = Object.entries(options.formats)
+  const details = Object.fromEntries(formats.map(([name, { detail }]) => [name, detail]))
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({
@@ -116,9 +117,6 @@ const serverFactory =
     return server
   }
 
-const formatDetails = (formats: ServerOptions['formats']): FormatDetails =>
-  Object.fromEntries(Object.entries(formats).map(([name, { detail }]) => [name, detail]))
-
 /** Bad input is refused, never repaired. */
 const ajvOptions = (formats: ServerOptions['formats']) => ({
   allErrors: true,
@@ -153,8 +151,8 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Puts a keyed hash on record in the place of a request id that may hold a card number: in the log, and
- * wherever an act tells of its request. Without an HSM it stays under the id that was made for it.
+ * Records a keyed hash in the place of a request id that may hold a card number: in the log, and with
+ * every act of the request. Without an HSM it stays under the id that was made for it.
  */
 async function hashRiskyRequestId(
   { hashRequestId, log }: ServerOptions,
@@ -173,17 +171,23 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
-    refuseUnknownHost(options.hosts, request)
+    // A page elsewhere whose name resolves to this machine must not get to speak to it.
+    if (options.hosts && !options.hosts.has(request.host.toLowerCase())) {
+      throw new Problem('misdirected_request')
+    }
     if (request.url.length > urlLimit) {
       throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
     }
   })
   app.addHook('onRequest', async (request, reply) => {
-    if (options.openRate && isForAnybody(request)) {
+    const { access, limitsItself } = request.routeOptions.config
+    // Whoever asks for what is not there needs no token, either.
+    const isForAnybody = request.is404 || (access === 'open' && limitsItself !== true)
+    if (options.openRate && isForAnybody) {
       const network = networkOf(options.callers.addressOf(request.raw))
       reply.headers(options.openRate.spend(network))
     }
-    // Before its body is read, which would else be judged by a route that is not there.
+    // Before its body is read, which would else be checked by a route that is not there.
     if (request.is404) throw new Problem('not_found')
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
@@ -206,15 +210,6 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     options.metrics.observe(options.listener, request, reply)
     logAnswer(options.listener, request, reply)
   })
-}
-
-/** Whoever asks for what is not there needs no token, either. */
-const isForAnybody = ({ is404, routeOptions: { config } }: FastifyRequest): boolean =>
-  is404 || (config.access === 'open' && config.limitsItself !== true)
-
-/** A page elsewhere whose name resolves to this machine must not get to speak to it. */
-function refuseUnknownHost(hosts: ReadonlySet<string> | null, { host }: FastifyRequest): void {
-  if (hosts && !hosts.has(host.toLowerCase())) throw new Problem('misdirected_request')
 }
 
 /** Names the route by its pattern: what a caller puts in a path or query stays out of the log. */

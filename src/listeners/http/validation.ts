@@ -4,8 +4,18 @@ import type {
   FastifySchema,
   FastifySchemaValidationError,
 } from 'fastify'
+import Type from 'typebox'
 import { textFault } from '../../domain/free-text.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+
+/** An object takes no member that its schema does not name. */
+export const closed = { additionalProperties: false } as const
+
+/** A body that may be left out. */
+export const optional = { ...closed, type: ['object', 'null'] as unknown as 'object' }
+
+/** A body that may be left out, and has no members. */
+export const EmptyBodySchema = Type.Object({}, optional)
 
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>
@@ -24,55 +34,47 @@ function schemaFaults(
 ): ProblemError[] {
   const errors = new Map<string, ProblemError>()
   for (const fault of faults) {
-    if (fault.keyword === 'oneOf' || fault.keyword === 'anyOf' || fault.keyword === 'if') continue
-    const error = { pointer: pointerOf(fault), detail: detailOf(fault, formats) }
-    errors.set(`${error.pointer} ${error.detail}`, error)
+    const { instancePath, keyword, message = 'is not valid', params } = fault
+    if (keyword === 'oneOf' || keyword === 'anyOf' || keyword === 'if') continue
+    const name = keyword === 'required' ? params.missingProperty : params.additionalProperty
+    const pointer = typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
+    const detail = describe[keyword]?.(params, formats) ?? message
+    errors.set(`${pointer} ${detail}`, { pointer, detail })
   }
   return [...errors.values()]
 }
 
-/** What the schema of a route found wrong that has its faults attached. No format is told by name. */
+/** What the schema of a route found wrong that has its faults attached. No format is named. */
 export const shapeFaults = ({ validationError }: FastifyRequest): ProblemError[] =>
   schemaFaults(validationError?.validation ?? [], {})
 
-function pointerOf({ instancePath, keyword, params }: FastifySchemaValidationError): string {
-  const name = keyword === 'required' ? params.missingProperty : params.additionalProperty
-  return typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
+/**
+ * The JSON Pointer of a member. Its name is repeated only if it looks like one, for people put PANs and PINs
+ * everywhere: else the pointer is that of the object.
+ */
+function memberPointer(holder: string, name: string): string {
+  const isNameLike =
+    /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
+  // A name like that has no character that JSON Pointer escapes.
+  return isNameLike ? `${holder}/${name}` : holder
 }
-
-/** The JSON Pointer of a member, or that of what holds it where its name is not to be repeated. */
-const memberPointer = (holder: string, name: string): string =>
-  isNameLike(name) ? `${holder}/${escapePointer(name)}` : holder
-
-/** A member's name is repeated only if it looks like one: people put PANs and PINs everywhere. */
-const isNameLike = (name: string): boolean =>
-  /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
-
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 type Describe = (params: Record<string, unknown>, formats: FormatDetails) => string
 
 const describe: Readonly<Record<string, Describe>> = {
   required: () => 'must be given',
   additionalProperties: () => 'is not a member that can be given',
-  type: ({ type }) => `must be ${article(String(type))}`,
+  type: ({ type }) => `must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${type}`,
   enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
   const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
   minLength: ({ limit }) => `must have ${limit} characters or more`,
   maxLength: ({ limit }) => `must have ${limit} characters or fewer`,
   minimum: ({ limit }) => `must be ${limit} or more`,
   maximum: ({ limit }) => `must be ${limit} or less`,
-  pattern: ({ pattern }) => patternSentence(String(pattern)),
+  pattern: ({ pattern }) => sentenceByPattern.get(String(pattern)) ?? `must match ${pattern}`,
   format: ({ format }, formats) => formats[String(format)] ?? `must be of the form ${format}`,
   minProperties: () => 'must be given',
 }
-
-const detailOf = (
-  { keyword, message, params }: FastifySchemaValidationError,
-  formats: FormatDetails,
-): string => describe[keyword]?.(params, formats) ?? message ?? 'is not valid'
-
-const article = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`)
 
 /** What strings of digits and the like look like on the wire, as JSON Schema says it. */
 export const stringPatterns = {
@@ -115,10 +117,6 @@ const sentenceByPattern = new Map<string, string>(
   ]),
 )
 
-/** What a string that does not match a pattern should have been. */
-const patternSentence = (pattern: string): string =>
-  sentenceByPattern.get(pattern) ?? `must match ${pattern}`
-
 const nothing = { type: 'object', properties: {}, additionalProperties: false } as const
 // Null stands for a body that was not sent.
 const noBody = { ...nothing, type: ['object', 'null'] } as const
@@ -142,10 +140,22 @@ export function refuseUnnamed(app: FastifyInstance): void {
     }
   })
   app.addHook('preParsing', async ({ routeOptions, url }) => {
-    if (isOurs(routeOptions)) refuseMalformedQuery(url)
+    if (!isOurs(routeOptions)) return
+    try {
+      // Text that is no percent-encoded UTF-8 would be taken as it stands, and mean another thing.
+      decodeURIComponent(url.slice(url.indexOf('?') + 1))
+    } catch {
+      throw new Problem('malformed_request', { detail: 'The query is not percent-encoded UTF-8.' })
+    }
   })
   app.addHook('preHandler', async (request) => {
-    if (isOurs(request.routeOptions)) refuseUnprintable(request)
+    // Where faults are attached the handler refuses them all, these too.
+    if (!isOurs(request.routeOptions) || request.validationError) return
+    const { ciphertexts = [] } = request.routeOptions.config
+    const members = Object.entries(Object(request.body))
+    const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
+    const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
+    if (faults.length > 0) throw validationFailed(...faults)
   })
 }
 
@@ -155,31 +165,12 @@ const isOurs = ({ schema }: { schema?: FastifySchema | undefined }): boolean =>
 // The types of the framework do not know that a method that is there can be changed.
 const bodyless = { hasBody: false, overrideExisting: true }
 
-/** Text that is no percent-encoded UTF-8 would be taken as it stands, and mean another thing. */
-function refuseMalformedQuery(url: string): void {
-  try {
-    decodeURIComponent(url.slice(url.indexOf('?') + 1))
-  } catch {
-    throw new Problem('malformed_request', { detail: 'The query is not percent-encoded UTF-8.' })
-  }
-}
-
-/**
- * Refuses control characters and unpaired surrogates in every text of a request, also where no schema
- * says so: the database cannot keep some of them, and no reader sees them.
- */
-function refuseUnprintable(request: FastifyRequest): void {
-  // Where faults are attached the handler refuses them all, these too.
-  if (request.validationError) return
-  const { ciphertexts = [] } = request.routeOptions.config
-  const members = Object.entries(Object(request.body))
-  const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
-  const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
-  if (faults.length > 0) throw validationFailed(...faults)
-}
-
 const detail = 'must have no control characters and no unpaired surrogates'
 
+/**
+ * Control characters and unpaired surrogates in every text of a value, also where no schema refuses them: the
+ * database cannot store some of them, and no reader sees them.
+ */
 function textFaults(value: unknown, pointer: string): ProblemError[] {
   if (typeof value === 'string') return textFault(value) === null ? [] : [{ pointer, detail }]
   if (typeof value !== 'object' || value === null) return []

@@ -71,7 +71,12 @@ export function createAccessTokenVerifier(
     async verify(header, presented = null) {
       const caller = await verify(bearerToken(header))
       // Never remembered: the certificate of one connection says nothing of the next.
-      requireCertificate(caller.boundThumbprint, presented)
+      const { boundThumbprint: bound } = caller
+      const isSame =
+        bound === null ||
+        (presented?.length === bound.length &&
+          timingSafeEqual(Buffer.from(bound), Buffer.from(presented)))
+      if (!isSame) throw invalidToken()
       return caller
     },
   }
@@ -172,19 +177,6 @@ function boundThumbprintOf(confirmation: unknown): string | null {
     return thumbprint
   }
   throw invalidToken()
-}
-
-/**
- * Compares what a token is bound to with the connection that it came by.
- * @param presented the thumbprint of the connection's certificate, if it has one
- * @throws Problem `unauthenticated`
- */
-function requireCertificate(bound: string | null, presented: string | null): void {
-  if (bound === null) return
-  const isThere = presented !== null && presented.length === bound.length
-  if (!isThere || !timingSafeEqual(Buffer.from(bound), Buffer.from(presented))) {
-    throw invalidToken()
-  }
 }
 
 /** A token that is not accepted, whatever the reason: which one it is would help a forger. */

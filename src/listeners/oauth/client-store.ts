@@ -48,7 +48,7 @@ export const clientMetadataExtensions = ['audience', 'grantable_scope']
 /**
  * The storage that oidc-provider asks: clients are read, assertions are remembered. Access tokens
  * are self-contained and stored nowhere, and nothing else of the library is in use.
- * @param onProved told of a client whose assertion was taken: remembering it is the last of its checks.
+ * @param onProved called with a client whose assertion was taken: remembering it is the last of its checks.
  */
 export const createClientAdapter =
   (

@@ -1,5 +1,5 @@
 import { networkOf } from '../http/caller-address.ts'
-import { type Rate, type RateLimiter, rateLimiter } from '../http/rate-limit.ts'
+import { type Rate, rateLimiter } from '../http/rate-limit.ts'
 import { verificationQueue } from './verification-queue.ts'
 
 /** The response headers that an outcome brings; names in lower case. */
@@ -70,27 +70,24 @@ export function tokenAttempts({ address: addressRate, client }: TokenRates): Tok
             leave()
             return tokens.spend(provedClientId)
           },
-          failed: () =>
-            spendAll([
+          failed() {
+            const limits = [
               [failuresOfPair, pair],
               [failuresOfNetwork, network],
-            ]),
+            ] as const
+            // Of both or of none: the one that may be used up is asked first.
+            const headers = limits
+              .toSorted(([one, its], [other, others]) => one.left(its) - other.left(others))
+              .map(([limiter, subject]) => limiter.spend(subject))
+            return {
+              ratelimit: headers.map((each) => each.ratelimit).join(', '),
+              'ratelimit-policy': headers.map((each) => each['ratelimit-policy']).join(', '),
+            }
+          },
         })
       } finally {
         leave()
       }
     },
-  }
-}
-
-/** Spends of all limits, or of none where one of them is used up. @throws `Problem` `rate_limited`. */
-function spendAll(limits: readonly (readonly [RateLimiter, string])[]): OutcomeHeaders {
-  const ordered = limits.toSorted(
-    ([one, subject], [other, otherSubject]) => one.left(subject) - other.left(otherSubject),
-  )
-  const headers = ordered.map(([limiter, subject]) => limiter.spend(subject))
-  return {
-    ratelimit: headers.map((each) => each.ratelimit).join(', '),
-    'ratelimit-policy': headers.map((each) => each['ratelimit-policy']).join(', '),
   }
 }

@@ -47,7 +47,16 @@ export function createTokenEndpoint(
     ctx.set(attempt.succeeded(clientId))
   }
   const provider = new Provider(options.issuer, configurationOf(options, path, onProved))
-  replaceClientChecks(provider, onProved)
+  // The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer.
+  provider.Client.prototype.compareClientSecret = function (secret) {
+    const isRight = matchesWrittenHashes(secret, this.clientSecret ?? '')
+    if (isRight) onProved(this.clientId)
+    return isRight
+  }
+  // The library's own set has an address made of the Host header, which a caller chooses.
+  provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {
+    return new Set([this.issuer])
+  }
   provider.use(async (ctx: KoaContextWithOIDC, next: () => Promise<void>) => {
     await next()
     shapeTokenAnswer(ctx, attempts.get(ctx.res) ?? null)
@@ -70,19 +79,6 @@ export function createTokenEndpoint(
   return async (request, response, attempt) => {
     attempts.set(response, attempt)
     await answer(request, response)
-  }
-}
-
-/** The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer. */
-function replaceClientChecks(provider: Provider, onProved: (clientId: string) => void): void {
-  provider.Client.prototype.compareClientSecret = function (secret) {
-    const isRight = matchesWrittenHashes(secret, this.clientSecret ?? '')
-    if (isRight) onProved(this.clientId)
-    return isRight
-  }
-  // The library's own set has an address made of the Host header, which a caller chooses.
-  provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {
-    return new Set([this.issuer])
   }
 }
 

@@ -1,62 +1,77 @@
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
-import type { ClientOperations } from '../../operations/audit/acts.ts'
-import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
-import type { KeyOperations } from '../../operations/keys/keys.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
-import { actRoutes } from './routes/audit.ts'
-import { authorizationRoutes } from './routes/authorizations.ts'
-import { clientRoutes } from './routes/clients.ts'
-import { componentEntryRoutes } from './routes/component-entries.ts'
-import { hsmKeyRoutes } from './routes/keys.ts'
-import { administeredProductRoutes, grantRoutes } from './routes/products.ts'
+import type { PrivateApi } from './api.ts'
+import { listActsRoute } from './routes/audit.ts'
+import { authorizeRoute } from './routes/authorizations.ts'
+import {
+  changeClientRoute,
+  clientRoutes,
+  confirmClientRoute,
+  createClientRoute,
+  rotateClientSecretRoute,
+} from './routes/clients.ts'
+import {
+  componentEntryRoutes,
+  enterComponentRoute,
+  openComponentEntryRoute,
+} from './routes/component-entries.ts'
+import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
+import { endKeyRoutes, keyRoutes, newKeyRoutes, rotateMasterKeyRoute } from './routes/keys.ts'
+import {
+  administeredProductRoutes,
+  changeProductRoute,
+  createProductRoute,
+  grantRoutes,
+} from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
-import { zoneRoutes } from './routes/zones.ts'
+import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
-interface PrivateServerOptions extends Omit<ServerOptions, 'listener'> {
+interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
-  readonly authorizing: AuthorizationOperations
-  readonly keys: KeyOperations
-  readonly administration: ClientOperations
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
 }
 
-/** What card networks, administration and the operator's monitoring call. */
+const routes = [
+  authorizeRoute,
+  ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute, endKeyRoutes],
+  ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
+  ...[administeredProductRoutes, createProductRoute, changeProductRoute],
+  ...[clientRoutes, createClientRoute, changeClientRoute],
+  ...[rotateClientSecretRoute, confirmClientRoute],
+  grantRoutes,
+  ...[listZonesRoute, createZoneRoute, retireZoneRoute],
+  listActsRoute,
+]
+
+const open = { access: 'open' } as const
+const StatusSchema = Type.Object({ status: Type.String() })
+
+/** What card networks, administrators and the operator's monitoring call. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
   const { app, finish } = createServer({ ...options, listener: 'private' })
-  healthRoutes(app, options)
-  problemRoutes(app)
-  authorizationRoutes(app, options.authorizing)
-  hsmKeyRoutes(app, options.keys)
-  componentEntryRoutes(app, options.keys)
-  administeredProductRoutes(app, options.administration)
-  clientRoutes(app, options.administration)
-  grantRoutes(app, options.administration)
-  zoneRoutes(app, options.administration)
-  actRoutes(app, options.administration)
-  if (options.sandboxClock) sandboxClockRoutes(app, options.sandboxClock)
-  app.after(finish)
-  await app.ready()
-  return app
-}
-
-const statusSchema = Type.Object({ status: Type.String() })
-
-function healthRoutes(app: Server['app'], { metrics, ready }: PrivateServerOptions): void {
-  const config = { access: 'open' } as const
-  app.get('/livez', { config, schema: { response: { 200: statusSchema } } }, async () => ({
+  const api: PrivateApi = { ...options, app }
+  const { metrics, ready } = options
+  app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
     status: 'alive',
   }))
-  app.get('/readyz', { config, schema: { response: { 200: statusSchema } } }, async () => {
+  app.get('/readyz', { config: open, schema: { response: { 200: StatusSchema } } }, async () => {
     await ready().catch((cause: unknown) => {
       throw new Problem('unavailable', { cause })
     })
     return { status: 'ready' }
   })
-  app.get('/metrics', { config, schema: { response: { 200: Type.String() } } }, async (_, reply) =>
+  const text = { response: { 200: Type.String() } }
+  app.get('/metrics', { config: open, schema: text }, async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.read()),
   )
+  problemRoutes(app)
+  for (const add of routes) add(api)
+  if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  app.after(finish)
+  await app.ready()
+  return app
 }

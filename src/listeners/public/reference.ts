@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import {
@@ -10,8 +9,8 @@ import {
   sendPublished,
 } from '../http/published-document.ts'
 import type { Server } from '../http/server.ts'
+import type { PublicApi } from './api.ts'
 import { openapiOptions } from './openapi/document.ts'
-import type { Api } from './server.ts'
 
 /** Nothing from anywhere else, and nothing to anywhere else: the pages work without a network. */
 const policy = {
@@ -31,8 +30,10 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
   // The plugin would make these anew for whoever asks, which takes it half a second.
   const documents: Readonly<Record<string, () => PublishedDocument>> = {
     '/docs/json': madeOnce(() => {
-      const text = JSON.stringify(calledFromHere(app.swagger(), baseUrl))
-      return publishedDocument('application/json; charset=utf-8', text)
+      // Pages that are opened by another name than `baseUrl` (localhost) call the name they were opened by.
+      const text = JSON.stringify(app.swagger()).replaceAll(`"${baseUrl}/`, '"/')
+      const document = { ...JSON.parse(text), servers: [{ url: '/' }] }
+      return publishedDocument('application/json; charset=utf-8', JSON.stringify(document))
     }),
     '/docs/yaml': madeOnce(() =>
       publishedDocument('application/yaml', app.swagger({ yaml: true })),
@@ -42,7 +43,10 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
     if (!route.url.startsWith('/docs') || route.config?.refusesMethods) return
     // The pages are open: there is nothing in them that needs a token.
     route.config = { ...route.config, access: 'open' }
-    route.onRequest = refuseNull
+    // No file has such a name, and whoever looks for one fails.
+    route.onRequest = async ({ url }) => {
+      if (url.includes('%00')) throw new Problem('not_found')
+    }
     const document = documents[route.url]
     if (!document) return
     route.handler = async (request, reply) => sendPublished(request, reply, document())
@@ -51,24 +55,13 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
     routePrefix: '/docs',
     staticCSP: policy,
     theme: { title: 'Pinfold' },
-    // Its validator is a service elsewhere, which would be told of this one.
+    // Its validator is a service elsewhere, which would learn of this one.
     uiConfig: { validatorUrl: null, layout: 'BaseLayout', deepLinking: true },
   })
 }
 
-/** No file has such a name, and whoever looks for one fails. */
-async function refuseNull({ url }: FastifyRequest): Promise<void> {
-  if (url.includes('%00')) throw new Problem('not_found')
-}
-
-/** Pages that are reached by another name than `baseUrl` (localhost) call the name they were reached by. */
-function calledFromHere(document: object, baseUrl: string): Record<string, unknown> {
-  const text = JSON.stringify(document).replaceAll(`"${baseUrl}/`, '"/')
-  return { ...JSON.parse(text), servers: [{ url: '/' }] }
-}
-
 /** The document that describes this interface, and the way to its reference. */
-export function documentRoutes({ app }: Pick<Api, 'app'>): void {
+export function documentRoutes({ app }: Pick<PublicApi, 'app'>): void {
   const config = { access: 'open' } as const
   const openapi = madeOnce(() =>
     publishedDocument('application/json; charset=utf-8', JSON.stringify(app.swagger())),

@@ -1,33 +1,44 @@
-import type { FastifyRequest } from 'fastify'
-import { isPublicToken } from '../../domain/identifiers.ts'
-import { Problem } from '../../domain/problem.ts'
-import type { CardOperations, Requester } from '../../operations/cards/cards.ts'
-import type { EventStreams } from '../../operations/events/streams.ts'
-import { callerOf as authenticatedCaller } from '../http/authentication.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { AuthorizationServer } from '../oauth/authorization-server.ts'
 import type { TokenAttempts } from '../oauth/token-attempts.ts'
+import type { PublicApi } from './api.ts'
 import { documentRoutes, registerReference } from './reference.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
-import { cardDataKeyRoutes, cardDataRoutes } from './routes/card-data.ts'
-import { cardPinRoutes } from './routes/card-pin.ts'
-import { cardAttemptRoutes, cardRoutes, cardStatusRoutes } from './routes/cards.ts'
-import { webhookDeliveryRoutes } from './routes/deliveries.ts'
+import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
+import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
+import {
+  cardStatusRoutes,
+  createCardRoute,
+  findCardRoute,
+  listAttemptsRoute,
+  listCardsRoute,
+} from './routes/cards.ts'
+import {
+  listDeliveriesRoute,
+  pingWebhookRoute,
+  replayWebhookRoute,
+  resendDeliveryRoute,
+} from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
-import { eventRoutes } from './routes/events.ts'
+import { listEventsRoute } from './routes/events.ts'
 import { oauthRoutes } from './routes/oauth.ts'
-import { productRoutes } from './routes/products.ts'
-import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
-import { type FaultOfTarget, webhookRoutes } from './routes/webhooks.ts'
+import { listProductsRoute } from './routes/products.ts'
+import { type Simulate, simulatorRoute } from './routes/simulator.ts'
+import {
+  createWebhookRoute,
+  deleteWebhookRoute,
+  findWebhookRoute,
+  listWebhooksRoute,
+  rotateWebhookSecretRoute,
+  updateWebhookRoute,
+} from './routes/webhooks.ts'
 
-interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
-  readonly issuing: CardOperations
+interface PublicServerOptions
+  extends Omit<ServerOptions, 'listener'>,
+    Omit<PublicApi, 'app' | 'base'> {
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
-  readonly baseUrl: string
-  readonly eventStreams: EventStreams
-  readonly faultOfTarget: FaultOfTarget
   readonly authorizationServer: AuthorizationServer
   /** Nothing where limits are turned off. */
   readonly tokenAttempts: TokenAttempts | null
@@ -37,49 +48,33 @@ interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
   readonly demo: DemoSite | null
 }
 
+/** In the order in which the document has them. */
+const routes = [
+  listProductsRoute,
+  ...[createCardRoute, findCardRoute, listCardsRoute, cardStatusRoutes],
+  ...[setPinRoute, revealPinRoute, pinStatusRoute, unblockPinRoute],
+  cardCvvRoutes,
+  listAttemptsRoute,
+  listEventsRoute,
+  ...[createWebhookRoute, listWebhooksRoute, findWebhookRoute, updateWebhookRoute],
+  ...[deleteWebhookRoute, rotateWebhookSecretRoute],
+  ...[pingWebhookRoute, listDeliveriesRoute, resendDeliveryRoute, replayWebhookRoute],
+  ...[getCardDataRoute, cardDataKeySetRoute, cardDataKeyRoute],
+]
+
 /** What a client system calls. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server['app']> {
-  const { authorizationServer, baseUrl, callers, issuing, processorPath } = options
+  const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
   const { app, finish } = createServer({ ...options, listener: 'public' })
   await registerReference(app, baseUrl)
-  const api: Api = { app, issuing, base: `/thr/${processorPath}` }
-  productRoutes(api)
-  cardRoutes(api)
-  cardStatusRoutes(api)
-  cardPinRoutes(api)
-  cardCvvRoutes(api)
-  cardAttemptRoutes(api)
-  eventRoutes(api, options.eventStreams)
-  webhookRoutes(api, options.faultOfTarget)
-  webhookDeliveryRoutes(api)
-  cardDataRoutes(api, baseUrl)
-  cardDataKeyRoutes(api)
-  if (options.simulate) simulatorRoutes(api, options.simulate)
-  if (options.demo) demoRoutes(api, options.demo)
+  const api: PublicApi = { ...options, app, base: `/thr/${options.processorPath}` }
+  for (const add of routes) add(api)
+  if (simulate) simulatorRoute(api, simulate)
+  if (demo) demoRoutes(api, demo)
   problemRoutes(app)
   documentRoutes(api)
-  oauthRoutes(api, authorizationServer, callers, options.tokenAttempts)
+  oauthRoutes(api, authorizationServer, callers, tokenAttempts)
   app.after(finish)
   await app.ready()
   return app
-}
-
-/** What the routes of the public listener work with. */
-export interface Api {
-  readonly app: Server['app']
-  readonly issuing: CardOperations
-  /** What every path of the specification begins with: `/thr/processor`. */
-  readonly base: string
-}
-
-/** Who calls, as the operations know it. */
-export const actingOf = (request: FastifyRequest): Requester => ({
-  clientId: authenticatedCaller(request).clientId,
-  requestId: request.id,
-})
-
-/** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
-export function publicTokenOf({ params }: { params: { publicToken: string } }): string {
-  if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
-  return params.publicToken
 }

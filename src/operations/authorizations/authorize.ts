@@ -31,7 +31,7 @@ import { type Comparison, settle } from './settle.ts'
 
 /**
  * Answers a card network: the first objection, or approval when nothing decided here objects. A try
- * is spent, and committed, before its value is compared (contract, section 10).
+ * is spent, and committed, before its value is compared (docs/authorizations.md, "Tries").
  * @throws `Problem` `unavailable` when the database is away; what `begin` throws.
  */
 export async function authorize(
@@ -237,7 +237,7 @@ const lostAfterSeconds = 30
 
 /**
  * Spends the first try. With an idempotency key the key commits with the spend, so that no repeat
- * ever spends again (contract, section 4).
+ * ever spends again (docs/authorizations.md, "Repeats").
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 async function begin(

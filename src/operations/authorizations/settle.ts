@@ -24,7 +24,7 @@ export type Comparison = 'match' | 'mismatch' | 'unresolved'
 
 /**
  * Settles a try that was spent: its result, what it gives back, and what is told of it commit
- * together (contract, section 10, rules 2, 3, 4 and 7).
+ * together (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export const settle = (
   { database }: AuthorizationOperations,

@@ -21,7 +21,7 @@ export type CardDataRequest = {
 )
 
 /** Card data that only the device can open. */
-export type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
+type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
 
 /**
  * A card's data, sealed to the device's key. That it was told is on record before it leaves.

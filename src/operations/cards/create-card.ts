@@ -17,7 +17,7 @@ import type { CardOperations, CreatedCard, Requester } from './cards.ts'
 import { changeEvent } from './change-status.ts'
 
 /** What a client asks a card to be. */
-export interface NewCard {
+interface NewCard {
   readonly cardType: CardType
   readonly cardProduct: number
   readonly cardHolder: CardHolder

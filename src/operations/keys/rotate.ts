@@ -122,7 +122,7 @@ type RotationRule =
   | { readonly by: 'word' }
 
 const daySeconds = 24 * 3_600
-/** Access tokens live an hour (contract, section 2); clocks may differ by a minute. */
+/** Access tokens live an hour (docs/api.md, "Who calls"); clocks may differ by a minute. */
 const tokenSeconds = 3_600 + 60
 
 const rules: Readonly<Record<string, RotationRule>> = {

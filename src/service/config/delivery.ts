@@ -1,4 +1,4 @@
-import { isCidr } from '../../domain/cidr.ts'
+import { isCidr } from '../../domain/identifiers.ts'
 
 /** How events leave this service, and how long they are kept. */
 export interface DeliveryConfig {

@@ -1,4 +1,4 @@
-import { isCidr } from '../../domain/cidr.ts'
+import { isCidr } from '../../domain/identifiers.ts'
 
 export interface Limits {
   readonly calls: CallRate

@@ -1,19 +1,12 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
-import {
-  type ActPosition,
-  type ClientOperations,
-  listOperatorActs,
-} from '../../../operations/audit/acts.ts'
-import type { Operator } from '../../../operations/keys/keys.ts'
-import { callerOf } from '../../http/authentication.ts'
-import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import type { Server } from '../../http/server.ts'
-import { ActSchema, admin, PageQuerySchema } from '../schemas/products.ts'
+import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
+import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { admin, type PrivateApi } from '../api.ts'
+import { ActSchema } from '../schemas/products.ts'
 
 /** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
-export function actRoutes(app: Server['app'], administration: ClientOperations): void {
+export function listActsRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/acts',
     {
@@ -38,14 +31,8 @@ export function actRoutes(app: Server['app'], administration: ClientOperations):
   )
 }
 
-/** Where a page of acts ends, as its cursor holds it. */
+/** Where a page of acts ends, as its cursor has it. */
 export function parseActPosition([at, actId]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
   return instant !== null && isUuid(actId) ? { at: instant, actId } : null
 }
-
-/** Who administers, as its token says. */
-export const operatorOf = (request: FastifyRequest): Operator => ({
-  clientId: callerOf(request).clientId,
-  requestId: request.id,
-})

@@ -1,6 +1,5 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import {
-  type AuthorizationOperations,
   AuthorizationSchema,
   entryModes,
   pinBlockFormats,
@@ -9,10 +8,9 @@ import { authorize } from '../../../operations/authorizations/authorize.ts'
 import { callerOf } from '../../http/authentication.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
-import type { Server } from '../../http/server.ts'
-import { stringPatterns } from '../../http/validation.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import type { PrivateApi } from '../api.ts'
 
-const closed = { additionalProperties: false } as const
 const secret = { 'x-secret': true } as const
 
 const PinBlockSchema = Type.Object(
@@ -41,13 +39,9 @@ const AuthorizationRequestSchema = Type.Object(
   },
   closed,
 )
-type AuthorizationRequest = Static<typeof AuthorizationRequestSchema>
 
 /** What the card network's gateway asks. */
-export function authorizationRoutes(
-  app: Server['app'],
-  authorizing: AuthorizationOperations,
-): void {
+export function authorizeRoute({ app, authorizing }: PrivateApi): void {
   app.post(
     '/network/authorizations',
     {
@@ -68,11 +62,13 @@ export function authorizationRoutes(
     },
     async (request, reply) => {
       const { pan, publicToken, ...question } = request.body
+      // The route's rule has seen to it that one of them is given.
+      const card = pan === undefined ? { publicToken: String(publicToken) } : { pan }
       const answer = await authorize(
         authorizing,
         {
           ...question,
-          card: cardOf({ pan, publicToken }),
+          card,
           networkId: callerOf(request).clientId,
           requestId: request.id,
         },
@@ -81,13 +77,4 @@ export function authorizationRoutes(
       return answerOf(reply, answer)
     },
   )
-}
-
-type CardMembers = { [Member in 'pan' | 'publicToken']: AuthorizationRequest[Member] | undefined }
-
-/** The one that is given: the route's rule has seen to that. */
-function cardOf({ pan, publicToken }: CardMembers): { pan: string } | { publicToken: string } {
-  if (pan !== undefined) return { pan }
-  if (publicToken !== undefined) return { publicToken }
-  throw new Error('The rule let a question without a card pass.')
 }

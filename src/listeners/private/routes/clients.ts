@@ -1,7 +1,4 @@
 import Type from 'typebox'
-import { isClientId } from '../../../domain/client.ts'
-import { Problem } from '../../../domain/problem.ts'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import {
   confirmClient,
   rotateClientSecret,
@@ -13,9 +10,17 @@ import {
   getClient,
   listClients,
 } from '../../../operations/clients/clients.ts'
-import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
+import {
+  admin,
+  adminAct,
+  adminChange,
+  clientAfter,
+  clientIdOf,
+  operatorOf,
+  type PrivateApi,
+} from '../api.ts'
 import {
   ChangeClientSchema,
   ClientSchema,
@@ -25,25 +30,12 @@ import {
   RotatedClientSecretSchema,
   RotateSecretSchema,
 } from '../schemas/clients.ts'
-import { admin, adminChange, PageQuerySchema } from '../schemas/products.ts'
-import { operatorOf } from './audit.ts'
 
 const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
 
-/** Hours for which the secret before a rotation is taken, unless it is said. */
-const overlapHoursDefault = 24
-
 /** Who may call: client systems, card networks, administrators. */
-export function clientRoutes(app: Server['app'], administration: ClientOperations): void {
-  readingRoutes(app, administration)
-  createRoute(app, administration)
-  changeRoute(app, administration)
-  rotateSecretRoute(app, administration)
-  confirmRoute(app, administration)
-}
-
-function readingRoutes(app: Server['app'], administration: ClientOperations): void {
+export function clientRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/clients',
     {
@@ -59,8 +51,8 @@ function readingRoutes(app: Server['app'], administration: ClientOperations): vo
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const clients = await listClients(administration, readAfter(cursor), null, pageSize + 1)
-      return pageOf(request, reply, clients, pageSize, (last) => [last.clientId]).map(told)
+      const clients = await listClients(administration, clientAfter(cursor), null, pageSize + 1)
+      return pageOf(request, reply, clients, pageSize, (last) => [last.clientId]).map(clientAnswer)
     },
   )
   app.get(
@@ -75,21 +67,11 @@ function readingRoutes(app: Server['app'], administration: ClientOperations): vo
         response: { 200: ClientSchema },
       },
     },
-    async (request) => told(await getClient(administration, clientIdOf(request))),
+    async (request) => clientAnswer(await getClient(administration, clientIdOf(request))),
   )
 }
 
-/** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
-export function clientIdOf({ params }: { params: { clientId: string } }): string {
-  if (!isClientId(params.clientId)) throw new Problem('not_found')
-  return params.clientId
-}
-
-/** The client after which a page begins. */
-export const readAfter = (cursor: string | undefined): string =>
-  readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
-
-function createRoute(app: Server['app'], administration: ClientOperations): void {
+export function createClientRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients',
     {
@@ -110,13 +92,13 @@ function createRoute(app: Server['app'], administration: ClientOperations): void
         request.body,
         repeatable(request),
       )
-      const client = told(answerOf(reply, answer))
+      const client = clientAnswer(answerOf(reply, answer))
       return reply.code(201).header('location', `/clients/${client.clientId}`).send(client)
     },
   )
 }
 
-function changeRoute(app: Server['app'], administration: ClientOperations): void {
+export function changeClientRoute({ administration, app }: PrivateApi): void {
   app.patch(
     '/clients/:clientId',
     {
@@ -124,7 +106,8 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
       schema: {
         operationId: 'changeClient',
         summary: 'Change a client',
-        description: 'What is left out stays. `active` false disables it within 60 seconds.',
+        description:
+          'Members that are left out stay as they are. `active` false disables it within 60 seconds.',
         tags,
         params,
         body: ChangeClientSchema,
@@ -139,20 +122,21 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
         request.body,
         repeatable(request),
       )
-      return told(answerOf(reply, answer))
+      return clientAnswer(answerOf(reply, answer))
     },
   )
 }
 
-function rotateSecretRoute(app: Server['app'], administration: ClientOperations): void {
+export function rotateClientSecretRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients/:clientId/rotate-secret',
     {
-      config: { access: 'admin', repeatable: true },
+      config: adminAct,
       schema: {
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",
-        description: 'The new one is shown this once. For `overlapHours` both are taken.',
+        description:
+          'The new one is shown this once. Both are accepted for `overlapHours`, 24 unless given.',
         tags,
         params,
         body: RotateSecretSchema,
@@ -164,7 +148,7 @@ function rotateSecretRoute(app: Server['app'], administration: ClientOperations)
         administration,
         operatorOf(request),
         clientIdOf(request),
-        request.body?.overlapHours ?? overlapHoursDefault,
+        request.body?.overlapHours ?? 24,
         repeatable(request),
       )
       return answerOf(reply, answer)
@@ -172,7 +156,7 @@ function rotateSecretRoute(app: Server['app'], administration: ClientOperations)
   )
 }
 
-function confirmRoute(app: Server['app'], administration: ClientOperations): void {
+export function confirmClientRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/clients/:clientId/confirm',
     {
@@ -196,19 +180,20 @@ function confirmRoute(app: Server['app'], administration: ClientOperations): voi
         request.body.credentialsVersion,
         repeatable(request),
       )
-      return told(answerOf(reply, answer))
+      return clientAnswer(answerOf(reply, answer))
     },
   )
 }
 
-const told = <Told extends ClientRecord>({
+/** A client in the form of its schema, whose lists can be changed. */
+const clientAnswer = <Record extends ClientRecord>({
   confirmedBy,
   controlledBy,
   jwks,
   productIds,
   scopes,
   ...client
-}: Told) => ({
+}: Record) => ({
   ...client,
   confirmedBy: [...confirmedBy],
   controlledBy: [...controlledBy],

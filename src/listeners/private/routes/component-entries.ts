@@ -2,26 +2,17 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import {
-  type EntryPosition,
   type EntryProgress,
   findEntry,
   listEntries,
   openEntry,
 } from '../../../operations/keys/component-entry.ts'
 import { enterComponent } from '../../../operations/keys/components.ts'
-import type { KeyOperations } from '../../../operations/keys/keys.ts'
-import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
-import {
-  checkValue,
-  closedObject,
-  KeptVersionSchema,
-  targetMembers,
-  targetOf,
-} from '../schemas/keys.ts'
-import { PageQuerySchema } from '../schemas/products.ts'
-import { operatorOf } from './audit.ts'
+import { closed } from '../../http/validation.ts'
+import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { checkValue, KeptVersionSchema, keyTargetOf, targetMembers } from '../schemas/keys.ts'
 
 const ids = Type.Array(Type.String())
 
@@ -48,16 +39,9 @@ const ProgressSchema = Type.Object({
 })
 
 const tags = ['Keys']
-const admin = { access: 'admin' } as const
 
 /** Keys that several people bring, each a component. */
-export function componentEntryRoutes(app: Server['app'], keys: KeyOperations): void {
-  readingRoutes(app, keys)
-  openRoute(app, keys)
-  componentRoute(app, keys)
-}
-
-function readingRoutes(app: Server['app'], keys: KeyOperations): void {
+export function componentEntryRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/component-entries',
     {
@@ -72,12 +56,15 @@ function readingRoutes(app: Server['app'], keys: KeyOperations): void {
     },
     async (request, reply) => {
       const pageSize = parseLimit(request.query.limit)
-      const after = readCursor(request.query.cursor, parsePosition)
+      const after = readCursor(request.query.cursor, ([at, entryId]) => {
+        const instant = parseInstant(at)
+        return instant !== null && isUuid(entryId) ? { at: instant, entryId } : null
+      })
       const entries = await listEntries(keys, after, pageSize + 1)
       return pageOf(request, reply, entries, pageSize, ({ position }) => [
         position.at,
         position.entryId,
-      ]).map(told)
+      ]).map(entryAnswer)
     },
   )
   app.get(
@@ -94,27 +81,16 @@ function readingRoutes(app: Server['app'], keys: KeyOperations): void {
     },
     async ({ params }) => {
       if (!isUuid(params.entryId)) throw new Problem('not_found')
-      return told(await findEntry(keys, params.entryId))
+      return entryAnswer(await findEntry(keys, params.entryId))
     },
   )
 }
 
-function parsePosition([at, entryId]: readonly unknown[]): EntryPosition | null {
-  const instant = parseInstant(at)
-  const isId = typeof entryId === 'string' && isUuid(entryId)
-  return instant !== null && isId ? { at: instant, entryId } : null
-}
-
-function openRoute(app: Server['app'], keys: KeyOperations): void {
+export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/component-entries',
     {
-      config: {
-        access: 'admin',
-        bodyRequired: true,
-        repeatable: true,
-        problems: ['key_in_use', 'key_refused'],
-      },
+      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'openComponentEntry',
         summary: 'Open the entry of a key in components',
@@ -127,7 +103,7 @@ function openRoute(app: Server['app'], keys: KeyOperations): void {
             componentCount: Type.Integer({ minimum: 2, maximum: 3 }),
             keyCheckValue: checkValue,
           },
-          closedObject,
+          closed,
         ),
         response: { 201: ProgressSchema },
       },
@@ -135,21 +111,21 @@ function openRoute(app: Server['app'], keys: KeyOperations): void {
     async (request, reply) => {
       const { algorithm, componentCount, keyCheckValue, lengthBytes, ...target } = request.body
       const form = { algorithm, lengthBytes }
-      const entry = { target: targetOf(target), form, componentCount, keyCheckValue }
+      const entry = { target: keyTargetOf(target), form, componentCount, keyCheckValue }
       const answer = await openEntry(keys, operatorOf(request), entry, repeatable(request))
-      return reply.code(201).send(told(answerOf(reply, answer)))
+      return reply.code(201).send(entryAnswer(answerOf(reply, answer)))
     },
   )
 }
 
-function componentRoute(app: Server['app'], keys: KeyOperations): void {
+export function enterComponentRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/component-entries/:entryId/components',
     {
       config: {
         access: 'admin',
         bodyRequired: true,
-        // Who sends it again is refused as the same person, and its entry tells who has come.
+        // Who sends it again is refused as the same person, and its entry names those who have entered theirs.
         notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',
         problems: ['key_in_use', 'key_refused'],
       },
@@ -169,7 +145,7 @@ function componentRoute(app: Server['app'], keys: KeyOperations): void {
             component: Type.String({ minLength: 16, maxLength: 64, 'x-secret': true }),
             keyCheckValue: checkValue,
           },
-          closedObject,
+          closed,
         ),
         response: { 200: ProgressSchema },
       },
@@ -177,12 +153,12 @@ function componentRoute(app: Server['app'], keys: KeyOperations): void {
     async (request) => {
       const { entryId } = request.params
       if (!isUuid(entryId)) throw new Problem('not_found')
-      return told(await enterComponent(keys, operatorOf(request), entryId, request.body))
+      return entryAnswer(await enterComponent(keys, operatorOf(request), entryId, request.body))
     },
   )
 }
 
-const told = ({ entered, ...progress }: EntryProgress) => ({
+const entryAnswer = ({ entered, ...progress }: EntryProgress) => ({
   ...progress,
   entered: entered.map(({ confirmedBy, controlledBy, ...component }) => ({
     ...component,

@@ -1,35 +1,27 @@
 import Type from 'typebox'
 import { exportKey } from '../../../operations/keys/export-key.ts'
-import type { KeyOperations } from '../../../operations/keys/keys.ts'
 import { importKey } from '../../../operations/keys/store-key.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
+import { closed } from '../../http/validation.ts'
+import { adminChange, operatorOf, type PrivateApi } from '../api.ts'
 import {
   checkValue,
-  closedObject,
   KeptVersionSchema,
   keyName,
+  keyTargetOf,
   targetMembers,
-  targetOf,
   versionMax,
 } from '../schemas/keys.ts'
-import { operatorOf } from './audit.ts'
 
-const actWithBody = { access: 'admin', bodyRequired: true, repeatable: true } as const
 const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
 
-/** Keys that come and go, as key blocks under a zone master key and in no other form. */
-export function travelRoutes(app: Server['app'], keys: KeyOperations): void {
-  importRoute(app, keys)
-  exportRoute(app, keys)
-}
-
-function importRoute(app: Server['app'], keys: KeyOperations): void {
+/** Keys are imported and exported as key blocks under a zone master key and in no other form. */
+export function importKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/import',
     {
-      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
+      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'importKey',
         summary: 'Import a key block',
@@ -41,25 +33,25 @@ function importRoute(app: Server['app'], keys: KeyOperations): void {
             keyBlock,
             keyCheckValue: Type.Optional(checkValue),
           },
-          closedObject,
+          closed,
         ),
         response: { 201: KeptVersionSchema },
       },
     },
     async (request, reply) => {
       const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
-      const key = { target: targetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
+      const key = { target: keyTargetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
       const answer = await importKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
   )
 }
 
-function exportRoute(app: Server['app'], keys: KeyOperations): void {
+export function exportKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/export',
     {
-      config: { ...actWithBody, problems: ['not_found', 'key_refused'] },
+      config: { ...adminChange, problems: ['not_found', 'key_refused'] },
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',
@@ -71,7 +63,7 @@ function exportRoute(app: Server['app'], keys: KeyOperations): void {
             clientId: targetMembers.clientId,
             zoneMasterKey: keyName,
           },
-          closedObject,
+          closed,
         ),
         response: {
           200: Type.Object({
@@ -84,11 +76,8 @@ function exportRoute(app: Server['app'], keys: KeyOperations): void {
     },
     async (request, reply) => {
       const { clientId = null, key, version = null, zoneMasterKey } = request.body
-      const leaving = { key, version, clientId, zoneMasterKey }
-      return answerOf(
-        reply,
-        await exportKey(keys, operatorOf(request), leaving, repeatable(request)),
-      )
+      const asked = { key, version, clientId, zoneMasterKey }
+      return answerOf(reply, await exportKey(keys, operatorOf(request), asked, repeatable(request)))
     },
   )
 }

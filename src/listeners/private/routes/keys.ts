@@ -1,6 +1,5 @@
 import Type from 'typebox'
 import {
-  type KeyOperations,
   type KeyPosition,
   keyFamilies,
   listKeyActs,
@@ -10,48 +9,30 @@ import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/r
 import { rotateKey } from '../../../operations/keys/rotate.ts'
 import { rotateMasterKey } from '../../../operations/keys/rotate-master-key.ts'
 import { generateKey } from '../../../operations/keys/store-key.ts'
-import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
+import { closed } from '../../http/validation.ts'
+import { admin, adminAct, adminChange, operatorOf, type PrivateApi } from '../api.ts'
 import {
   checkValue,
-  closedObject,
   formMembers,
   formOf,
   KeptVersionSchema,
   KeyActSchema,
   KeyParamsSchema,
   keyName,
+  keyTargetOf,
   ListedKeySchema,
   targetMembers,
-  targetOf,
   VersionParamsSchema,
   versionOf,
 } from '../schemas/keys.ts'
-import { PageQuerySchema } from '../schemas/products.ts'
-import { operatorOf, parseActPosition } from './audit.ts'
-import { travelRoutes } from './key-transport.ts'
+import { parseActPosition } from './audit.ts'
 
-const admin = { access: 'admin' } as const
-const act = { access: 'admin', repeatable: true } as const
-const actWithBody = { ...act, bodyRequired: true } as const
 const tags = ['Keys']
 
-function parseKeyPosition([
-  family,
-  key,
-  version,
-  clientId,
-]: readonly unknown[]): KeyPosition | null {
-  const known = keyFamilies.find((each) => each === family)
-  const isText = typeof key === 'string' && typeof clientId === 'string'
-  const isNumber = Number.isInteger(version) && Number(version) >= 0 && Number(version) < 2 ** 31
-  if (!known || !isText || !isNumber || `${key}${clientId}`.includes('\0')) return null
-  return { family: known, key, version: Number(version), clientId }
-}
-
-/** The life of keys. None of these calls carries a key in clear, either way. */
-export function hsmKeyRoutes(app: Server['app'], keys: KeyOperations): void {
+/** The keys, and what was done to them. None of these calls carries a key in clear, either way. */
+export function keyRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/keys',
     {
@@ -92,32 +73,28 @@ export function hsmKeyRoutes(app: Server['app'], keys: KeyOperations): void {
       return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId])
     },
   )
-  makingRoutes(app, keys)
-  travelRoutes(app, keys)
-  lifeRoutes(app, keys)
 }
 
-const NewKeySchema = Type.Object(
-  { ...targetMembers, ...formMembers, exportable: Type.Optional(Type.Boolean()) },
-  closedObject,
-)
-
-function makingRoutes(app: Server['app'], keys: KeyOperations): void {
+/** Keys that are made here. */
+export function newKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys',
     {
-      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
+      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'generateKey',
         summary: 'Generate a key',
         tags,
-        body: NewKeySchema,
+        body: Type.Object(
+          { ...targetMembers, ...formMembers, exportable: Type.Optional(Type.Boolean()) },
+          closed,
+        ),
         response: { 201: KeptVersionSchema },
       },
     },
     async (request, reply) => {
       const { exportable = false, ...body } = request.body
-      const key = { target: targetOf(body), form: formOf(body), exportable }
+      const key = { target: keyTargetOf(body), form: formOf(body), exportable }
       const answer = await generateKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
@@ -125,7 +102,7 @@ function makingRoutes(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys/:key/rotate',
     {
-      config: { ...act, problems: ['key_in_use'] },
+      config: { ...adminAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
@@ -146,19 +123,19 @@ function makingRoutes(app: Server['app'], keys: KeyOperations): void {
       return reply.code(202).send(answerOf(reply, answer))
     },
   )
-  masterKeyRoute(app, keys)
 }
 
-function masterKeyRoute(app: Server['app'], keys: KeyOperations): void {
+/** The key that all others are kept under. */
+export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: { ...actWithBody, problems: ['key_in_use', 'key_refused'] },
+      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
         tags,
-        body: Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closedObject),
+        body: Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closed),
         response: {
           200: Type.Object({
             before: Type.String(),
@@ -176,12 +153,13 @@ function masterKeyRoute(app: Server['app'], keys: KeyOperations): void {
   )
 }
 
-function lifeRoutes(app: Server['app'], keys: KeyOperations): void {
+/** The end of keys: retired ones make nothing new, deleted ones are gone. */
+export function endKeyRoutes({ app, keys }: PrivateApi): void {
   const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: { ...act, problems: ['key_in_use'] },
+      config: { ...adminAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'retireKey',
         summary: 'Retire',
@@ -199,7 +177,7 @@ function lifeRoutes(app: Server['app'], keys: KeyOperations): void {
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: { ...act, problems: ['key_in_use'] },
+      config: { ...adminAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'deleteKey',
         summary: 'Delete',
@@ -217,12 +195,12 @@ function lifeRoutes(app: Server['app'], keys: KeyOperations): void {
   app.post(
     '/keys/zones/retire',
     {
-      config: { ...actWithBody, problems: ['not_found'] },
+      config: { ...adminChange, problems: ['not_found'] },
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',
         tags,
-        body: Type.Object({ key: keyName, clientId: targetMembers.clientId }, closedObject),
+        body: Type.Object({ key: keyName, clientId: targetMembers.clientId }, closed),
         ...none,
       },
     },
@@ -234,4 +212,18 @@ function lifeRoutes(app: Server['app'], keys: KeyOperations): void {
       )
     },
   )
+}
+
+/** Where a page of keys ends, as its cursor has it. */
+function parseKeyPosition([
+  family,
+  key,
+  version,
+  clientId,
+]: readonly unknown[]): KeyPosition | null {
+  const known = keyFamilies.find((each) => each === family)
+  const isText = typeof key === 'string' && typeof clientId === 'string'
+  const isNumber = Number.isInteger(version) && Number(version) >= 0 && Number(version) < 2 ** 31
+  if (!known || !isText || !isNumber || `${key}${clientId}`.includes('\0')) return null
+  return { family: known, key, version: Number(version), clientId }
 }

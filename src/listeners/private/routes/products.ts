@@ -2,45 +2,28 @@ import Type from 'typebox'
 import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import {
   changeProduct,
   createProduct,
   getProduct,
   listAllProducts,
-  type ProposedProduct,
   setGrant,
 } from '../../../operations/clients/products.ts'
-import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
-import { shapeFaults } from '../../http/validation.ts'
-import { EmptyObjectSchema } from '../schemas/clients.ts'
+import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
+import { admin, adminAct, adminChange, clientIdOf, operatorOf, type PrivateApi } from '../api.ts'
 import {
   AdministeredProductSchema,
-  admin,
-  adminChange,
   ChangeProductSchema,
   CreateProductSchema,
-  PageQuerySchema,
 } from '../schemas/products.ts'
-import { operatorOf } from './audit.ts'
-import { clientIdOf } from './clients.ts'
 
 const tags = ['Products']
 const params = Type.Object({ productId: Type.String() })
 
 /** The card products of this installation, whoever they are granted to. */
-export function administeredProductRoutes(
-  app: Server['app'],
-  administration: ClientOperations,
-): void {
-  readingRoutes(app, administration)
-  createRoute(app, administration)
-  changeRoute(app, administration)
-}
-
-function readingRoutes(app: Server['app'], administration: ClientOperations): void {
+export function administeredProductRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/products',
     {
@@ -58,7 +41,9 @@ function readingRoutes(app: Server['app'], administration: ClientOperations): vo
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isPositiveInteger(id) ? id : null)) ?? 0
       const products = await listAllProducts(administration, after, pageSize + 1)
-      return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(told)
+      return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(
+        productAnswer,
+      )
     },
   )
   app.get(
@@ -73,16 +58,16 @@ function readingRoutes(app: Server['app'], administration: ClientOperations): vo
         response: { 200: AdministeredProductSchema },
       },
     },
-    async (request) => told(await getProduct(administration, productIdOf(request.params))),
+    async (request) => productAnswer(await getProduct(administration, productIdOf(request.params))),
   )
 }
 
-function createRoute(app: Server['app'], administration: ClientOperations): void {
+export function createProductRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/products',
     {
       config: adminChange,
-      // What the schema finds is told together with what the rules find.
+      // What the schema finds is answered together with what the rules find.
       attachValidation: true,
       schema: {
         operationId: 'createProduct',
@@ -93,20 +78,20 @@ function createRoute(app: Server['app'], administration: ClientOperations): void
       },
     },
     async (request, reply) => {
-      const asked = askedOf(request.body, shapeFaults(request))
+      const asked = { draft: request.body as ProductDraft, shapeFaults: shapeFaults(request) }
       const answer = await createProduct(
         administration,
         operatorOf(request),
         asked,
         repeatable(request),
       )
-      const product = told(answerOf(reply, answer))
+      const product = productAnswer(answerOf(reply, answer))
       return reply.code(201).header('location', `/products/${product.productId}`).send(product)
     },
   )
 }
 
-function changeRoute(app: Server['app'], administration: ClientOperations): void {
+export function changeProductRoute({ administration, app }: PrivateApi): void {
   app.patch(
     '/products/:productId',
     {
@@ -115,7 +100,7 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
       schema: {
         operationId: 'changeProduct',
         summary: 'Change a product',
-        description: 'What is left out stays. `active` false retires it.',
+        description: 'Members that are left out stay as they are. `active` false retires it.',
         tags,
         params,
         body: ChangeProductSchema,
@@ -127,46 +112,35 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
         administration,
         operatorOf(request),
         productIdOf(request.params),
-        askedOf(request.body, shapeFaults(request)),
+        { draft: request.body as ProductDraft, shapeFaults: shapeFaults(request) },
         repeatable(request),
       )
-      return told(answerOf(reply, answer))
+      return productAnswer(answerOf(reply, answer))
     },
   )
 }
 
-const told = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
-
-const askedOf = (body: object, faults: ProposedProduct['shapeFaults']): ProposedProduct => ({
-  draft: body as ProductDraft,
-  shapeFaults: faults,
-})
-
-/** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
-function productIdOf({ productId }: { readonly productId: string }): number {
-  const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
-  if (!isPositiveInteger(number)) throw new Problem('not_found')
-  return number
-}
-
-const methods = [
-  { method: 'PUT', isGranted: true, operationId: 'grantProduct', summary: 'Grant a product' },
-  { method: 'DELETE', isGranted: false, operationId: 'revokeProduct', summary: 'Revoke a product' },
-] as const
-
 /** Which products a client system may issue cards of, one at a time. */
-export function grantRoutes(app: Server['app'], administration: ClientOperations): void {
-  for (const { isGranted, method, operationId, summary } of methods) {
+export function grantRoutes({ administration, app }: PrivateApi): void {
+  for (const { isGranted, method, operationId, summary } of [
+    { method: 'PUT', isGranted: true, operationId: 'grantProduct', summary: 'Grant a product' },
+    {
+      method: 'DELETE',
+      isGranted: false,
+      operationId: 'revokeProduct',
+      summary: 'Revoke a product',
+    },
+  ] as const) {
     app.route({
       method,
       url: '/clients/:clientId/products/:productId',
-      config: { access: 'admin', repeatable: true },
+      config: adminAct,
       schema: {
         operationId,
         summary,
         tags: ['Clients'],
         params: Type.Object({ clientId: Type.String(), productId: Type.String() }),
-        ...(isGranted && { body: EmptyObjectSchema }),
+        ...(isGranted && { body: EmptyBodySchema }),
         response: { 204: Type.Null() },
       },
       handler: async (request, reply) => {
@@ -179,4 +153,13 @@ export function grantRoutes(app: Server['app'], administration: ClientOperations
       },
     })
   }
+}
+
+const productAnswer = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
+
+/** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
+function productIdOf({ productId }: { readonly productId: string }): number {
+  const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
+  if (!isPositiveInteger(number)) throw new Problem('not_found')
+  return number
 }

@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
+import { closed } from '../../http/validation.ts'
+import { admin, adminChange, type PrivateApi } from '../api.ts'
 
 /** The sandbox's clock, as this listener moves it. */
 export interface SandboxClock {
@@ -16,21 +17,19 @@ export interface SandboxClock {
 const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
 
 /** There is a movable clock in the sandbox only. */
-export function sandboxClockRoutes(app: Server['app'], clock: SandboxClock): void {
+export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, clock: SandboxClock): void {
   const path = '/sandbox/clock'
-  app.get(
-    path,
-    { config: { access: 'admin' }, schema: { response: { 200: ClockSchema } } },
-    async () => ({ now: clock.now().toISOString() }),
-  )
+  app.get(path, { config: admin, schema: { response: { 200: ClockSchema } } }, async () => ({
+    now: clock.now().toISOString(),
+  }))
   app.post(
     path,
     {
-      config: { access: 'admin', bodyRequired: true, repeatable: true },
+      config: adminChange,
       schema: {
         body: Type.Object(
           { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
-          { additionalProperties: false },
+          closed,
         ),
         response: { 200: ClockSchema },
       },

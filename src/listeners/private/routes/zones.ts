@@ -1,19 +1,24 @@
 import Type from 'typebox'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import { createClient } from '../../../operations/clients/clients.ts'
 import { listZones, retireZone, type ZoneRecord } from '../../../operations/clients/zones.ts'
-import { pageOf, parseLimit } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import type { Server } from '../../http/server.ts'
-import { CreateZoneSchema, EmptyObjectSchema, ZoneSchema } from '../schemas/clients.ts'
-import { admin, adminChange, PageQuerySchema } from '../schemas/products.ts'
-import { operatorOf } from './audit.ts'
-import { clientIdOf, readAfter } from './clients.ts'
+import { EmptyBodySchema } from '../../http/validation.ts'
+import {
+  admin,
+  adminAct,
+  adminChange,
+  clientAfter,
+  clientIdOf,
+  operatorOf,
+  type PrivateApi,
+} from '../api.ts'
+import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
 
 /** Card networks: each is a client that asks for authorizations, with keys for its PIN blocks. */
-export function zoneRoutes(app: Server['app'], administration: ClientOperations): void {
+export function listZonesRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/zones',
     {
@@ -29,15 +34,13 @@ export function zoneRoutes(app: Server['app'], administration: ClientOperations)
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const zones = await listZones(administration, readAfter(cursor), pageSize + 1)
-      return pageOf(request, reply, zones, pageSize, (last) => [last.clientId]).map(told)
+      const zones = await listZones(administration, clientAfter(cursor), pageSize + 1)
+      return pageOf(request, reply, zones, pageSize, (last) => [last.clientId]).map(zoneAnswer)
     },
   )
-  createRoute(app, administration)
-  retireRoute(app, administration)
 }
 
-function createRoute(app: Server['app'], administration: ClientOperations): void {
+export function createZoneRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/zones',
     {
@@ -45,7 +48,7 @@ function createRoute(app: Server['app'], administration: ClientOperations): void
       schema: {
         operationId: 'createZone',
         summary: 'Register a card network',
-        description: 'Without `jwks` its secret is shown this once. Its keys are brought by /keys.',
+        description: 'Without `jwks` its secret is shown this once. Its keys are added at /keys.',
         tags,
         body: CreateZoneSchema,
         response: {
@@ -70,31 +73,31 @@ function createRoute(app: Server['app'], administration: ClientOperations): void
   )
 }
 
-function retireRoute(app: Server['app'], administration: ClientOperations): void {
+export function retireZoneRoute({ administration, app }: PrivateApi): void {
   app.post(
     '/zones/:clientId/retire',
     {
-      config: { access: 'admin', repeatable: true },
+      config: adminAct,
       schema: {
         operationId: 'retireZone',
         summary: 'Retire a card network with all of its keys',
         tags,
         params: Type.Object({ clientId: Type.String() }),
-        body: EmptyObjectSchema,
+        body: EmptyBodySchema,
         response: { 200: ZoneSchema },
       },
     },
     async (request, reply) => {
       const clientId = clientIdOf(request)
       const operator = operatorOf(request)
-      return told(
+      return zoneAnswer(
         answerOf(reply, await retireZone(administration, operator, clientId, repeatable(request))),
       )
     },
   )
 }
 
-const told = ({ keys, ...zone }: ZoneRecord) => ({
+const zoneAnswer = ({ keys, ...zone }: ZoneRecord) => ({
   ...zone,
   keys: keys.map(({ pinBlockFormats, ...key }) => ({
     ...key,

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { integerMax } from '../../../domain/identifiers.ts'
-import { closed } from './products.ts'
+import { closed, optional } from '../../http/validation.ts'
 
 const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'plain-text' })
 const kinds = ['client', 'network', 'admin'] as const
@@ -62,7 +62,7 @@ export const ConfirmClientSchema = Type.Object(
   {
     credentialsVersion: Type.Integer({
       minimum: 1,
-      maximum: 2_147_483_647,
+      maximum: integerMax,
       description: 'Of the credentials that were looked at.',
     }),
   },
@@ -72,12 +72,7 @@ export const ConfirmClientSchema = Type.Object(
 /** A body that may be left out. */
 export const RotateSecretSchema = Type.Object(
   { overlapHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 168 })) },
-  { ...closed, type: ['object', 'null'] as unknown as 'object' },
-)
-
-export const EmptyObjectSchema = Type.Object(
-  {},
-  { ...closed, type: ['object', 'null'] as unknown as 'object' },
+  optional,
 )
 
 const JwkSetSchema = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.String())) })

@@ -5,7 +5,6 @@ import type { KeyForm } from '../../../operations/keys/export-key.ts'
 import type { KeyTarget } from '../../../operations/keys/store-key.ts'
 import { stringPatterns } from '../../http/validation.ts'
 
-export const closedObject = { additionalProperties: false } as const
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 
 export const keyName = Type.String({
@@ -52,8 +51,8 @@ export function versionOf({ params }: { params: Static<typeof VersionParamsSchem
   return { key, version: Number(version) }
 }
 
-/** @throws `Problem` `validation_failed` when members of a zone key lack, or stand beside another key. */
-export function targetOf({
+/** @throws `Problem` `validation_failed` when members of a zone key are missing, or given for another key. */
+export function keyTargetOf({
   clientId,
   family,
   key,
@@ -103,7 +102,7 @@ export const KeyActSchema = Type.Object({
   requestId: orNull,
 })
 
-const PassSchema = Type.Object({
+const ReEncryptionSchema = Type.Object({
   holding: Type.String(),
   round: Type.Integer(),
   walked: Type.Integer(),
@@ -132,13 +131,13 @@ export const ListedKeySchema = Type.Object({
   activatedAt: instant,
   retiredAt: instant,
   uses: Type.Optional(
-    Type.Integer({ description: 'By all processes, and what those at work have set aside.' }),
+    Type.Integer({ description: 'By all processes, with what running ones have reserved.' }),
   ),
   rotationDueAt: Type.Optional(instant),
   rotationDue: Type.Optional(
     Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()], {
-      description: 'Why the version that makes new things is to be rotated now.',
+      description: 'Why the version in use for new values is due for rotation.',
     }),
   ),
-  pass: Type.Union([PassSchema, Type.Null()]),
+  pass: Type.Union([ReEncryptionSchema, Type.Null()]),
 })

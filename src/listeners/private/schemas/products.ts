@@ -2,21 +2,9 @@ import Type from 'typebox'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from '../../../domain/pin.ts'
 import { cardTypes } from '../../../domain/product.ts'
-import { stringPatterns } from '../../http/validation.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
 
-export const closed = { additionalProperties: false } as const
-export const admin = { access: 'admin' } as const
-export const adminChange = { access: 'admin', bodyRequired: true, repeatable: true } as const
-
-export const PageQuerySchema = Type.Object(
-  {
-    limit: Type.Optional(Type.String({ pattern: stringPatterns.pageLimit })),
-    cursor: Type.Optional(Type.String({ pattern: stringPatterns.cursor, maxLength: 256 })),
-  },
-  closed,
-)
-
-// What src/domain/product.ts finds wrong with a member is told instead of what is found here.
+// Where src/domain/product.ts finds a member wrong, too, its detail is answered.
 const wholeNumber = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 const productMembers = {
   productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),

@@ -10,7 +10,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'cards.read': 'List products; read cards, card status and attempts.',
   'cards.write': 'Create a card; change its status.',
   'cards.encrypted': 'Get Card Data.',
-  'pin.encrypted': 'The PIN inside Get Card Data.',
+  'pin.encrypted': 'Get the PIN with Get Card Data.',
   'pin.read': 'Read the PIN status.',
   'pin.reveal': 'Read the current PIN, in clear.',
   'pin.write': 'Set and unblock the PIN.',
@@ -33,8 +33,8 @@ const description = `A card-issuing core: products, cards, PINs, PIN and CVV sta
 - Bodies are JSON in UTF-8. PINs and card references are strings. Unknown members and query parameters are refused.
 - Failures are problem documents (RFC 9457). Their \`code\` is stable: switch on it.
 - \`Idempotency-Key\` on a POST or PUT makes it safe to send again.
-- \`Api-Version: ${apiVersion}\` may be sent to insist on this version.
-- \`X-Request-Id\` is repeated in the answer, or made.`
+- \`Api-Version: ${apiVersion}\` may be sent to require this version.
+- \`X-Request-Id\` is returned as it was sent; without one, the service makes one.`
 
 /** The document that describes the public listener: OpenAPI 3.1, made from the routes. */
 export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
@@ -49,17 +49,20 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
     },
     servers: [{ url: baseUrl }],
     tags: [
-      { name: 'Products', description: 'What cards can be made of.' },
-      { name: 'Cards', description: 'Creation, record and status.' },
+      { name: 'Products', description: 'The card products that cards are created from.' },
+      { name: 'Cards', description: 'Creating and reading cards, and changing their status.' },
       { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
       { name: 'CVV', description: 'Reading and changing the CVV status.' },
       { name: 'Events', description: 'What happened to the cards.' },
-      { name: 'Webhooks', description: 'Having it told.' },
+      { name: 'Webhooks', description: 'Delivery of events to your endpoints.' },
       {
         name: 'Card data',
-        description: 'PAN, CVV2, expiry and PIN, sealed to the device.',
+        description: 'PAN, CVV2, expiry and PIN, encrypted for the device.',
       },
-      { name: 'Simulator', description: 'Playing the card network, in the sandbox.' },
+      {
+        name: 'Simulator',
+        description: 'Authorizations as a card network would ask for them, in the sandbox.',
+      },
     ],
     components: {
       securitySchemes: {
@@ -89,19 +92,17 @@ export const notesMember = 'x-route-notes'
 
 /** Adds to a route's description what follows from its configuration. */
 const describeRoute: SwaggerTransform = ({ route, schema, url }) => {
-  const { access } = route.config ?? {}
+  const { access, bodyRequired, repeatable } = route.config ?? {}
   if (access === undefined || access === 'open') return { schema, url }
-  const notes = { ...schema, security: [{ oauth2: [access] }], [notesMember]: notesOf(route) }
-  return { url, schema: notes }
+  const notes: RouteNotes = {
+    problemCodes: problemCodesOf(route),
+    isRepeatable: repeatable === true,
+    isBodyRequired: bodyRequired === true,
+  }
+  return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
 }
 
-const notesOf = (route: RouteOptions): RouteNotes => ({
-  problemCodes: problemCodesOf(route),
-  isRepeatable: route.config?.repeatable === true,
-  isBodyRequired: route.config?.bodyRequired === true,
-})
-
-/** What a route refuses, in the order in which a call is refused (contract, section 3). */
+/** What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal"). */
 export function problemCodesOf({
   config,
   schema,
@@ -132,7 +133,7 @@ const equivalents: Readonly<Record<string, object>> = {
   'country-code': { pattern: '^[A-Z]{3}$' },
 }
 
-/** Tells the rule of a format that only this service knows, in words. */
+/** A schema whose format only this service knows, with the rule of that format in words. */
 export function publishedFormat(schema: Record<string, unknown>): Record<string, unknown> {
   const { format, ...rest } = schema
   const rule = formats[String(format)]
@@ -151,7 +152,7 @@ const header = (description: string, example: string) => ({
 export const namedHeaders = {
   'Api-Version': header('The version of this interface.', '2026-11-20'),
   'Idempotency-Replayed': header(
-    '`true` where this is the first answer again. Absent otherwise.',
+    '`true` where this is the stored answer to the first request. Absent otherwise.',
     'true',
   ),
   Link: header(

@@ -2,10 +2,10 @@ import { STATUS_CODES } from 'node:http'
 import type { SwaggerTransformObject } from '@fastify/swagger'
 import { stringify } from 'safe-stable-stringify'
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
+import { EmptyBodySchema } from '../../http/validation.ts'
 import * as simulator from '../routes/simulator.ts'
 import * as cardData from '../schemas/card-data.ts'
-import * as requests from '../schemas/cards.ts'
-import * as responses from '../schemas/cards.ts'
+import * as cards from '../schemas/cards.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import {
@@ -55,7 +55,9 @@ export const finishDocument: SwaggerTransformObject = (input) => {
     mapValues(item, finishOperation),
   )
   const components = {
-    schemas: namedSchemas(),
+    schemas: Object.fromEntries(
+      bodySchemas.map(([name, schema]) => [name, membersReferring(schema)]),
+    ),
     responses: namedProblemResponses(paths),
     headers: namedHeaders,
     parameters: { IdempotencyKey: idempotencyKey },
@@ -65,16 +67,38 @@ export const finishDocument: SwaggerTransformObject = (input) => {
 }
 
 function finishOperation(operation: Operation): object {
-  const { [notesMember]: notes, parameters, requestBody, responses, ...rest } = operation
+  const { [notesMember]: notes, parameters = [], requestBody, responses, ...rest } = operation
   if (!notes) return operation
+  const example = bodyExamples[operation.operationId]
+  const allParameters = [
+    ...parameters.map(({ name, schema, ...parameter }) => ({
+      name,
+      ...parameter,
+      schema: name === 'limit' ? pageSize : referring(schema),
+    })),
+    ...(notes.isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ]
   return {
     ...rest,
-    ...parametersOf(parameters ?? [], notes),
-    ...(requestBody && { requestBody: bodyOf(operation, requestBody.content, notes) }),
+    ...(allParameters.length > 0 && { parameters: allParameters }),
+    ...(requestBody && {
+      requestBody: {
+        required: notes.isBodyRequired,
+        content: mapValues(contentOf(requestBody.content), (media) => ({
+          ...media,
+          ...(example && { example }),
+        })),
+      },
+    }),
     responses: {
       ...mapValues(responses, (response, status) => ({
         description: response.description.replace('Default Response', STATUS_CODES[status] ?? ''),
-        headers: answerHeaders(headerNames(status, operation, notes)),
+        headers: answerHeaders([
+          ...(status === '201' ? ['Location'] : []),
+          ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
+          ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
+          ...['RateLimit', 'RateLimit-Policy'],
+        ]),
         ...(response.content && { content: contentOf(response.content) }),
       })),
       ...problemResponses(notes.problemCodes),
@@ -82,40 +106,8 @@ function finishOperation(operation: Operation): object {
   }
 }
 
-function headerNames(status: string, { parameters = [] }: Operation, notes: RouteNotes): string[] {
-  return [
-    ...(status === '201' ? ['Location'] : []),
-    ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
-    ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
-    'RateLimit',
-    'RateLimit-Policy',
-  ]
-}
-
-function parametersOf(parameters: readonly Parameter[], { isRepeatable }: RouteNotes): object {
-  const told = [
-    ...parameters.map(parameterOf),
-    ...(isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-  ]
-  return told.length === 0 ? {} : { parameters: told }
-}
-
 /** A query is text, so its schema checks text: what it means is a number. */
 const pageSize = { type: 'integer', minimum: 1, maximum: 100, default: 100 }
-
-const parameterOf = ({ name, schema, ...rest }: Parameter): object => ({
-  name,
-  ...rest,
-  schema: name === 'limit' ? pageSize : referring(schema),
-})
-
-const bodyOf = ({ operationId }: Operation, content: Content, notes: RouteNotes): object => ({
-  required: notes.isBodyRequired,
-  content: mapValues(contentOf(content), (media) => ({
-    ...media,
-    ...(bodyExamples[operationId] && { example: bodyExamples[operationId] }),
-  })),
-})
 
 const contentOf = (content: Content): Record<string, object> =>
   mapValues(content, (media) => ({ schema: referring(media.schema) }))
@@ -126,17 +118,17 @@ const mapValues = <Value, Mapped>(
 ): Record<string, Mapped> =>
   Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, map(value, name)]))
 
-/** Parameters are told one by one, and an answer without a body has no schema. */
+/** Parameters are described one by one, and an answer without a body has no schema. */
 const unnamed = /^(?:.*(?:Params|Query)|NoContent)$/
 
 /** Where the schemas of bodies are exported from. */
 const sources: Readonly<Record<string, unknown>> = {
-  ...requests,
-  ...responses,
+  ...cards,
   ...cardData,
   ...authorizations,
   ...simulator,
   ...webhooks,
+  EmptyBodySchema,
   EventSchema,
 }
 
@@ -152,11 +144,7 @@ const identityOf = (schema: unknown): string => stringify(schema) ?? ''
 
 const names = new Map(bodySchemas.map(([name, schema]) => [identityOf(schema), name]))
 
-/** The named schemas, each referring to those within it. */
-const namedSchemas = (): Record<string, object> =>
-  Object.fromEntries(bodySchemas.map(([name, schema]) => [name, membersReferring(schema)]))
-
-/** A schema as the document tells it: by reference where it has a name. */
+/** A schema as it stands in the document: by reference where it has a name. */
 function referring(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map(referring)
@@ -164,23 +152,14 @@ function referring(schema: unknown): unknown {
   return name === undefined ? membersReferring(schema) : { $ref: `#/components/schemas/${name}` }
 }
 
-const membersReferring = (schema: object): object =>
-  withOneType(
-    publishedFormat(
-      Object.fromEntries(
-        Object.entries(schema).map(([member, value]) => [member, referring(value)]),
-      ),
-    ),
-  )
-
-/**
- * Generators of code want one type. A body that may be left out is told by `required` of the request,
- * not by its schema; a list of words is text.
- */
-const withOneType = (schema: Record<string, unknown>): object => {
-  const { enum: words, type } = schema
-  if (Array.isArray(words) && type === undefined) return { type: 'string', ...schema }
-  if (!Array.isArray(type)) return schema
+function membersReferring(schema: object): object {
+  const members = Object.entries(schema).map(([member, value]) => [member, referring(value)])
+  const published = publishedFormat(Object.fromEntries(members))
+  const { enum: words, type } = published
+  // Generators of code want one type: a list of words is text, and whether a body may be left out is said by
+  // `required` of the request.
+  if (Array.isArray(words) && type === undefined) return { type: 'string', ...published }
+  if (!Array.isArray(type)) return published
   const types = type.filter((each) => each !== 'null')
-  return { ...schema, type: types.length === 1 ? types[0] : types }
+  return { ...published, type: types.length === 1 ? types[0] : types }
 }

@@ -1,15 +1,15 @@
 import { readTryStatus } from '../../../operations/cards/cards.ts'
 import { blockCvv, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   NoContentSchema,
   TryStatusSchema,
   UpdateCvvStatusSchema,
 } from '../schemas/cards.ts'
-import { type Api, actingOf, publicTokenOf } from '../server.ts'
 
-export function cardCvvRoutes({ app, base, issuing }: Api): void {
+export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
   const path = `${base}/card-cvv/:publicToken/cvv/status`
 
   app.get(
@@ -24,7 +24,7 @@ export function cardCvvRoutes({ app, base, issuing }: Api): void {
         response: { 200: TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
+    async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'cvv'),
   )
 
   app.put(
@@ -53,8 +53,8 @@ export function cardCvvRoutes({ app, base, issuing }: Api): void {
       const repeat = repeatable(request)
       const answer =
         status === 'Blocked'
-          ? await blockCvv(issuing, caller, publicToken, note, repeat)
-          : await unblock(issuing, caller, publicToken, 'cvv', note, repeat)
+          ? await blockCvv(operations, caller, publicToken, note, repeat)
+          : await unblock(operations, caller, publicToken, 'cvv', note, repeat)
       return noContent(reply, answer)
     },
   )

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import {
   type CardDataKey,
@@ -8,21 +7,20 @@ import {
 import {
   type CardDataRequest,
   revealCardData,
-  type SealedCardData,
 } from '../../../operations/card-data/reveal-card-data.ts'
-import { callerOf as authenticatedCaller, requireScope } from '../../http/authentication.ts'
+import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,
   publishedDocument,
   sendPublished,
 } from '../../http/published-document.ts'
 import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/request.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
-import { type Api, actingOf, publicTokenOf } from '../server.ts'
 
 const description = `PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that only the device opens them.
-That they were told is on record before they leave. An idempotency key has no effect.`
+Their disclosure is recorded before they are sent. An idempotency key has no effect.`
 
 /** One form, whole, and nothing of the other. */
 const oneForm = [
@@ -34,8 +32,7 @@ const oneForm = [
   alwaysWith('nonce', 'deviceKey'),
 ]
 
-/** @param issuer base URL of this service, which its answers name. */
-export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): void {
+export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/encrypted`,
     {
@@ -56,28 +53,30 @@ export function cardDataRoutes({ app, base, issuing }: Api, issuer: string): voi
         body: GetCardDataSchema,
         response: { 200: CardDataSchema },
       },
-      preValidation: requireScopeOfPin,
+      // Before anything is said of the body: who may not ask for the PIN learns that first.
+      preValidation: async (request) => {
+        const { includePin } = Object(request.body)
+        if (includePin === true) requireScope(callerOf(request), 'pin.encrypted')
+      },
     },
     async (request) => {
       const { body } = request
-      const form = formOf(body, issuer)
+      const form = formOf(body, baseUrl)
       const question = {
         publicToken: publicTokenOf(request),
         includePin: body.includePin ?? false,
         ...form,
       }
-      return answerOf(await revealCardData(issuing, actingOf(request), question))
+      const sealed = await revealCardData(operations, actingOf(request), question)
+      if ('jwe' in sealed) return sealed
+      const { encryptedPayload, iv, signatureOfPayloadAndIv } = sealed.sessionSealed
+      return {
+        iv: base64(iv),
+        encryptedPayload: base64(encryptedPayload),
+        signatureOfPayloadAndIv: base64(signatureOfPayloadAndIv),
+      }
     },
   )
-}
-
-/** Before anything is said of the body: who may not ask for the PIN learns that first. */
-async function requireScopeOfPin(request: FastifyRequest): Promise<void> {
-  const { body } = request
-  const isAsked = typeof body === 'object' && body !== null && 'includePin' in body
-  if (isAsked && body.includePin === true) {
-    requireScope(authenticatedCaller(request), 'pin.encrypted')
-  }
 }
 
 type Form = CardDataRequest extends infer Question
@@ -90,39 +89,17 @@ type Form = CardDataRequest extends infer Question
 function formOf({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): Form {
   if (key !== undefined) return { form: 'sessionKey', key }
   if (deviceKey !== undefined && nonce !== undefined) {
-    return { form: 'deviceKey', deviceKey: publicKeyOf(deviceKey), nonce, issuer }
+    const { crv, kty, x, y } = deviceKey
+    const publicKey = { kty, crv, x, ...(y !== undefined && { y }) }
+    return { form: 'deviceKey', deviceKey: publicKey, nonce, issuer }
   }
-  throw new Error('The rules let a body of no form pass.')
-}
-
-const publicKeyOf = ({ crv, kty, x, y }: NonNullable<GetCardDataBody['deviceKey']>) => ({
-  kty,
-  crv,
-  x,
-  ...(y !== undefined && { y }),
-})
-
-function answerOf(sealed: SealedCardData) {
-  if ('jwe' in sealed) return sealed
-  const { encryptedPayload, iv, signatureOfPayloadAndIv } = sealed.sessionSealed
-  return {
-    iv: base64(iv),
-    encryptedPayload: base64(encryptedPayload),
-    signatureOfPayloadAndIv: base64(signatureOfPayloadAndIv),
-  }
+  throw new Error('The rules accepted a body of no form.')
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 /** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
-export function cardDataKeyRoutes(api: Api): void {
-  keySetRoute(api)
-  keyRoute(api)
-}
-
-const config = { access: 'open' } as const
-
-function keySetRoute({ app, issuing }: Api): void {
+export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
   const documentOf = (keys: readonly CardDataKey[]): PublishedDocument => {
     // A key id never comes to name another key.
@@ -136,39 +113,36 @@ function keySetRoute({ app, issuing }: Api): void {
   }
   app.get(
     '/.well-known/jwks.json',
-    { config, schema: { hide: true, response: { 200: Type.Any() } } },
+    { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const document = documentOf(await listCardDataKeys(issuing))
+      const document = documentOf(await listCardDataKeys(operations))
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
 }
 
-function keyRoute({ app, base, issuing }: Api): void {
+/** One of them, as PEM. */
+export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
   const params = Type.Object({ kid: Type.String() })
   app.get(
     `${base}/keys/:kid(^[a-z0-9-]+).pem`,
-    { config, schema: { hide: true, params, response: { 200: Type.Any() } } },
+    { config: { access: 'open' }, schema: { hide: true, params, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const { publicPem } = await findCardDataKey(issuing, request.params.kid)
+      const { publicPem } = await findCardDataKey(operations, request.params.kid)
       const document = publishedDocument('application/x-pem-file', publicPem)
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
 }
 
-const jwkOf = ({ algorithm, keyId, publicJwk, use }: CardDataKey) => ({
-  kty: publicJwk.kty === 'RSA' ? ('RSA' as const) : ('EC' as const),
-  kid: keyId,
-  use,
-  alg: algorithm,
-  ...publicMembers(publicJwk),
-})
-
-const publicMembers = ({ crv, e, n, x, y }: CardDataKey['publicJwk']) => ({
-  ...(n !== undefined && { n }),
-  ...(e !== undefined && { e }),
-  ...(crv !== undefined && { crv }),
-  ...(x !== undefined && { x }),
-  ...(y !== undefined && { y }),
-})
+const jwkOf = ({ algorithm, keyId, publicJwk, use }: CardDataKey) => {
+  const { crv, e, kty, n, x, y } = publicJwk
+  return {
+    kty: kty === 'RSA' ? ('RSA' as const) : ('EC' as const),
+    kid: keyId,
+    use,
+    alg: algorithm,
+    // In JSON an undefined member is none.
+    ...{ n, e, crv, x, y },
+  }
+}

@@ -4,6 +4,7 @@ import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin
 import { unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   CardParamsSchema,
   NoContentSchema,
@@ -13,16 +14,8 @@ import {
   TryStatusSchema,
   UnblockPinSchema,
 } from '../schemas/cards.ts'
-import { type Api, actingOf, publicTokenOf } from '../server.ts'
 
-export function cardPinRoutes(api: Api): void {
-  setPinRoute(api)
-  revealPinRoute(api)
-  pinStatusRoute(api)
-  unblockPinRoute(api)
-}
-
-function setPinRoute({ app, base, issuing }: Api): void {
+export function setPinRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin`,
     {
@@ -48,7 +41,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
       const chosen = chosenPinOf(request.body)
       const { cardPin: _, encryptedPin: __, pin: ___, ...note } = request.body
       const answer = await setPin(
-        issuing,
+        operations,
         actingOf(request),
         publicTokenOf(request),
         chosen,
@@ -65,33 +58,33 @@ function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
   if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
   if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
   if (encryptedPin !== undefined) return { encryptedPin }
-  throw new Error('The rule let a body without a PIN pass.')
+  throw new Error('The rule accepted a body without a PIN.')
 }
 
-function revealPinRoute({ app, base, issuing }: Api): void {
+export function revealPinRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin`,
     {
       config: { access: 'pin.reveal', problems: ['card_closed', 'pin_not_revealable'] },
-      // A HEAD would be a disclosure on record that told nobody anything.
+      // A HEAD would record a disclosure in which nobody learned anything.
       exposeHeadRoute: false,
       schema: {
         operationId: 'getCurrentPin',
         summary: 'Get current PIN',
-        description: 'The PIN in clear. That it was told is on record before it leaves.',
+        description: 'The PIN in clear. Its disclosure is recorded before it is sent.',
         tags: ['PIN'],
         params: CardParamsSchema,
         response: { 200: PinSchema },
       },
     },
     async (request) => {
-      const pin = await revealPin(issuing, actingOf(request), publicTokenOf(request))
+      const pin = await revealPin(operations, actingOf(request), publicTokenOf(request))
       return { pin: pin.reveal() }
     },
   )
 }
 
-function pinStatusRoute({ app, base, issuing }: Api): void {
+export function pinStatusRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin/status`,
     {
@@ -104,11 +97,11 @@ function pinStatusRoute({ app, base, issuing }: Api): void {
         response: { 200: TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
+    async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'pin'),
   )
 }
 
-function unblockPinRoute({ app, base, issuing }: Api): void {
+export function unblockPinRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin/unblock`,
     {
@@ -125,7 +118,7 @@ function unblockPinRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const answer = await unblock(
-        issuing,
+        operations,
         actingOf(request),
         publicTokenOf(request),
         'pin',

@@ -4,39 +4,36 @@ import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts
 import { parseCardType } from '../../../domain/product.ts'
 import {
   type AttemptPosition,
-  type CardPosition,
   getCard,
   listAttempts,
   listCards,
   readCardStatus,
 } from '../../../operations/cards/cards.ts'
 import { changeCardStatus } from '../../../operations/cards/change-status.ts'
-import { createCard, type NewCard } from '../../../operations/cards/create-card.ts'
-import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/pages.ts'
+import { createCard } from '../../../operations/cards/create-card.ts'
+import {
+  linkNext,
+  PageQuerySchema,
+  parseInstant,
+  parseLimit,
+  readCursor,
+  writeCursor,
+} from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import type { BodyRule } from '../../http/request.ts'
+import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
   AttemptSchema,
   CardParamsSchema,
   CardSchema,
   CardStatusSchema,
   ChangeCardStatusSchema,
-  type CreateCardBody,
   CreateCardSchema,
   CreatedCardSchema,
   ListCardsQuerySchema,
   NoContentSchema,
-  PageQuerySchema,
 } from '../schemas/cards.ts'
-import { type Api, actingOf, publicTokenOf } from '../server.ts'
 
-export function cardRoutes(api: Api): void {
-  createCardRoute(api)
-  findCardRoute(api)
-  listCardsRoute(api)
-}
-
-function createCardRoute({ app, base, issuing }: Api): void {
+export function createCardRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/cards`,
     {
@@ -44,7 +41,12 @@ function createCardRoute({ app, base, issuing }: Api): void {
         access: 'cards.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [deliveredOnlyIfPhysical],
+        bodyRules: [
+          ({ cardType, fulfilment }) =>
+            fulfilment !== undefined && parseCardType(String(cardType)) === 'Virtual'
+              ? { pointer: '/fulfilment', detail: 'is for Physical cards only' }
+              : null,
+        ],
         problems: ['product_not_available'],
       },
       schema: {
@@ -57,32 +59,20 @@ function createCardRoute({ app, base, issuing }: Api): void {
       },
     },
     async (request, reply) => {
-      const answer = await createCard(
-        issuing,
-        actingOf(request),
-        newCardOf(request.body),
-        repeatable(request),
-      )
-      const card = answerOf(reply, answer)
-      return reply.code(201).header('location', `${base}/cards/${card.publicToken}`).send(card)
+      const { cardType: typeName, expiryDate, ...members } = request.body
+      const cardType = parseCardType(typeName)
+      if (cardType === null) throw new Error('The schema accepted an unknown card type.')
+      const expiry = expiryDate === undefined ? null : parseExpiry(expiryDate)
+      const card = { ...members, cardType, ...(expiry && { expiry }) }
+      const answer = await createCard(operations, actingOf(request), card, repeatable(request))
+      const created = answerOf(reply, answer)
+      reply.code(201).header('location', `${base}/cards/${created.publicToken}`)
+      return created
     },
   )
 }
 
-/** A delivery address is for a card that is delivered. */
-const deliveredOnlyIfPhysical: BodyRule = ({ cardType, fulfilment }) =>
-  fulfilment !== undefined && parseCardType(String(cardType)) === 'Virtual'
-    ? { pointer: '/fulfilment', detail: 'is for Physical cards only' }
-    : null
-
-function newCardOf({ cardType: typeName, expiryDate, ...members }: CreateCardBody): NewCard {
-  const cardType = parseCardType(typeName)
-  if (cardType === null) throw new Error('The schema let an unknown card type pass.')
-  const expiry = expiryDate === undefined ? null : parseExpiry(expiryDate)
-  return { ...members, cardType, ...(expiry && { expiry }) }
-}
-
-function findCardRoute({ app, base, issuing }: Api): void {
+export function findCardRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken`,
     {
@@ -95,11 +85,11 @@ function findCardRoute({ app, base, issuing }: Api): void {
         response: { 200: CardSchema },
       },
     },
-    async (request) => getCard(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => getCard(operations, actingOf(request), publicTokenOf(request)),
   )
 }
 
-function listCardsRoute({ app, base, issuing }: Api): void {
+export function listCardsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards`,
     {
@@ -115,27 +105,27 @@ function listCardsRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const { cardStatusCode, cursor, customerReference, limit } = request.query
-      const { cards, next } = await listCards(issuing, actingOf(request), {
+      const { cards, next } = await listCards(operations, actingOf(request), {
         customerReference: customerReference ?? null,
         statusCode: cardStatusCode ?? null,
-        after: readCursor(cursor, parsePosition),
+        after: readCursor(cursor, ([at, publicToken]) => {
+          const createdAt = parseInstant(at)
+          return createdAt !== null && isPublicToken(publicToken)
+            ? { createdAt, publicToken }
+            : null
+        }),
         limit: parseLimit(limit),
       })
       if (next) {
         const { createdAt, publicToken } = next
-        reply.header('link', nextLink(request.url, writeCursor([createdAt, publicToken])))
+        linkNext(request, reply, { cursor: writeCursor([createdAt, publicToken]) })
       }
       return [...cards]
     },
   )
 }
 
-function parsePosition([at, publicToken]: readonly unknown[]): CardPosition | null {
-  const createdAt = parseInstant(at)
-  return createdAt !== null && isPublicToken(publicToken) ? { createdAt, publicToken } : null
-}
-
-export function cardStatusRoutes({ app, base, issuing }: Api): void {
+export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/status`,
     {
@@ -148,7 +138,7 @@ export function cardStatusRoutes({ app, base, issuing }: Api): void {
         response: { 200: CardStatusSchema },
       },
     },
-    async (request) => readCardStatus(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => readCardStatus(operations, actingOf(request), publicTokenOf(request)),
   )
 
   app.put(
@@ -173,7 +163,7 @@ export function cardStatusRoutes({ app, base, issuing }: Api): void {
     async (request, reply) => {
       const { cardStatusCode, ...note } = request.body
       const answer = await changeCardStatus(
-        issuing,
+        operations,
         actingOf(request),
         publicTokenOf(request),
         cardStatusCode,
@@ -185,7 +175,7 @@ export function cardStatusRoutes({ app, base, issuing }: Api): void {
   )
 }
 
-export function cardAttemptRoutes({ app, base, issuing }: Api): void {
+export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/attempts`,
     {
@@ -202,10 +192,14 @@ export function cardAttemptRoutes({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
-      const after = readCursor(cursor, parseAttemptPosition)
+      const after = readCursor(cursor, ([at, kind, tryNumber]): AttemptPosition | null => {
+        const instant = parseInstant(at)
+        if (instant === null || (kind !== 'pin' && kind !== 'cvv')) return null
+        return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
+      })
       const publicToken = publicTokenOf(request)
       const page = await listAttempts(
-        issuing,
+        operations,
         actingOf(request),
         publicToken,
         after,
@@ -213,15 +207,9 @@ export function cardAttemptRoutes({ app, base, issuing }: Api): void {
       )
       if (page.next) {
         const { at, kind, tryNumber } = page.next
-        reply.header('link', nextLink(request.url, writeCursor([at, kind, tryNumber])))
+        linkNext(request, reply, { cursor: writeCursor([at, kind, tryNumber]) })
       }
       return page.attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }))
     },
   )
-}
-
-function parseAttemptPosition([at, kind, tryNumber]: readonly unknown[]): AttemptPosition | null {
-  const instant = parseInstant(at)
-  if (instant === null || (kind !== 'pin' && kind !== 'cvv')) return null
-  return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
 }

@@ -7,32 +7,22 @@ import {
   resendDelivery,
 } from '../../../operations/webhooks/deliveries.ts'
 import { pingWebhook } from '../../../operations/webhooks/webhooks.ts'
-import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { PageQuerySchema } from '../schemas/cards.ts'
+import { EmptyBodySchema } from '../../http/validation.ts'
+import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
 import {
   DeliveryParamsSchema,
   DeliverySchema,
-  EmptyBodySchema,
   QueuedSchema,
   ReplayingSchema,
   ReplaySchema,
   WebhookParamsSchema,
 } from '../schemas/webhooks.ts'
-import { type Api, actingOf } from '../server.ts'
-import { webhookIdOf } from './webhooks.ts'
-
-/** What is delivered to a webhook, and having it delivered again. */
-export function webhookDeliveryRoutes(api: Api): void {
-  pingRoute(api)
-  listRoute(api)
-  resendRoute(api)
-  replayRoute(api)
-}
 
 const config = { access: 'webhooks.write', repeatable: true } as const
 
-function pingRoute({ app, base, issuing }: Api): void {
+export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/ping`,
     {
@@ -41,7 +31,7 @@ function pingRoute({ app, base, issuing }: Api): void {
         operationId: 'pingWebhook',
         summary: 'Ping a webhook',
         description:
-          'Sends a signed message of the type `webhook.ping`, once. What came of it is among the ' +
+          'Sends a signed message of the type `webhook.ping`, once. Its outcome is in the list of ' +
           'deliveries.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
@@ -51,7 +41,7 @@ function pingRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const answer = await pingWebhook(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         repeatable(request),
@@ -62,7 +52,7 @@ function pingRoute({ app, base, issuing }: Api): void {
   )
 }
 
-function listRoute({ app, base, issuing }: Api): void {
+export function listDeliveriesRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
@@ -82,22 +72,19 @@ function listRoute({ app, base, issuing }: Api): void {
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isDeliveryId(id) ? id : null))
       const deliveries = await listDeliveries(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         before,
-        // One more than asked for tells whether there is a next page.
         pageSize + 1,
       )
-      const page = deliveries.slice(0, pageSize)
-      const last = deliveries.length > pageSize ? page.at(-1) : undefined
-      if (last) reply.header('link', nextLink(request.url, writeCursor([last.deliveryId])))
+      const page = pageOf(request, reply, deliveries, pageSize, (last) => [last.deliveryId])
       return page.map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
     },
   )
 }
 
-function resendRoute({ app, base, issuing }: Api): void {
+export function resendDeliveryRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/deliveries/:deliveryId/resend`,
     {
@@ -105,7 +92,7 @@ function resendRoute({ app, base, issuing }: Api): void {
       schema: {
         operationId: 'resendDelivery',
         summary: 'Send a delivery again',
-        description: 'Now, and whether or not it was delivered; with the same `webhook-id`.',
+        description: 'At once, whether or not it was delivered, and with the same `webhook-id`.',
         tags: ['Webhooks'],
         params: DeliveryParamsSchema,
         body: EmptyBodySchema,
@@ -116,7 +103,7 @@ function resendRoute({ app, base, issuing }: Api): void {
       const { deliveryId } = request.params
       if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
       const answer = await resendDelivery(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         deliveryId,
@@ -128,7 +115,7 @@ function resendRoute({ app, base, issuing }: Api): void {
   )
 }
 
-function replayRoute({ app, base, issuing }: Api): void {
+export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/replay`,
     {
@@ -137,8 +124,8 @@ function replayRoute({ app, base, issuing }: Api): void {
         operationId: 'replayWebhook',
         summary: 'Deliver what was not delivered',
         description:
-          'Everything since an instant that the webhook wants and did not get: what failed, and ' +
-          'what was told while it was disabled or not yet there.',
+          'Delivers all events since an instant that the webhook subscribes to and did not get: those ' +
+          'whose delivery failed, and those from when it was disabled or did not exist yet.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
         body: ReplaySchema,
@@ -147,7 +134,7 @@ function replayRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const answer = await replayDeliveries(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         request.body.since,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Api } from '../server.ts'
+import type { PublicApi } from '../api.ts'
 
 /** The cardholder's pages and the client system behind them. It calls this service like any other. */
 export interface DemoSite {
@@ -16,8 +16,8 @@ export interface DemoSite {
   }>
 }
 
-/** Gives the demo a place on this listener. There is one in the sandbox only. */
-export function demoRoutes({ app }: Pick<Api, 'app'>, site: DemoSite): void {
+/** Mounts the demo on this listener. There is one in the sandbox only. */
+export function demoRoutes({ app }: Pick<PublicApi, 'app'>, site: DemoSite): void {
   // A scope of its own: the demo reads its own bodies.
   app.register(async (scope) => {
     const mounted = scope as unknown as FastifyInstance

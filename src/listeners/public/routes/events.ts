@@ -1,24 +1,18 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { isEventType } from '../../../domain/event-type.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { validationFailed } from '../../../domain/problem.ts'
-import {
-  type EventFilter,
-  type EventRecord,
-  listEvents,
-} from '../../../operations/events/events.ts'
+import { type EventFilter, listEvents } from '../../../operations/events/events.ts'
 import type { EventStream, EventStreams } from '../../../operations/events/streams.ts'
 import { callerOf as authenticatedCaller } from '../../http/authentication.ts'
-import { parseLimit } from '../../http/pages.ts'
+import { linkNext, parseLimit } from '../../http/pages.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
-import { type Api, actingOf } from '../server.ts'
 
-type Query = Static<typeof ListEventsQuerySchema>
-
-export function eventRoutes({ app, base, issuing }: Api, streams: EventStreams): void {
-  app.addHook('preClose', () => streams.close())
+export function listEventsRoute({ app, base, eventStreams, operations }: PublicApi): void {
+  app.addHook('preClose', () => eventStreams.close())
   app.get(
     `${base}/events`,
     {
@@ -27,48 +21,36 @@ export function eventRoutes({ app, base, issuing }: Api, streams: EventStreams):
         operationId: 'listEvents',
         summary: 'Read events',
         description:
-          'Oldest kept first. `after` goes on from an event that you have: what comes later is ' +
-          'always placed after it. With `Accept: text/event-stream` it follows live, from now on or ' +
-          'from `Last-Event-ID`, until the access token expires.',
+          'The oldest event that is still kept comes first. `after` continues from an event that you ' +
+          'have: what happens later always comes after it. With `Accept: text/event-stream` new events ' +
+          'are streamed, from now on or from `Last-Event-ID`, until the access token expires.',
         tags: ['Events'],
         querystring: ListEventsQuerySchema,
         response: { 200: Type.Array(EventSchema) },
       },
     },
     async (request, reply) => {
-      const filter = filterOf(request.query)
-      if (wantsStream(request)) return stream(streams, request, reply, filter)
-      const pageSize = parseLimit(request.query.limit)
-      // One more than asked for tells whether there is a next page.
-      const events = await listEvents(issuing, actingOf(request), filter, pageSize + 1)
+      const { after = null, limit, types } = request.query
+      const filter = { after, types: types?.split(',').filter(isEventType) ?? null }
+      const { accept = '' } = request.headers
+      if (request.method === 'GET' && /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(accept)) {
+        return stream(eventStreams, request, reply, filter)
+      }
+      const pageSize = parseLimit(limit)
+      // One more than asked for says whether there is a next page.
+      const events = await listEvents(operations, actingOf(request), filter, pageSize + 1)
       const page = events.slice(0, pageSize)
       const last = events.length > pageSize ? page.at(-1) : undefined
-      if (last) reply.header('link', nextLink(request.url, last.id))
+      if (last) linkNext(request, reply, { after: last.id })
       return page
     },
   )
-}
-
-const filterOf = ({ after, types }: Query): EventFilter => ({
-  after: after ?? null,
-  types: types === undefined ? null : types.split(',').filter(isEventType),
-})
-
-/** The next page (RFC 8288), the other parameters kept. */
-function nextLink(url: string, after: string): string {
-  const [path = '', query = ''] = url.split('?')
-  const parameters = new URLSearchParams(query)
-  parameters.set('after', after)
-  return `<${path}?${parameters}>; rel="next"`
 }
 
 /** A stream whose token expires ends by itself; one that is not read needs to be ended. */
 const graceMs = 5_000
 /** A timer that is set to longer goes off at once. */
 const longestTimerMs = 2 ** 31 - 1
-
-const wantsStream = ({ headers, method }: FastifyRequest): boolean =>
-  method === 'GET' && /(^|,)\s*text\/event-stream\s*(;|,|$)/i.test(headers.accept ?? '')
 
 async function stream(
   streams: EventStreams,
@@ -77,7 +59,11 @@ async function stream(
   filter: EventFilter,
 ): Promise<FastifyReply> {
   const { clientId, expiresAt } = authenticatedCaller(request)
-  const after = lastEventIdOf(request) ?? filter.after
+  const lastEventId = request.headers['last-event-id'] || null
+  if (lastEventId !== null && !isUuid(lastEventId)) {
+    throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
+  }
+  const after = lastEventId ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
   const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
   endWithReader(opened, request, reply, expiresAt)
@@ -91,7 +77,7 @@ async function stream(
   )
 }
 
-/** A reader that has gone, or reads no more when its token expires, is let go and keeps no slot. */
+/** A reader that has gone, or reads no more when its token expires, is disconnected and keeps no slot. */
 function endWithReader(
   opened: EventStream,
   { raw: { socket } }: FastifyRequest,
@@ -115,22 +101,12 @@ function endWithReader(
   if (socket.destroyed || response.destroyed) end()
 }
 
-/** @throws `Problem` `validation_failed` unless it can be an event's id. */
-function lastEventIdOf({ headers }: FastifyRequest): string | null {
-  const given = headers['last-event-id']
-  if (given === undefined || given === '') return null
-  if (isUuid(given)) return given
-  throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
-}
-
 /** In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life. */
 async function* linesOf({ after, events }: EventStream): AsyncGenerator<string> {
   // A reader that breaks off before its first event can go on from here.
   yield after === null ? ': live\n\n' : `id: ${after}\n: live\n\n`
   for await (const some of events) {
-    yield some.length === 0 ? ': still here\n\n' : some.map(blockOf).join('')
+    const blocks = some.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`)
+    yield blocks.join('') || ': still here\n\n'
   }
 }
-
-const blockOf = (event: EventRecord): string =>
-  `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`

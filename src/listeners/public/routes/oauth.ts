@@ -6,14 +6,14 @@ import {
 } from '../../oauth/authorization-server.ts'
 import { claimedClientId } from '../../oauth/claimed-client.ts'
 import type { TokenAttempt, TokenAttempts } from '../../oauth/token-attempts.ts'
-import type { Api } from '../server.ts'
+import type { PublicApi } from '../api.ts'
 
 /**
  * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here it
  * only gets the listener's limits.
  */
 export function oauthRoutes(
-  { app }: Pick<Api, 'app'>,
+  { app }: Pick<PublicApi, 'app'>,
   server: AuthorizationServer,
   callers: CallerAddresses,
   attempts: TokenAttempts | null,

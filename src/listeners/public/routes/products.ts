@@ -2,11 +2,11 @@ import Type from 'typebox'
 import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { listProducts } from '../../../operations/clients/granted-products.ts'
-import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/pages.ts'
+import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'
-import { type Api, actingOf } from '../server.ts'
 
-export function productRoutes({ app, base, issuing }: Api): void {
+export function listProductsRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/products`,
     {
@@ -23,20 +23,14 @@ export function productRoutes({ app, base, issuing }: Api): void {
     async (request, reply) => {
       const { cardType, currencyCode, cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const products = await listProducts(issuing, actingOf(request), {
+      const products = await listProducts(operations, actingOf(request), {
         cardType: cardType === undefined ? null : parseCardType(cardType),
         currencyCode: currencyCode ?? null,
-        afterProductId: readCursor(cursor, parsePosition) ?? 0,
-        // One more than asked for tells whether there is a next page.
+        afterProductId: readCursor(cursor, ([id]) => (isPositiveInteger(id) ? id : null)) ?? 0,
         limit: pageSize + 1,
       })
-      const page = products.slice(0, pageSize)
-      const last = products.length > pageSize ? page.at(-1) : undefined
-      if (last) reply.header('link', nextLink(request.url, writeCursor([last.productId])))
+      const page = pageOf(request, reply, products, pageSize, (last) => [last.productId])
       return page.map((product) => ({ ...product, cardTypes: [...product.cardTypes] }))
     },
   )
 }
-
-const parsePosition = ([productId]: readonly unknown[]): number | null =>
-  isPositiveInteger(productId) ? productId : null

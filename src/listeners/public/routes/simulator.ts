@@ -7,8 +7,8 @@ import {
 import type { Requester } from '../../../operations/cards/cards.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { stringPatterns } from '../../http/validation.ts'
-import { type Api, actingOf } from '../server.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import { actingOf, type PublicApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
 
@@ -22,7 +22,7 @@ export const SimulateSchema = Type.Object(
       Type.Enum([...entryModes], { description: 'Default: `chip` with a PIN, else `ecommerce`.' }),
     ),
   },
-  { additionalProperties: false },
+  closed,
 )
 
 /** An authorization of one's own card, as a terminal or a shop would ask for it. */
@@ -35,7 +35,7 @@ export type Simulate = (
   request: RepeatableRequest | null,
 ) => Promise<Answer<Authorization>>
 
-export function simulatorRoutes({ app, base }: Api, simulate: Simulate): void {
+export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): void {
   app.post(
     `${base}/simulator/authorizations`,
     {
@@ -49,8 +49,8 @@ export function simulatorRoutes({ app, base }: Api, simulate: Simulate): void {
         operationId: 'simulateAuthorization',
         summary: 'Simulate an authorization',
         description:
-          'Sandbox only. Builds a real PIN block and takes the path of the card network, so that a ' +
-          'PIN or CVV can be tried until it blocks.',
+          'Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or ' +
+          'CVV can be tried until it is blocked.',
         tags: ['Simulator'],
         body: SimulateSchema,
         response: { 200: AuthorizationSchema },

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { Problem, validationFailed } from '../../../domain/problem.ts'
+import { validationFailed } from '../../../domain/problem.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -9,45 +9,21 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../operations/webhooks/webhooks.ts'
-import { nextLink, parseLimit, readCursor, writeCursor } from '../../http/pages.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { NoContentSchema, PageQuerySchema } from '../schemas/cards.ts'
+import { EmptyBodySchema } from '../../http/validation.ts'
+import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
+import { NoContentSchema } from '../schemas/cards.ts'
 import {
   CreatedWebhookSchema,
   CreateWebhookSchema,
-  EmptyBodySchema,
   RotatedSecretSchema,
   UpdateWebhookSchema,
   WebhookParamsSchema,
   WebhookSchema,
 } from '../schemas/webhooks.ts'
-import { type Api, actingOf } from '../server.ts'
 
-/** What is wrong with an address that a client wants called, or null. */
-export type FaultOfTarget = (url: string) => string | null
-
-export function webhookRoutes(api: Api, faultOf: FaultOfTarget): void {
-  createRoute(api, faultOf)
-  listRoute(api)
-  findRoute(api)
-  updateRoute(api, faultOf)
-  deleteRoute(api)
-  rotateSecretRoute(api)
-}
-
-/** The webhook that a path names. @throws `Problem` `not_found` when it can be no webhook's id. */
-export function webhookIdOf({ params }: { params: { webhookId: string } }): string {
-  if (!isUuid(params.webhookId)) throw new Problem('not_found')
-  return params.webhookId
-}
-
-/** @throws `Problem` `validation_failed` for an address that is never called. */
-function refuseTarget(faultOf: FaultOfTarget, { url }: { url: string }): void {
-  const detail = faultOf(url)
-  if (detail !== null) throw validationFailed({ pointer: '/url', detail })
-}
-
-function createRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void {
+export function createWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks`,
     {
@@ -62,9 +38,9 @@ function createRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
       },
     },
     async (request, reply) => {
-      refuseTarget(faultOf, request.body)
+      refuseTarget(faultOfTarget, request.body)
       const answer = await createWebhook(
-        issuing,
+        operations,
         actingOf(request),
         request.body,
         repeatable(request),
@@ -76,7 +52,7 @@ function createRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
   )
 }
 
-function listRoute({ app, base, issuing }: Api): void {
+export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks`,
     {
@@ -92,21 +68,15 @@ function listRoute({ app, base, issuing }: Api): void {
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const after = readCursor(cursor, parsePosition)
-      // One more than asked for tells whether there is a next page.
-      const webhooks = await listWebhooks(issuing, actingOf(request), after, pageSize + 1)
-      const page = webhooks.slice(0, pageSize)
-      const last = webhooks.length > pageSize ? page.at(-1) : undefined
-      if (last) reply.header('link', nextLink(request.url, writeCursor([last.webhookId])))
+      const after = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
+      const webhooks = await listWebhooks(operations, actingOf(request), after, pageSize + 1)
+      const page = pageOf(request, reply, webhooks, pageSize, (last) => [last.webhookId])
       return page.map((webhook) => ({ ...webhook, events: [...webhook.events] }))
     },
   )
 }
 
-const parsePosition = ([webhookId]: readonly unknown[]): string | null =>
-  isUuid(webhookId) ? webhookId : null
-
-function findRoute({ app, base, issuing }: Api): void {
+export function findWebhookRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId`,
     {
@@ -120,13 +90,13 @@ function findRoute({ app, base, issuing }: Api): void {
       },
     },
     async (request) => {
-      const webhook = await getWebhook(issuing, actingOf(request), webhookIdOf(request))
+      const webhook = await getWebhook(operations, actingOf(request), webhookIdOf(request))
       return { ...webhook, events: [...webhook.events] }
     },
   )
 }
 
-function updateRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void {
+export function updateWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
   app.put(
     `${base}/webhooks/:webhookId`,
     {
@@ -134,7 +104,7 @@ function updateRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
       schema: {
         operationId: 'updateWebhook',
         summary: 'Change a webhook',
-        description: 'Replaces all that can be set. `Disabled` gives up what is pending.',
+        description: 'Replaces all settings. `Disabled` cancels the pending deliveries.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
         body: UpdateWebhookSchema,
@@ -142,9 +112,9 @@ function updateRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
       },
     },
     async (request, reply) => {
-      refuseTarget(faultOf, request.body)
+      refuseTarget(faultOfTarget, request.body)
       const answer = await updateWebhook(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         request.body,
@@ -156,7 +126,7 @@ function updateRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
   )
 }
 
-function deleteRoute({ app, base, issuing }: Api): void {
+export function deleteWebhookRoute({ app, base, operations }: PublicApi): void {
   app.delete(
     `${base}/webhooks/:webhookId`,
     {
@@ -164,20 +134,20 @@ function deleteRoute({ app, base, issuing }: Api): void {
       schema: {
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
-        description: 'What is pending is given up.',
+        description: 'Its pending deliveries are cancelled.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
         response: { 204: NoContentSchema },
       },
     },
     async (request, reply) => {
-      await deleteWebhook(issuing, actingOf(request), webhookIdOf(request))
+      await deleteWebhook(operations, actingOf(request), webhookIdOf(request))
       return reply.code(204).send(null)
     },
   )
 }
 
-function rotateSecretRoute({ app, base, issuing }: Api): void {
+export function rotateWebhookSecretRoute({ app, base, operations }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/rotate-secret`,
     {
@@ -186,8 +156,8 @@ function rotateSecretRoute({ app, base, issuing }: Api): void {
         operationId: 'rotateWebhookSecret',
         summary: "Change a webhook's secret",
         description:
-          'The new `secret` is shown this once. For 24 hours the one before it signs every message, ' +
-          'too. Five times in 24 hours.',
+          'The new `secret` is shown this once. For 24 hours every message is signed with the previous ' +
+          'one, too. At most five times in 24 hours.',
         tags: ['Webhooks'],
         params: WebhookParamsSchema,
         body: EmptyBodySchema,
@@ -196,7 +166,7 @@ function rotateSecretRoute({ app, base, issuing }: Api): void {
     },
     async (request, reply) => {
       const answer = await rotateWebhookSecret(
-        issuing,
+        operations,
         actingOf(request),
         webhookIdOf(request),
         repeatable(request),
@@ -204,4 +174,10 @@ function rotateSecretRoute({ app, base, issuing }: Api): void {
       return answerOf(reply, answer)
     },
   )
+}
+
+/** @throws `Problem` `validation_failed` for an address that is never called. */
+function refuseTarget(faultOf: PublicApi['faultOfTarget'], { url }: { url: string }): void {
+  const detail = faultOf(url)
+  if (detail !== null) throw validationFailed({ pointer: '/url', detail })
 }

@@ -1,12 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { bodyLimit } from '../../http/problems.ts'
-import { stringPatterns } from '../../http/validation.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed, stringPatterns } from '../../http/validation.ts'
 
 const coordinate = () => Type.String({ pattern: stringPatterns.coordinate })
 
-/** What libraries add to a public key by themselves is let pass; a private member is not. */
+/** What libraries add to a public key by themselves is accepted; a private member is not. */
 export const DeviceKeySchema = Type.Object(
   {
     kty: Type.Enum(['EC', 'OKP']),

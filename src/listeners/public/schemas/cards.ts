@@ -2,10 +2,9 @@ import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
-import { stringPatterns } from '../../http/validation.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed, optional, stringPatterns } from '../../http/validation.ts'
 
 const plainText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'plain-text' })
@@ -119,28 +118,12 @@ export const UpdateCvvStatusSchema = Type.Object(
 )
 
 /** A body that may be left out. */
-export const UnblockPinSchema = Type.Object(note, {
-  ...closed,
-  type: ['object', 'null'] as unknown as 'object',
-})
+export const UnblockPinSchema = Type.Object(note, optional)
 
 export const ChangeCardStatusSchema = Type.Object(
   { cardStatusCode: Type.Enum([...cardStatusCodes]), ...note },
   closed,
 )
-
-const page = {
-  limit: Type.Optional(
-    Type.String({ pattern: stringPatterns.pageLimit, description: '1 to 100; default 100.' }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      maxLength: 200,
-      pattern: stringPatterns.cursor,
-      description: 'From the `Link` header of the page before.',
-    }),
-  ),
-}
 
 export const ListProductsQuerySchema = Type.Object(
   {
@@ -148,7 +131,7 @@ export const ListProductsQuerySchema = Type.Object(
     currencyCode: Type.Optional(
       Type.String({ pattern: stringPatterns.currencyCode, examples: ['EUR'] }),
     ),
-    ...page,
+    ...pageMembers,
   },
   closed,
 )
@@ -157,12 +140,10 @@ export const ListCardsQuerySchema = Type.Object(
   {
     customerReference: Type.Optional(plainText(25)),
     cardStatusCode: Type.Optional(Type.Enum([...cardStatusCodes])),
-    ...page,
+    ...pageMembers,
   },
   closed,
 )
-
-export const PageQuerySchema = Type.Object(page, closed)
 
 /** Every card is reached by its token; one that is not of this form is simply not there. */
 export const CardParamsSchema = Type.Object({
@@ -211,7 +192,7 @@ const createdCardMembers = {
   ...cardStatusMembers,
 }
 
-/** There is no PAN, PIN or CVV in it, so that no answer made by it can leak one. */
+/** It has no PAN, PIN or CVV, so that no answer made by it can leak one. */
 export const CreatedCardSchema = Type.Object(createdCardMembers)
 
 export const CardSchema = Type.Object({

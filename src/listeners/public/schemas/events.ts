@@ -2,6 +2,8 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { pageMembers } from '../../http/pages.ts'
+import { closed } from '../../http/validation.ts'
 
 const remainingTries = Type.Integer({ minimum: 0, examples: [2] })
 const attemptFailed = {
@@ -11,7 +13,7 @@ const attemptFailed = {
 }
 const blocked = {
   blockedBy: Type.Enum(['tries', 'client'], {
-    description: 'Whether the tries are used up, or the client said so.',
+    description: 'Whether the tries are used up, or the client blocked it.',
   }),
 }
 const revealed = {
@@ -95,7 +97,7 @@ export const EventSchema = Type.Object({
   timestamp,
   data: Type.Object(cardMembers, {
     additionalProperties: true,
-    description: 'And what this type of event tells. Never a PIN, PAN, CVV or personal data.',
+    description: 'And the members of this type of event. Never a PIN, PAN, CVV or personal data.',
   }),
 })
 
@@ -114,9 +116,7 @@ export const ListEventsQuerySchema = Type.Object(
         examples: ['pin.blocked,cvv.blocked'],
       }),
     ),
-    limit: Type.Optional(
-      Type.String({ pattern: '^([1-9][0-9]?|100)$', description: '1 to 100; default 100.' }),
-    ),
+    limit: pageMembers.limit,
   },
-  { additionalProperties: false },
+  closed,
 )

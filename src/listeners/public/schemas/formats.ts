@@ -20,10 +20,6 @@ import {
 } from './cards.ts'
 import { CreatedWebhookSchema } from './webhooks.ts'
 
-/** A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are let pass. */
-const isNetworkReference = (text: string): boolean =>
-  /^[A-Za-z0-9-]{1,35}$/.test(text) && (/^[0-9]{12}$/.test(text) || !holdsPan(text))
-
 /** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
 export const stringFormats = (today: () => string): Readonly<Record<string, StringFormat>> => ({
   'card-type': {
@@ -47,7 +43,9 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   'network-reference': {
     detail: 'must be 1 to 35 letters, digits and dashes, and no card number',
-    validate: isNetworkReference,
+    // A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are accepted.
+    validate: (text) =>
+      /^[A-Za-z0-9-]{1,35}$/.test(text) && (/^[0-9]{12}$/.test(text) || !holdsPan(text)),
   },
   'person-name': {
     detail: 'must be a name: letters, and no emoji or control characters',

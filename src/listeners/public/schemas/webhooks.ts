@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { eventTypes } from '../../../domain/event-type.ts'
-
-const closed = { additionalProperties: false } as const
+import { closed } from '../../http/validation.ts'
 
 const url = Type.String({
   minLength: 1,
@@ -45,12 +44,6 @@ export const ReplaySchema = Type.Object(
     }),
   },
   closed,
-)
-
-/** A body that may be left out. */
-export const EmptyBodySchema = Type.Object(
-  {},
-  { ...closed, type: ['object', 'null'] as unknown as 'object' },
 )
 
 /** One that is not of the form of an id is simply not there. */

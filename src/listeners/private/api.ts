@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import { isClientId } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { ClientOperations } from '../../operations/audit/acts.ts'
+import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
+import type { KeyOperations, Operator } from '../../operations/keys/keys.ts'
+import { callerOf } from '../http/authentication.ts'
+import { readCursor } from '../http/pages.ts'
+import type { Server } from '../http/server.ts'
+
+/** What the routes of the private listener work with. */
+export interface PrivateApi {
+  readonly app: Server['app']
+  readonly authorizing: AuthorizationOperations
+  readonly keys: KeyOperations
+  readonly administration: ClientOperations
+}
+
+/** What an administrator reads. */
+export const admin = { access: 'admin' } as const
+/** What an administrator changes. */
+export const adminAct = { ...admin, repeatable: true } as const
+/** The same, by what a body says. */
+export const adminChange = { ...adminAct, bodyRequired: true } as const
+
+/** Who administers, as its token says. */
+export const operatorOf = (request: FastifyRequest): Operator => ({
+  clientId: callerOf(request).clientId,
+  requestId: request.id,
+})
+
+/** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
+export function clientIdOf({ params }: { params: { clientId: string } }): string {
+  if (!isClientId(params.clientId)) throw new Problem('not_found')
+  return params.clientId
+}
+
+/** The client after which a page begins. */
+export const clientAfter = (cursor: string | undefined): string =>
+  readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''

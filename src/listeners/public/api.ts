@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify'
+import { isPublicToken, isUuid } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { CardOperations, Requester } from '../../operations/cards/cards.ts'
+import type { EventStreams } from '../../operations/events/streams.ts'
+import { callerOf } from '../http/authentication.ts'
+import type { Server } from '../http/server.ts'
+
+/** What the routes of the public listener work with. */
+export interface PublicApi {
+  readonly app: Server['app']
+  readonly operations: CardOperations
+  /** What every path of the specification begins with: `/thr/processor`. */
+  readonly base: string
+  /** The URL of this service, which its answers name. */
+  readonly baseUrl: string
+  readonly eventStreams: EventStreams
+  /** What is wrong with an address that a client wants called, or null. */
+  faultOfTarget(url: string): string | null
+}
+
+/** Who calls, as the operations know it. */
+export const actingOf = (request: FastifyRequest): Requester => ({
+  clientId: callerOf(request).clientId,
+  requestId: request.id,
+})
+
+/** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
+export function publicTokenOf({ params }: { params: { publicToken: string } }): string {
+  if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
+  return params.publicToken
+}
+
+/** The webhook that a path names. @throws `Problem` `not_found` when it can be no webhook's id. */
+export function webhookIdOf({ params }: { params: { webhookId: string } }): string {
+  if (!isUuid(params.webhookId)) throw new Problem('not_found')
+  return params.webhookId
+}

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../domain/problem.ts'
 import type { CardOperations } from '../operations/cards/cards.ts'
-import { sweep } from '../operations/cards/change-status.ts'
+import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
 /** A clock that can be moved forward, so that an expiry can be tried today. */
@@ -36,7 +36,11 @@ export function movableClock(start: Date | null): MovableClock {
 }
 
 /** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
-export const sweepingClock = (clock: MovableClock, issuing: CardOperations, stop: AbortSignal) => ({
+export const sweepingClock = (
+  clock: MovableClock,
+  operations: CardOperations,
+  stop: AbortSignal,
+) => ({
   now: clock.now,
   async moveTo(
     instant: Date,
@@ -50,11 +54,11 @@ export const sweepingClock = (clock: MovableClock, issuing: CardOperations, stop
       if (isMoved) return { now }
       throw validationFailed({ pointer: '/now', detail: `must not be before ${now}` })
     }
-    const answer = await once(issuing, request, async () => {
+    const answer = await once(operations, request, async () => {
       moved ??= move()
       return moved
     })
-    if (!answer.replayed) await sweep(issuing, stop)
+    if (!answer.replayed) await sweep(operations, stop)
     return answer
   },
 })

@@ -2,14 +2,11 @@ import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
 import { type ListenerName, scopesOf } from '../../domain/client.ts'
+import { assertionAlgorithms } from '../../operations/clients/credentials.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { entityTagOf, hasEntity, publishedCacheControl } from '../http/published-document.ts'
 import { type TokenAttempt, uncounted } from './token-attempts.ts'
-import {
-  assertionAlgorithms,
-  clientAuthenticationMethods,
-  createTokenEndpoint,
-} from './token-endpoint.ts'
+import { clientAuthenticationMethods, createTokenEndpoint } from './token-endpoint.ts'
 import { type OauthSigningKey, publishedJwk } from './token-signing-key.ts'
 
 export interface AuthorizationServerOptions {

@@ -7,7 +7,7 @@ import Provider, {
   type ResourceServer,
 } from 'oidc-provider'
 import { Problem } from '../../domain/problem.ts'
-import { matchesWrittenHashes } from '../../operations/clients/credentials.ts'
+import { assertionAlgorithms, matchesWrittenHashes } from '../../operations/clients/credentials.ts'
 import type { AuthorizationServerOptions } from './authorization-server.ts'
 import { clientCertificateOf } from './client-certificate.ts'
 import {
@@ -27,9 +27,6 @@ export const clientAuthenticationMethods = [
   'client_secret_post',
   'private_key_jwt',
 ] as const
-
-/** What an assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
-export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
 /**
  * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider can

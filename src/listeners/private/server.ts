@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
-import type { ClientOperations } from '../../operations/audit/acts.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
+import type { ClientOperations } from '../../operations/clients/clients.ts'
 import type { KeyOperations } from '../../operations/keys/keys.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import type { Requester } from '../../domain/client.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { CardOperations, Requester } from '../../operations/cards/cards.ts'
+import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { callerOf as authenticatedCaller } from '../http/authentication.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
@@ -22,7 +23,7 @@ import { type Simulate, simulatorRoutes } from './routes/simulator.ts'
 import { type FaultOfTarget, webhookRoutes } from './routes/webhooks.ts'
 
 interface PublicServerOptions extends Omit<ServerOptions, 'listener'> {
-  readonly issuing: CardOperations
+  readonly issuing: CardDataOperations
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
   readonly baseUrl: string
@@ -67,7 +68,7 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
 /** What the routes of the public listener work with. */
 export interface Api {
   readonly app: Server['app']
-  readonly issuing: CardOperations
+  readonly issuing: CardDataOperations
   /** What every path of the specification begins with: `/thr/processor`. */
   readonly base: string
 }

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import {
-  type CardOperations,
-  getCard,
-  listCards,
-  readCardStatus,
-} from '../../../src/operations/cards/cards.ts'
-import { changeCardStatus, sweep } from '../../../src/operations/cards/change-status.ts'
+import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
+import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
@@ -85,7 +80,7 @@ test('decisions hold a card for expired from the same instant', async () => {
   assert.equal((await revealPin(before, caller, publicToken)).length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
   const restrict = (issuing: CardOperations) =>
-    changeCardStatus(issuing, caller, publicToken, '62', {}, null)
+    changeCardStatus(issuing, caller, { publicToken, to: '62', note: {} }, null)
   await assert.rejects(restrict(after), { code: 'card_status_conflict' })
   await restrict(before)
 })

@@ -1,12 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import type { Requester } from '../../../domain/client.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
-import {
-  type ActPosition,
-  type ClientOperations,
-  listOperatorActs,
-} from '../../../operations/audit/acts.ts'
-import type { Operator } from '../../../operations/keys/keys.ts'
+import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/clients/clients.ts'
+
 import { callerOf } from '../../http/authentication.ts'
 import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import type { Server } from '../../http/server.ts'
@@ -45,7 +43,7 @@ export function parseActPosition([at, actId]: readonly unknown[]): ActPosition |
 }
 
 /** Who administers, as its token says. */
-export const operatorOf = (request: FastifyRequest): Operator => ({
+export const operatorOf = (request: FastifyRequest): Requester => ({
   clientId: callerOf(request).clientId,
   requestId: request.id,
 })

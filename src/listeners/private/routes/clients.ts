@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { isClientId } from '../../../domain/client.ts'
 import { Problem } from '../../../domain/problem.ts'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
 import {
   confirmClient,
   rotateClientSecret,
 } from '../../../operations/clients/client-credentials.ts'
+import type { ClientOperations } from '../../../operations/clients/clients.ts'
 import {
   type ClientRecord,
   changeClient,
@@ -135,8 +135,7 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
       const answer = await changeClient(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body,
+        { clientId: clientIdOf(request), draft: request.body },
         repeatable(request),
       )
       return told(answerOf(reply, answer))
@@ -163,8 +162,10 @@ function rotateSecretRoute(app: Server['app'], administration: ClientOperations)
       const answer = await rotateClientSecret(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body?.overlapHours ?? overlapHoursDefault,
+        {
+          clientId: clientIdOf(request),
+          overlapHours: request.body?.overlapHours ?? overlapHoursDefault,
+        },
         repeatable(request),
       )
       return answerOf(reply, answer)
@@ -192,8 +193,7 @@ function confirmRoute(app: Server['app'], administration: ClientOperations): voi
       const answer = await confirmClient(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body.credentialsVersion,
+        { clientId: clientIdOf(request), credentialsVersion: request.body.credentialsVersion },
         repeatable(request),
       )
       return told(answerOf(reply, answer))

@@ -1,7 +1,7 @@
 import Type from 'typebox'
-import { exportKey } from '../../../operations/keys/export-key.ts'
+import { exportKey, importKey } from '../../../operations/keys/key-transport.ts'
 import type { KeyOperations } from '../../../operations/keys/keys.ts'
-import { importKey } from '../../../operations/keys/store-key.ts'
+
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import type { Server } from '../../http/server.ts'
 import {

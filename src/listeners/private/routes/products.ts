@@ -2,7 +2,8 @@ import Type from 'typebox'
 import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/clients/clients.ts'
+
 import {
   changeProduct,
   createProduct,
@@ -126,8 +127,10 @@ function changeRoute(app: Server['app'], administration: ClientOperations): void
       const answer = await changeProduct(
         administration,
         operatorOf(request),
-        productIdOf(request.params),
-        askedOf(request.body, shapeFaults(request)),
+        {
+          productId: productIdOf(request.params),
+          ...askedOf(request.body, shapeFaults(request)),
+        },
         repeatable(request),
       )
       return told(answerOf(reply, answer))

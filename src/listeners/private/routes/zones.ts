@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import type { ClientOperations } from '../../../operations/audit/acts.ts'
+import type { ClientOperations } from '../../../operations/clients/clients.ts'
+
 import { createClient } from '../../../operations/clients/clients.ts'
 import { listZones, retireZone, type ZoneRecord } from '../../../operations/clients/zones.ts'
 import { pageOf, parseLimit } from '../../http/pages.ts'

@@ -2,14 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import {
   type CardDataKey,
+  type CardDataRequest,
   findCardDataKey,
   listCardDataKeys,
-} from '../../../operations/card-data/public-keys.ts'
-import {
-  type CardDataRequest,
   revealCardData,
   type SealedCardData,
-} from '../../../operations/card-data/reveal-card-data.ts'
+} from '../../../operations/card-data/card-data.ts'
 import { callerOf as authenticatedCaller, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,

@@ -1,7 +1,6 @@
 import { Pin } from '../../../domain/pin.ts'
-import { readTryStatus } from '../../../operations/cards/cards.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
-import { unblock } from '../../../operations/cards/tries.ts'
+import { readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import {
@@ -50,9 +49,7 @@ function setPinRoute({ app, base, issuing }: Api): void {
       const answer = await setPin(
         issuing,
         actingOf(request),
-        publicTokenOf(request),
-        chosen,
-        note,
+        { publicToken: publicTokenOf(request), chosen, note },
         repeatable(request, { bearsSecret: true }),
       )
       return noContent(reply, answer)
@@ -127,9 +124,7 @@ function unblockPinRoute({ app, base, issuing }: Api): void {
       const answer = await unblock(
         issuing,
         actingOf(request),
-        publicTokenOf(request),
-        'pin',
-        request.body ?? {},
+        { publicToken: publicTokenOf(request), kind: 'pin', note: request.body ?? {} },
         repeatable(request),
       )
       return noContent(reply, answer)

@@ -2,16 +2,10 @@ import Type from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import {
-  type AttemptPosition,
-  type CardPosition,
-  getCard,
-  listAttempts,
-  listCards,
-  readCardStatus,
-} from '../../../operations/cards/cards.ts'
-import { changeCardStatus } from '../../../operations/cards/change-status.ts'
+import { type CardPosition, getCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard, type NewCard } from '../../../operations/cards/create-card.ts'
+import { changeCardStatus, readCardStatus } from '../../../operations/cards/status.ts'
+import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import { nextLink, parseInstant, parseLimit, readCursor, writeCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
@@ -175,9 +169,7 @@ export function cardStatusRoutes({ app, base, issuing }: Api): void {
       const answer = await changeCardStatus(
         issuing,
         actingOf(request),
-        publicTokenOf(request),
-        cardStatusCode,
-        note,
+        { publicToken: publicTokenOf(request), to: cardStatusCode, note },
         repeatable(request),
       )
       return noContent(reply, answer)
@@ -204,13 +196,8 @@ export function cardAttemptRoutes({ app, base, issuing }: Api): void {
       const { cursor, limit } = request.query
       const after = readCursor(cursor, parseAttemptPosition)
       const publicToken = publicTokenOf(request)
-      const page = await listAttempts(
-        issuing,
-        actingOf(request),
-        publicToken,
-        after,
-        parseLimit(limit),
-      )
+      const filter = { publicToken, after, limit: parseLimit(limit) }
+      const page = await listAttempts(issuing, actingOf(request), filter)
       if (page.next) {
         const { at, kind, tryNumber } = page.next
         reply.header('link', nextLink(request.url, writeCursor([at, kind, tryNumber])))

@@ -84,10 +84,8 @@ function listRoute({ app, base, issuing }: Api): void {
       const deliveries = await listDeliveries(
         issuing,
         actingOf(request),
-        webhookIdOf(request),
-        before,
         // One more than asked for tells whether there is a next page.
-        pageSize + 1,
+        { webhookId: webhookIdOf(request), before, limit: pageSize + 1 },
       )
       const page = deliveries.slice(0, pageSize)
       const last = deliveries.length > pageSize ? page.at(-1) : undefined
@@ -118,8 +116,7 @@ function resendRoute({ app, base, issuing }: Api): void {
       const answer = await resendDelivery(
         issuing,
         actingOf(request),
-        webhookIdOf(request),
-        deliveryId,
+        { webhookId: webhookIdOf(request), deliveryId },
         repeatable(request),
       )
       reply.code(202)
@@ -149,8 +146,7 @@ function replayRoute({ app, base, issuing }: Api): void {
       const answer = await replayDeliveries(
         issuing,
         actingOf(request),
-        webhookIdOf(request),
-        request.body.since,
+        { webhookId: webhookIdOf(request), since: request.body.since },
         repeatable(request),
       )
       reply.code(202)

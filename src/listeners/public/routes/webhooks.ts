@@ -146,8 +146,7 @@ function updateRoute({ app, base, issuing }: Api, faultOf: FaultOfTarget): void 
       const answer = await updateWebhook(
         issuing,
         actingOf(request),
-        webhookIdOf(request),
-        request.body,
+        { webhookId: webhookIdOf(request), settings: request.body },
         repeatable(request),
       )
       const { events, ...webhook } = answerOf(reply, answer)

@@ -86,14 +86,14 @@ const formerSecrets: EncryptedColumn = {
 /** A column of the cards; null where a card has nothing under the key. */
 const ofCards = (
   columnName: string,
-  valueOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
+  encryptedOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
 ): EncryptedColumn => ({
   columnName,
   async page(keys, after, limit) {
     const cards = await listCardsUnderKeys(keys.database, after, limit)
     return cards.map((card) => ({
       position: card.publicToken,
-      ...(valueOf(keys, card) ?? nothing),
+      ...(encryptedOf(keys, card) ?? nothing),
     }))
   },
 })

@@ -35,7 +35,7 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
-/** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
+/** The clock, and what becomes due when it moves: the expiry of cards is recorded at once. */
 export const sweepingClock = (
   clock: MovableClock,
   operations: CardOperations,
@@ -71,13 +71,12 @@ const fairBytes = 250
  * the same ones again; never for keys, secrets or nonces.
  */
 export function seededDigits(seed: string): (count: number) => string {
-  const stream = digitStream(seed)
-  return (count) => Array.from({ length: count }, () => stream.next().value).join('')
-}
-
-function* digitStream(seed: string): Generator<number, never> {
-  for (let block = 0; ; block += 1) {
-    const bytes = createHash('sha256').update(`${seed}\n${block}`).digest()
-    for (const byte of bytes) if (byte < fairBytes) yield byte % 10
+  function* digits(): Generator<number, never> {
+    for (let block = 0; ; block += 1) {
+      const bytes = createHash('sha256').update(`${seed}\n${block}`).digest()
+      for (const byte of bytes) if (byte < fairBytes) yield byte % 10
+    }
   }
+  const stream = digits()
+  return (count) => Array.from({ length: count }, () => stream.next().value).join('')
 }

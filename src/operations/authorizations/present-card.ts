@@ -55,8 +55,8 @@ export async function presentCard(
     return { objection: '54', card, isExpiryWrong: true }
   }
   if (asked.pinBlock) return presentPinBlock(operations, card, asked.networkId, asked.pinBlock)
-  const isPinDue = asked.entryMode === 'atm'
-  return isPinDue ? { objection: '86', card } : { objection: null, card, pinBlock: null }
+  if (asked.entryMode === 'atm') return { objection: '86', card }
+  return { objection: null, card, pinBlock: null }
 }
 
 /** The token of the card, `''` where there is none, null where the HSM gives no answer. */

@@ -85,7 +85,15 @@ export async function recordLostBlocks(
     const blocks: UntoldBlock[] = await listUntoldBlocks(database, after, stepSize)
     for (const block of blocks) {
       if (stop.aborted) break
-      await recordLostBlock(database, block).catch((error: unknown) => faults.push(error))
+      const { kind, publicToken } = block
+      const recording = database.transaction(async (connection) => {
+        // Another process may have recorded it by now.
+        const { blockTold, epoch, remaining } = await holdCounter(connection, block)
+        if (blockTold || remaining > 0) return
+        if (await isAttemptPending(connection, publicToken, kind, epoch)) return
+        await tellBlock(connection, blockEvent(publicToken, kind, null), kind)
+      })
+      await recording.catch((error: unknown) => faults.push(error))
     }
     // Full ones alone: what comes in meanwhile is for the next time.
     after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null
@@ -94,16 +102,3 @@ export async function recordLostBlocks(
     throw new AggregateError(faults, 'Some blocks could not be recorded.', { cause: faults[0] })
   }
 }
-
-/** Unless it has been recorded by now. */
-const recordLostBlock = (
-  database: AuthorizationOperations['database'],
-  block: Pick<SpentTry, 'kind' | 'publicToken'>,
-): Promise<void> =>
-  database.transaction(async (connection) => {
-    const { kind, publicToken } = block
-    const { blockTold, epoch, remaining } = await holdCounter(connection, block)
-    if (blockTold || remaining > 0) return
-    if (await isAttemptPending(connection, publicToken, kind, epoch)) return
-    await tellBlock(connection, blockEvent(publicToken, kind, null), kind)
-  })

@@ -37,10 +37,7 @@ export const confirmClient = (
     await holdInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
-    const faults = [
-      ...credentialFaults(before, credentialsVersion),
-      ...(await confirmerFaults(connection, operator, before)),
-    ]
+    const faults = await confirmationFaults(connection, operator, before, credentialsVersion)
     if (faults.length > 0) throw validationFailed(...faults)
     await recordProvenance(connection, operator, clientId, 'confirmed')
     const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? before)
@@ -54,45 +51,42 @@ export const confirmClient = (
     return after
   })
 
-function credentialFaults(
-  { active, credentialsVersion, formerCredentialsUntil, kind }: AdministeredClient,
-  seenVersion: number,
-): readonly ProblemError[] {
-  const until = formerCredentialsUntil?.toISOString()
-  const version = { pointer: '/credentialsVersion', detail: `is ${credentialsVersion} by now` }
-  const former = {
-    pointer: '',
-    detail: `must wait for tokens of other credentials, until ${until}`,
-  }
-  return [
-    ...(kind === 'admin' ? [] : [{ pointer: '', detail: 'is for administrators' }]),
-    ...(active ? [] : [{ pointer: '', detail: 'is not for a client that is disabled' }]),
-    ...(seenVersion === credentialsVersion ? [] : [version]),
-    ...(until === undefined ? [] : [former]),
-  ]
-}
-
 /** Only who had no hand in a client can vouch for it, and only against those behind it who are not behind them. */
-async function confirmerFaults(
+async function confirmationFaults(
   connection: Connection,
   operator: Requester,
   client: AdministeredClient,
+  seenVersion: number,
 ): Promise<readonly ProblemError[]> {
+  const { active, clientId, credentialsVersion, formerCredentialsUntil, kind } = client
+  const faults: ProblemError[] = []
+  const refuse = (detail: string, pointer = '') => faults.push({ pointer, detail })
+  if (kind !== 'admin') refuse('is for administrators')
+  if (!active) refuse('is not for a client that is disabled')
+  if (seenVersion !== credentialsVersion) {
+    refuse(`is ${credentialsVersion} by now`, '/credentialsVersion')
+  }
+  if (formerCredentialsUntil) {
+    const until = formerCredentialsUntil.toISOString()
+    refuse(`must wait for tokens of other credentials, until ${until}`)
+  }
   const confirmer = await findAdministeredClient(connection, operator.clientId)
-  if (!confirmer?.active) return [{ pointer: '', detail: 'is not by a client that is disabled' }]
-  const behindClient = controllersOf(client.clientId, client.provenance)
-  const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
-  if (behindClient.length === 1) {
-    return [{ pointer: '', detail: 'is not needed: nobody else could act for this client' }]
+  const behindClient = controllersOf(clientId, client.provenance)
+  if (!confirmer?.active) {
+    refuse('is not by a client that is disabled')
+  } else if (behindClient.length === 1) {
+    refuse('is not needed: nobody else could act for this client')
+  } else if (behindClient.includes(confirmer.clientId)) {
+    refuse('must be by an administrator who had no hand in this client or in who had one')
+  } else {
+    const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
+    const others = behindClient.filter((id) => id !== clientId)
+    const both = others.filter((id) => behindConfirmer.includes(id))
+    if (both.length === others.length) {
+      refuse(`changes nothing: ${both.join(', ')} could act for both of you`)
+    }
   }
-  if (behindClient.includes(confirmer.clientId)) {
-    const detail = 'must be by an administrator who had no hand in this client or in who had one'
-    return [{ pointer: '', detail }]
-  }
-  const left = behindClient.filter((id) => id === client.clientId || behindConfirmer.includes(id))
-  if (left.length < behindClient.length) return []
-  const both = left.filter((id) => id !== client.clientId)
-  return [{ pointer: '', detail: `changes nothing: ${both.join(', ')} could act for both of you` }]
+  return faults
 }
 
 /** A client's id and, the first time that it is answered, its new secret. */

@@ -11,7 +11,7 @@ import {
   updateClient,
 } from '../../storage/clients/clients.ts'
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
-import type { Database } from '../../storage/engine/database.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
 import { differences, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -164,13 +164,8 @@ export const changeClient = (
       certificateListeners,
     )
     if (faults.length > 0) throw validationFailed(...faults)
-    const { productIds, ...members } = draft
-    await updateClient(connection, { ...before, ...members, jwks: jwks ?? before.jwks })
-    if (productIds !== undefined) {
-      const revoked = before.productIds.filter((id) => !productIds.includes(id))
-      for (const productId of revoked) await revokeProduct(connection, clientId, productId)
-      for (const productId of productIds) await grantProduct(connection, clientId, productId)
-    }
+    await updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
+    if (draft.productIds) await setGrants(connection, before, draft.productIds)
     // Whoever could let an administrator in again would have to be one.
     if (before.kind === 'admin' && (await countAdministrators(connection)) === 0) {
       throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
@@ -189,6 +184,16 @@ export const changeClient = (
     })
     return after
   })
+
+async function setGrants(
+  connection: Connection,
+  { clientId, productIds: before }: AdministeredClient,
+  productIds: readonly number[],
+): Promise<void> {
+  const revoked = before.filter((productId) => !productIds.includes(productId))
+  for (const productId of revoked) await revokeProduct(connection, clientId, productId)
+  for (const productId of productIds) await grantProduct(connection, clientId, productId)
+}
 
 /** One client, active or not. @throws `Problem` `not_found`. */
 export async function getClient(

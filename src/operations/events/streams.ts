@@ -54,13 +54,15 @@ export function createEventStreams(
   return {
     async open(clientId, filter, expiresAt) {
       if (isClosed) throw new Problem('unavailable')
-      const { after, position } = await findStart(database, clientId, filter.after)
+      const { after, types } = filter
+      const newest = after === null ? await findNewestEvent(database, clientId) : null
+      const position =
+        after === null ? (newest?.position ?? '0') : await positionAfter(database, clientId, after)
       const holder = await claimSlot(database, clientId)
       if (isClosed) {
         await releaseStream(database, clientId, holder)
         throw new Problem('unavailable')
       }
-      const { types } = filter
       const stream: OpenStream = {
         clientId,
         holder,
@@ -83,7 +85,8 @@ export function createEventStreams(
         // Nobody may have begun to read.
         void finish()
       }
-      return { after, events: readOn(database, stream, finish), end }
+      const events = readOn(database, stream, finish)
+      return { after: after ?? newest?.eventId ?? null, events, end }
     },
     async close() {
       isClosed = true
@@ -117,12 +120,6 @@ function notifyReader(stream: OpenStream): void {
 function endStream(stream: OpenStream): void {
   stream.isOver = true
   notifyReader(stream)
-}
-
-async function findStart(database: Database, clientId: string, after: string | null) {
-  if (after !== null) return { after, position: await positionAfter(database, clientId, after) }
-  const newest = await findNewestEvent(database, clientId)
-  return { after: newest?.eventId ?? null, position: newest?.position ?? '0' }
 }
 
 /** @returns the holder of the slot. @throws `Problem` `rate_limited` when none is free. */
@@ -193,7 +190,11 @@ function watchFeeds(
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      await renewSlots(database, streams)
+      // A client that may no longer read loses its streams; so does one whose slot another has by now.
+      const leased = [...streams]
+      const holders = leased.map(({ holder }) => holder)
+      const renewed = await renewStreams(database, holders, leaseSeconds)
+      for (const stream of leased.filter(({ holder }) => !renewed.has(holder))) endStream(stream)
     }
     const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
     if (clientIds.length === 0) return
@@ -225,14 +226,5 @@ function watchFeeds(
       if (timer) clearTimeout(timer)
       await looking
     },
-  }
-}
-
-/** A client that may no longer read loses its streams; so does one whose slot another has by now. */
-async function renewSlots(database: Database, streams: ReadonlySet<OpenStream>): Promise<void> {
-  const holders = [...streams].map(({ holder }) => holder)
-  const renewed = await renewStreams(database, holders, leaseSeconds)
-  for (const stream of streams) {
-    if (holders.includes(stream.holder) && !renewed.has(stream.holder)) endStream(stream)
   }
 }

@@ -48,22 +48,24 @@ const purposes: Record<SealedWebhookColumn, RecordPurpose> = {
   description: 'note',
 }
 
-/** A column of the webhooks that is sealed under the key of personal data. */
-const webhookColumn = (column: SealedWebhookColumn): EncryptedColumn => ({
-  columnName: `webhook.${column}`,
-  async page({ database, hsm }, after, limit) {
-    const [clientId = '', webhookId = noUuid] = after.split('\n')
-    const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
-    return rows.map((row) => ({
-      position: `${row.clientId}\n${row.webhookId}`,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
-      async move() {
-        const moved = await hsm.rewrapRecord(purposes[column], row.webhookId, row.sealed)
-        return moveSealedWebhook(database, column, row, moved)
-      },
-    }))
-  },
-})
+/** The columns of the webhooks that are sealed under the key of personal data. */
+const webhookColumns = sealedWebhookColumns.map(
+  (column): EncryptedColumn => ({
+    columnName: `webhook.${column}`,
+    async page({ database, hsm }, after, limit) {
+      const [clientId = '', webhookId = noUuid] = after.split('\n')
+      const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
+      return rows.map((row) => ({
+        position: `${row.clientId}\n${row.webhookId}`,
+        keyVersion: hsm.sealedVersionOf(row.sealed),
+        async move() {
+          const moved = await hsm.rewrapRecord(purposes[column], row.webhookId, row.sealed)
+          return moveSealedWebhook(database, column, row, moved)
+        },
+      }))
+    },
+  }),
+)
 
 /** Secrets that were replaced. Looked at after the present ones, each of which may become one. */
 const formerSecrets: EncryptedColumn = {
@@ -86,7 +88,10 @@ const formerSecrets: EncryptedColumn = {
 /** A column of the cards; null where a card has nothing under the key. */
 const ofCards = (
   columnName: string,
-  encryptedOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
+  encryptedOf: (
+    keys: KeyOperations,
+    card: CardUnderKeys,
+  ) => Omit<EncryptedValue, 'position'> | null,
 ): EncryptedColumn => ({
   columnName,
   async page(keys, after, limit) {
@@ -198,14 +203,19 @@ const sandboxSecrets: EncryptedColumn = {
   },
 }
 
-const webhooks = [...sealedWebhookColumns.map(webhookColumn), formerSecrets]
-
 /** Everything that is under each key, in the order in which it is re-encrypted. */
 const columns: Readonly<Record<string, readonly EncryptedColumn[]>> = {
   pan: [cardPans],
   'pan-fingerprint': [panFingerprints],
   'pin-storage': [cardPins],
-  'personal-data': [cardPersonalData, eventNotes, answers, sandboxSecrets, ...webhooks],
+  'personal-data': [
+    cardPersonalData,
+    eventNotes,
+    answers,
+    sandboxSecrets,
+    ...webhookColumns,
+    formerSecrets,
+  ],
   cvk: [cardCvks],
   pvk: [cardPvks],
 }

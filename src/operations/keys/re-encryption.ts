@@ -30,7 +30,12 @@ export async function reEncryptStep(
   if (!column) return endRound(keys, pass)
   const rows = await column.page(keys, pass.position, stepSize)
   const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
-  const moved = await moveAll(older)
+  const waiting = [...older]
+  let moved = 0
+  const moveOneByOne = async () => {
+    for (let row = waiting.pop(); row; row = waiting.pop()) if (await row.move()) moved += 1
+  }
+  await Promise.all(Array.from({ length: movesAtOnce }, moveOneByOne))
   // What does not say its version was left behind if it could be moved.
   const knownOlder = older.filter(({ keyVersion }) => keyVersion !== null).length
   const isLast = rows.length < stepSize
@@ -44,16 +49,6 @@ export async function reEncryptStep(
   })
   if (!stepped) return null
   return next ? stepped : endRound(keys, stepped)
-}
-
-async function moveAll(rows: readonly { move(): Promise<boolean> }[]): Promise<number> {
-  const waiting = [...rows]
-  let moved = 0
-  const moveOneByOne = async () => {
-    for (let row = waiting.pop(); row; row = waiting.pop()) if (await row.move()) moved += 1
-  }
-  await Promise.all(Array.from({ length: movesAtOnce }, moveOneByOne))
-  return moved
 }
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */

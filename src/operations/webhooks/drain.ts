@@ -92,7 +92,11 @@ export async function drainQueue(
 async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolean> {
   const { database } = context
   const { busy, holder, reference } = drain
-  const webhook = await renewLease(context, drain)
+  const leaseSeconds = leaseSecondsOf(context)
+  // Counted from before the statement: the database counts from later.
+  const askedMs = performance.now()
+  const webhook = await renewQueue(database, reference, holder, leaseSeconds)
+  drain.leasedUntilMs = askedMs + leaseSeconds * 1_000
   if (webhook === null || drain.fault) return false
   // Of a client that may not be notified the endpoint is claimed no more, and waits as it is.
   if (!webhook.receivesEvents || performance.now() > drain.sharedFromMs) {
@@ -107,21 +111,17 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   const room = requestsAllowed * 4 - busy.size
   const due = await listDueDeliveries(database, reference, [...busy.keys()], room)
   if (due.length > 0) {
-    await startRequests(context, drain, await targetOf(context, reference, webhook), due)
+    const { formerSecrets, secret, status, suspendedSeconds, url, urlSince } = webhook
+    const sealed = [secret, ...formerSecrets.map((each) => Buffer.from(each, 'hex'))]
+    const reveal = (each: Uint8Array) => context.revealSecret(reference.webhookId, each)
+    const secrets = await Promise.all(sealed.map(reveal))
+    const target = { ...reference, url, urlSince, suspendedSeconds, status, secrets }
+    await startRequests(context, drain, target, due)
     return true
   }
   if (busy.size > 0) return requestEnds(drain)
   drain.isReleased = await releaseQueue(database, reference, holder, webhook.wakes, drain)
   return !drain.isReleased
-}
-
-async function renewLease(context: DeliveryContext, drain: Drain): Promise<DrainedWebhook | null> {
-  const seconds = leaseSecondsOf(context)
-  // Counted from before the statement: the database counts from later.
-  const askedMs = performance.now()
-  const webhook = await renewQueue(context.database, drain.reference, drain.holder, seconds)
-  drain.leasedUntilMs = askedMs + seconds * 1_000
-  return webhook
 }
 
 /**
@@ -138,16 +138,6 @@ async function prepareQueue(
     return failPending(database, reference, isDeleted ? null : pingLane, stepSize)
   }
   return isReplaying && queueUndelivered(database, reference, stepSize)
-}
-
-async function targetOf(
-  { revealSecret }: DeliveryContext,
-  reference: WebhookReference,
-  { formerSecrets, secret, status, suspendedSeconds, url, urlSince }: DrainedWebhook,
-): Promise<Target> {
-  const sealed = [secret, ...formerSecrets.map((each) => Buffer.from(each, 'hex'))]
-  const secrets = await Promise.all(sealed.map((each) => revealSecret(reference.webhookId, each)))
-  return { ...reference, url, urlSince, suspendedSeconds, status, secrets }
 }
 
 const requestsAllowedBy = ({ failuresInRow }: Drain): number =>

@@ -59,6 +59,16 @@ export function differences<Kept extends object>(before: Kept, after: Kept): obj
   return { before: pick(before), after: pick(after) }
 }
 
+/** What a change is called, by whether it switches its subject on, or off, or neither. */
+export function nameOfChange(
+  before: { readonly active: boolean },
+  after: { readonly active: boolean },
+  { off, on }: { readonly on: string; readonly off: string },
+): string {
+  if (before.active === after.active) return 'changed'
+  return after.active ? on : off
+}
+
 /** Whether two values of JSON are the same. */
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

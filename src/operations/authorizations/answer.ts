@@ -13,7 +13,7 @@ import {
 import type { Authorization, AuthorizationOperations } from './authorization.ts'
 
 /** What a first request has begun with, or what is remembered of the one before. */
-export interface Beginning<Begun> {
+interface Beginning<Begun> {
   /** Null where nothing was begun. */
   readonly begun: Begun | null
   readonly remembered: RememberedRequest | null

@@ -13,7 +13,7 @@ import {
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { differences, recordAct } from '../audit/acts.ts'
+import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { hasOtherCredentials, recordCredentials, recordProvenance } from './provenance.ts'
@@ -166,24 +166,26 @@ export const changeClient = (
     if (faults.length > 0) throw validationFailed(...faults)
     await updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
     if (draft.productIds) await setGrants(connection, before, draft.productIds)
-    // Whoever could let an administrator in again would have to be one.
-    if (before.kind === 'admin' && (await countAdministrators(connection)) === 0) {
-      throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
-    }
+    if (before.kind === 'admin') await refuseNoAdministrator(connection)
     const changed = (await findAdministeredClient(connection, clientId)) ?? before
     if (hasOtherCredentials(before, changed)) {
       await recordCredentials(connection, operator, clientId)
     }
     const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? changed)
-    const switched = after.active ? 'enabled' : 'disabled'
     await recordAct(connection, operator, {
-      act: before.active === after.active ? 'changed' : switched,
+      act: nameOfChange(before, after, { on: 'enabled', off: 'disabled' }),
       subjectKind: 'client',
       subject: clientId,
       details: differences(clientRecord(before), after),
     })
     return after
   })
+
+/** Whoever could let an administrator in again would have to be one. */
+async function refuseNoAdministrator(connection: Connection): Promise<void> {
+  if ((await countAdministrators(connection)) > 0) return
+  throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
+}
 
 async function setGrants(
   connection: Connection,

@@ -23,7 +23,7 @@ import {
 } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { differences, isSame, recordAct } from '../audit/acts.ts'
+import { differences, isSame, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { ClientOperations } from './clients.ts'
 
@@ -112,9 +112,8 @@ export const changeProduct = (
     if (faults.length > 0) throw validationFailed(...faults)
     const product = draft as Product
     await updateProduct(connection, product)
-    const switched = product.active ? 'resumed' : 'retired'
     await recordAct(connection, operator, {
-      act: before.active === product.active ? 'changed' : switched,
+      act: nameOfChange(before, product, { on: 'resumed', off: 'retired' }),
       subjectKind: 'product',
       subject: String(productId),
       details: differences(before, product),

@@ -25,7 +25,7 @@ import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
 
 /** One value that is under a key. */
-export interface EncryptedValue {
+interface EncryptedValue {
   /** Where it stands: the next page begins after it. */
   readonly position: string
   /** The version that it is under; null where it does not say. */
@@ -35,7 +35,7 @@ export interface EncryptedValue {
 }
 
 /** A column that is under a key, read in the order of its rows. */
-export interface EncryptedColumn {
+interface EncryptedColumn {
   readonly columnName: string
   page(keys: KeyOperations, after: string, limit: number): Promise<readonly EncryptedValue[]>
 }

@@ -44,7 +44,7 @@ export async function generateKey(
 }
 
 /** A key that was generated before the installation is locked for it. */
-export interface UnstoredKey {
+interface UnstoredKey {
   readonly key: KeptKey
   /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
   unlessRotated(): KeptKey

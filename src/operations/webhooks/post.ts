@@ -51,12 +51,7 @@ export function createPost(options: PostOptions): Post {
         ...(isPublic && excerpt !== null && { response: excerpt }),
       }
     } catch (error) {
-      if (stop.aborted) return null
-      if (signal.aborted) return { outcome: 'timed_out' }
-      if (error instanceof TargetRefused) return { outcome: error.outcome }
-      const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-      if (/CERT|TLS|SSL|ISSUER/.test(code)) return { outcome: 'certificate_refused' }
-      return { outcome: reasons[code] ?? 'connection_failed' }
+      return stop.aborted ? null : { outcome: reasonOf(error, signal) }
     }
   }
 }
@@ -64,6 +59,14 @@ export function createPost(options: PostOptions): Post {
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection_refused',
   ENOTFOUND: 'name_not_found',
+}
+
+function reasonOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'timed_out'
+  if (error instanceof TargetRefused) return error.outcome
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/CERT|TLS|SSL|ISSUER/.test(code)) return 'certificate_refused'
+  return reasons[code] ?? 'connection_failed'
 }
 
 /** Bytes of an answer that are kept. */

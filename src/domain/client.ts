@@ -51,6 +51,9 @@ const kindListeners: Record<ClientKind, ListenerName> = {
 /** The only listener that a client of this kind calls. */
 export const listenerOf = (kind: ClientKind): ListenerName => kindListeners[kind]
 
+/** What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
+export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
+
 /** What somebody did to a client that lets them act for it, or that says that they cannot. */
 export interface ProvenanceAct {
   /**

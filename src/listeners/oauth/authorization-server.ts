@@ -1,8 +1,8 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
-import { type ListenerName, scopesOf } from '../../domain/client.ts'
-import { assertionAlgorithms } from '../../operations/clients/credentials.ts'
+import { assertionAlgorithms, type ListenerName, scopesOf } from '../../domain/client.ts'
+
 import type { Connection } from '../../storage/engine/database.ts'
 import { entityTagOf, hasEntity, publishedCacheControl } from '../http/published-document.ts'
 import { type TokenAttempt, uncounted } from './token-attempts.ts'

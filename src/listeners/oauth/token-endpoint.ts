@@ -6,8 +6,9 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider'
+import { assertionAlgorithms } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { assertionAlgorithms, matchesWrittenHashes } from '../../operations/clients/credentials.ts'
+import { matchesWrittenHashes } from '../../operations/clients/credentials.ts'
 import type { AuthorizationServerOptions } from './authorization-server.ts'
 import { clientCertificateOf } from './client-certificate.ts'
 import {

@@ -21,7 +21,7 @@ interface Confirmation {
 
 /**
  * Puts on record that an administrator made sure, outside of this service, that the credentials of
- * another are held by the person they are for. Those who registered the other or gave them out no longer
+ * another are in the hands of the person they are for. Those who registered the other or gave them out no longer
  * count as able to act for it, unless they could act for the one who confirms, too.
  * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
  */

@@ -48,7 +48,7 @@ export interface ClientRecord {
   readonly createdBy: string | null
   /** Which credentials it has: one more each time that it is given others. */
   readonly credentialsVersion: number
-  /** Administrators who made sure that its credentials are held by the person they are for. */
+  /** Administrators who made sure that its credentials are with the person they are for. */
   readonly confirmedBy: readonly string[]
   /** Other administrators who count as able to act for it. */
   readonly controlledBy: readonly string[]

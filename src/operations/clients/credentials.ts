@@ -5,6 +5,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
+import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 
 const secretLengthBytes = 32
@@ -41,9 +42,6 @@ export const matchesWrittenHashes = (secret: string, written: string): boolean =
     // Each is compared, whichever matches: the time says nothing of which one it was.
     .map((hash) => matchesClientSecret(secret, Buffer.from(hash, 'base64url')))
     .includes(true)
-
-/** What an assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
-export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
 const keyCountLimit = 10
 const rsaLengthBits = 2_048

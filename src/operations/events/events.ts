@@ -39,7 +39,7 @@ export const eventRecord = (event: PlacedEvent): EventRecord => ({
   },
 })
 
-/** The place of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
+/** The position of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
 export async function positionAfter(
   connection: Connection,
   clientId: string,

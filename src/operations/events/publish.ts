@@ -29,7 +29,7 @@ const batchSize = 500
 
 /**
  * Publishes each event to its client's feed after it was committed, until it is stopped. One process does, by
- * lease. The lease spares work; the order holds without it.
+ * lease. The lease spares work; the order is right without it.
  */
 export async function publishEvents(
   { database, observe }: EventContext,

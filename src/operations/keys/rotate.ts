@@ -141,7 +141,7 @@ export async function advanceKeys(
 ): Promise<void> {
   await forgetLateComponents(keys)
   const rows = await listHsmKeys(keys.database)
-  // One key whose rotation is stuck holds up no other.
+  // One key whose rotation is stuck delays no other.
   const faults: unknown[] = []
   for (const keyName of new Set(rows.map((row) => row.keyName))) {
     const versions = rows.filter((row) => row.keyName === keyName)

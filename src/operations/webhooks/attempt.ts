@@ -17,7 +17,7 @@ export interface Target
 export interface TryResult {
   readonly tried: TriedDelivery
   readonly isGivenUp: boolean
-  /** Tells where it was tried. */
+  /** Of the address that it was tried at. */
   readonly urlSince: Date
 }
 

@@ -79,8 +79,8 @@ test('decisions hold a card for expired from the same instant', async () => {
   const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
   assert.equal((await revealPin(before, caller, publicToken)).length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
-  const restrict = (issuing: CardOperations) =>
-    changeCardStatus(issuing, caller, { publicToken, to: '62', note: {} }, null)
+  const restrict = (operations: CardOperations) =>
+    changeCardStatus(operations, caller, { publicToken, to: '62', note: {} }, null)
   await assert.rejects(restrict(after), { code: 'card_status_conflict' })
   await restrict(before)
 })
@@ -138,11 +138,11 @@ test('many processes that sweep at once tell of each expiry once', {
   const first = await openTestService({ database })
   const cards = await Promise.all(Array.from({ length: 250 }, () => first.createCard()))
   await sql(database, `update card set expiry_date = '2031-02-28', start_date = '2026-01-01'`)
-  const issuing = at(first, firstInstant)
+  const operations = at(first, firstInstant)
   const others = Array.from({ length: 4 }, () => pool(url, 2))
   await Promise.all([
-    sweep(issuing),
-    ...others.map((each) => sweep({ ...issuing, database: each })),
+    sweep(operations),
+    ...others.map((each) => sweep({ ...operations, database: each })),
   ])
   await Promise.all(others.map((each) => each.close()))
   const [told] = await sql(

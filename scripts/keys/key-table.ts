@@ -1,4 +1,4 @@
-import type { ListedKey } from '../../src/operations/keys/keys.ts'
+import type { ListedKey } from '../../src/operations/keys/list-keys.ts'
 
 const columns: readonly (readonly [string, (key: ListedKey) => string])[] = [
   [

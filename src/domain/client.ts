@@ -2,6 +2,12 @@
 export const isClientId = (text: unknown): text is string =>
   typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text)
 
+/** Who asks, as the access token says, and under which request id: a client system, a network, an operator. */
+export interface Requester {
+  readonly clientId: string
+  readonly requestId: string
+}
+
 /** The two listeners, each an audience of its own for access tokens. */
 export type ListenerName = 'public' | 'private'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../domain/problem.ts'
 import type { CardOperations } from '../operations/cards/cards.ts'
-import { sweep } from '../operations/cards/change-status.ts'
+import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
 /** A clock that can be moved forward, so that an expiry can be tried today. */
@@ -35,8 +35,12 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
-/** The clock, and what becomes due when it moves: cards that expire by it tell so at once. */
-export const sweepingClock = (clock: MovableClock, issuing: CardOperations, stop: AbortSignal) => ({
+/** The clock, and what becomes due when it moves: the expiry of cards is recorded at once. */
+export const sweepingClock = (
+  clock: MovableClock,
+  operations: CardOperations,
+  stop: AbortSignal,
+) => ({
   now: clock.now,
   async moveTo(
     instant: Date,
@@ -50,11 +54,11 @@ export const sweepingClock = (clock: MovableClock, issuing: CardOperations, stop
       if (isMoved) return { now }
       throw validationFailed({ pointer: '/now', detail: `must not be before ${now}` })
     }
-    const answer = await once(issuing, request, async () => {
+    const answer = await once(operations, request, async () => {
       moved ??= move()
       return moved
     })
-    if (!answer.replayed) await sweep(issuing, stop)
+    if (!answer.replayed) await sweep(operations, stop)
     return answer
   },
 })
@@ -67,13 +71,12 @@ const fairBytes = 250
  * the same ones again; never for keys, secrets or nonces.
  */
 export function seededDigits(seed: string): (count: number) => string {
-  const stream = digitStream(seed)
-  return (count) => Array.from({ length: count }, () => stream.next().value).join('')
-}
-
-function* digitStream(seed: string): Generator<number, never> {
-  for (let block = 0; ; block += 1) {
-    const bytes = createHash('sha256').update(`${seed}\n${block}`).digest()
-    for (const byte of bytes) if (byte < fairBytes) yield byte % 10
+  function* digits(): Generator<number, never> {
+    for (let block = 0; ; block += 1) {
+      const bytes = createHash('sha256').update(`${seed}\n${block}`).digest()
+      for (const byte of bytes) if (byte < fairBytes) yield byte % 10
+    }
   }
+  const stream = digits()
+  return (count) => Array.from({ length: count }, () => stream.next().value).join('')
 }

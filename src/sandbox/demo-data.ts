@@ -62,7 +62,7 @@ export const simulatorZoneKey = {
   pinBlockFormat: 'ISO_FORMAT_4',
 } as const
 
-/** The demo network's keys: test keys, told in clear so that anyone can play the network. */
+/** The demo network's keys: test keys, shown in clear so that anyone can play the network. */
 export const demoZoneKeys: readonly {
   readonly keyName: string
   readonly algorithm: ZoneKeyAlgorithm

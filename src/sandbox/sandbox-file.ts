@@ -2,7 +2,10 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SandboxCredentials } from './seed.ts'
 
-/** What an integrator needs to call the sandbox, for programs to read. */
+/**
+ * What an integrator needs to call the sandbox, for programs to read. Alone, so that the command line and the
+ * demo know it without the seed.
+ */
 export interface SandboxFile extends SandboxCredentials {
   readonly baseUrl: string
   readonly privateUrl: string

@@ -30,7 +30,7 @@ export interface Credentials {
   readonly scope: string
 }
 
-/** What the sandbox tells of its demo clients. */
+/** What the sandbox shows of its demo clients. */
 export interface SandboxCredentials extends Credentials {
   readonly otherClient: Credentials
   readonly network: Credentials & { readonly zoneKeys: readonly TestZoneKey[] }
@@ -46,7 +46,7 @@ interface TestZoneKey {
 
 /**
  * Puts the demo products, clients and zone keys into the database, once; every process of a sandbox
- * tells the same secrets, across restarts.
+ * shows the same secrets, across restarts.
  */
 export async function seedSandbox(options: SandboxOptions): Promise<SandboxCredentials> {
   const client = await seedClient(options, demoClients.client)
@@ -60,13 +60,17 @@ export async function seedSandbox(options: SandboxOptions): Promise<SandboxCrede
   await insertProduct(options.database, otherClientProduct)
   await grantProduct(options.database, otherClient.clientId, otherClientProduct.productId)
   const zoneKeys = await seedZoneKeys(options, network.clientId)
-  await seedSimulator(options)
+  await upsertClient(options.database, { ...simulatorNetwork, secretHash: null, jwks: null })
+  const { algorithm, keyName, pinBlockFormat } = simulatorZoneKey
+  const { clientId } = simulatorNetwork
+  const simulatorKey = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
+  await storeZoneKey(options, simulatorKey, () => options.hsm.generateTestZoneKey(algorithm))
   return { ...client, otherClient, network: { ...network, zoneKeys }, admin }
 }
 
 async function seedClient(options: SandboxOptions, client: DemoClient): Promise<Credentials> {
   const makeSecret = () => randomBytes(32).toString('base64url')
-  const clientSecret = await keptSecret(options, `client ${client.clientId}`, makeSecret)
+  const clientSecret = await storedSecret(options, `client ${client.clientId}`, makeSecret)
   const secretHash = options.hashSecret(clientSecret)
   await upsertClient(options.database, { ...client, secretHash, jwks: null })
   return { clientId: client.clientId, clientSecret, scope: client.scopes.join(' ') }
@@ -75,18 +79,18 @@ async function seedClient(options: SandboxOptions, client: DemoClient): Promise<
 async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<TestZoneKey[]> {
   const zoneKeys: TestZoneKey[] = []
   for (const { algorithm, keyName, pinBlockFormats } of demoZoneKeys) {
-    const value = await keptSecret(options, `zone key ${keyName}`, async () =>
+    const value = await storedSecret(options, `zone key ${keyName}`, async () =>
       Buffer.from(await options.hsm.generateTestZoneKey(algorithm)).toString('hex'),
     )
     const key = { clientId, keyName, algorithm, pinBlockFormats }
-    await keepZoneKey(options, key, async () => Buffer.from(value, 'hex'))
+    await storeZoneKey(options, key, async () => Buffer.from(value, 'hex'))
     zoneKeys.push({ key: keyName, algorithm, value })
   }
   return zoneKeys
 }
 
-/** Once only: a token keeps every key that is put into it. */
-async function keepZoneKey(
+/** Once only: a token stores every key that is put into it. */
+async function storeZoneKey(
   { database, hsm }: SandboxOptions,
   key: Omit<ZoneKeyRow, 'keyBlock' | 'keyCheckValue'>,
   bytes: () => Promise<Uint8Array>,
@@ -96,16 +100,8 @@ async function keepZoneKey(
   await insertZoneKey(database, { ...key, ...imported })
 }
 
-async function seedSimulator(options: SandboxOptions): Promise<void> {
-  const { algorithm, keyName, pinBlockFormat } = simulatorZoneKey
-  const { clientId } = simulatorNetwork
-  await upsertClient(options.database, { ...simulatorNetwork, secretHash: null, jwks: null })
-  const key = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
-  await keepZoneKey(options, key, () => options.hsm.generateTestZoneKey(algorithm))
-}
-
-/** A secret drawn at the first start, by whichever process came first. */
-async function keptSecret(
+/** A secret generated at the first start, by whichever process came first. */
+async function storedSecret(
   { database, hsm }: SandboxOptions,
   secretName: string,
   make: () => string | Promise<string>,
@@ -114,7 +110,7 @@ async function keptSecret(
     const sealed = await hsm.sealRecord('sandbox', secretName, await make())
     await insertSandboxSecret(database, secretName, sealed)
   }
-  const kept = await findSandboxSecret(database, secretName)
-  if (kept === null) throw new Error('The database did not keep a sandbox secret.')
-  return hsm.revealRecord('sandbox', secretName, kept)
+  const stored = await findSandboxSecret(database, secretName)
+  if (stored === null) throw new Error('The database did not keep a sandbox secret.')
+  return hsm.revealRecord('sandbox', secretName, stored)
 }

@@ -1,6 +1,8 @@
+import type { Requester } from '../domain/client.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
+import type { CardReference } from '../hsm/contract/hsm.ts'
 import type {
   Authorization,
   AuthorizationOperations,
@@ -28,16 +30,17 @@ interface Simulation {
  * @throws `Problem` `card_not_found` for another client's card.
  */
 export const createSimulator =
-  (authorizing: AuthorizationOperations) =>
+  (operations: AuthorizationOperations) =>
   async (
-    { clientId, requestId }: { readonly clientId: string; readonly requestId: string },
-    simulation: Simulation,
+    { clientId, requestId }: Requester,
+    { cvv, entryMode, expiryDate, pin, publicToken }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
-    const { cvv, entryMode, expiryDate, pin, publicToken } = simulation
-    await requireOwnCard(authorizing, clientId, publicToken)
-    const pinBlock = pin === undefined ? null : await makePinBlock(authorizing, publicToken, pin)
-    const question = {
+    const { database } = operations
+    const card = isPublicToken(publicToken) ? await findAuthorizedCard(database, publicToken) : null
+    if (card?.clientId !== clientId) throw new Problem('card_not_found')
+    const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, new Pin(pin))
+    const asked = {
       networkId: simulatorNetwork.clientId,
       requestId,
       card: { publicToken },
@@ -47,28 +50,17 @@ export const createSimulator =
       ...(pinBlock && { pinBlock }),
       ...(cvv !== undefined && { cvv2: cvv }),
     } as const
-    return authorize(authorizing, question, request)
+    return authorize(operations, asked, request)
   }
-
-async function requireOwnCard(
-  { database }: AuthorizationOperations,
-  clientId: string,
-  publicToken: string,
-): Promise<void> {
-  const card = isPublicToken(publicToken) ? await findAuthorizedCard(database, publicToken) : null
-  if (card?.clientId !== clientId) throw new Problem('card_not_found')
-}
 
 async function makePinBlock(
   { database, hsm }: AuthorizationOperations,
-  publicToken: string,
-  digits: string,
+  card: CardReference,
+  pin: Pin,
 ) {
-  const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, simulatorZoneKey.keyName)
-  const card = await findAuthorizedCard(database, publicToken)
-  if (!zoneKey || !card) throw new Problem('card_not_found')
-  const { keyBlock, keyName } = zoneKey
-  const format = simulatorZoneKey.pinBlockFormat
-  const { bytes } = await hsm.generatePinBlock(card, new Pin(digits), format, keyBlock)
+  const { keyName, pinBlockFormat: format } = simulatorZoneKey
+  const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, keyName)
+  if (!zoneKey) throw new Problem('card_not_found')
+  const { bytes } = await hsm.generatePinBlock(card, pin, format, zoneKey.keyBlock)
   return { format, key: keyName, data: Buffer.from(bytes).toString('hex') }
 }

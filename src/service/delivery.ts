@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import type { CardOperations } from '../operations/cards/cards.ts'
-import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery.ts'
+import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
+
 import { createPost } from '../operations/webhooks/post.ts'
+import type { WebhookOperations } from '../operations/webhooks/webhooks.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
 import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
@@ -17,7 +18,7 @@ interface DeliveryParts {
 /** Makes what delivers events, from the configuration. */
 export function createDelivering(
   config: Config,
-  { database, hsm }: CardOperations,
+  { database, hsm }: WebhookOperations,
   registry: Registry,
   log: Logger,
 ): DeliveryParts {

@@ -6,8 +6,9 @@ import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
 import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
-import { createFairQueue } from '../operations/card-data/session-key.ts'
-import type { CardLimits, CardOperations } from '../operations/cards/cards.ts'
+import type { CardDataOperations } from '../operations/card-data/card-data.ts'
+import { createFairQueue } from '../operations/card-data/fair-queue.ts'
+import type { CardLimits } from '../operations/cards/cards.ts'
 import { type KeyOperations, keyTimings } from '../operations/keys/keys.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
 import type { CardAndClientLimit } from '../storage/cards/limits.ts'
@@ -23,7 +24,7 @@ export const createIssuing = (
   hsm: Hsm,
   limits: Limits | null,
   now: () => Date,
-): CardOperations => ({
+): CardDataOperations => ({
   database,
   hsm,
   now,

@@ -13,11 +13,12 @@ import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
-import type { CardOperations } from '../operations/cards/cards.ts'
+import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
-import type { DeliveryContext } from '../operations/webhooks/delivery.ts'
+import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
+
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
@@ -48,7 +49,7 @@ import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 export interface Service {
   readonly publicServer: Server['app']
   readonly privateServer: Server['app']
-  readonly issuing: CardOperations
+  readonly issuing: CardDataOperations
   readonly delivering: DeliveryContext
   readonly keys: KeyOperations
   /** Of each listener, on whatever it speaks. */
@@ -88,7 +89,7 @@ export async function createService(
 /** What the servers are made of. */
 interface Wired {
   readonly databases: Databases
-  readonly issuing: CardOperations
+  readonly issuing: CardDataOperations
   readonly keys: KeyOperations
   readonly clock: MovableClock
   readonly authentication: Authentication
@@ -164,7 +165,12 @@ const requestIdHash = (hsm: Hsm) => async (requestId: string) => {
 }
 
 /** What both listeners are made with. */
-const commonOptions = (config: Config, issuing: CardOperations, metrics: Metrics, log: Logger) => ({
+const commonOptions = (
+  config: Config,
+  issuing: CardDataOperations,
+  metrics: Metrics,
+  log: Logger,
+) => ({
   log,
   metrics,
   callers: callerAddresses(config.network.trustedProxies),

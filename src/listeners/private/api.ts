@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { isClientId } from '../../domain/client.ts'
+import { isClientId, type Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { ClientOperations } from '../../operations/audit/acts.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
-import type { KeyOperations, Operator } from '../../operations/keys/keys.ts'
+import type { ClientOperations } from '../../operations/clients/clients.ts'
+import type { KeyOperations } from '../../operations/keys/keys.ts'
 import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
@@ -24,7 +24,7 @@ export const adminAct = { ...admin, repeatable: true } as const
 export const adminChange = { ...adminAct, bodyRequired: true } as const
 
 /** Who administers, as its token says. */
-export const operatorOf = (request: FastifyRequest): Operator => ({
+export const operatorOf = (request: FastifyRequest): Requester => ({
   clientId: callerOf(request).clientId,
   requestId: request.id,
 })

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import type { Requester } from '../../domain/client.ts'
 import { isPublicToken, isUuid } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { CardOperations, Requester } from '../../operations/cards/cards.ts'
+import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { callerOf } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
@@ -9,7 +10,7 @@ import type { Server } from '../http/server.ts'
 /** What the routes of the public listener work with. */
 export interface PublicApi {
   readonly app: Server['app']
-  readonly operations: CardOperations
+  readonly operations: CardDataOperations
   /** What every path of the specification begins with: `/thr/processor`. */
   readonly base: string
   /** The URL of this service, which its answers name. */

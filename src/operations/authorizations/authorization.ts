@@ -8,7 +8,7 @@ const CheckOutcomeSchema = Type.Object({
   remainingTries: Type.Integer({ minimum: 0 }),
 })
 
-/** What became of the PIN or CVV2 in a question. */
+/** What became of the PIN or CVV2 in a request. */
 export type CheckOutcome = Static<typeof CheckOutcomeSchema>
 
 /** The response codes that are given here (ISO 8583, field 39; N7 as Visa has it). */
@@ -44,16 +44,16 @@ export type Authorization = Static<typeof AuthorizationSchema>
 export interface AuthorizationOperations {
   readonly database: Database
   readonly hsm: Hsm
-  /** The instant that expiry dates are held against. */
+  /** The instant that expiry dates are compared with. */
   now(): Date
   readonly observe: AuthorizationObserver
 }
 
-/** Told of what an operator watches. */
+/** Is notified of what an operator watches. */
 export interface AuthorizationObserver {
-  /** A question was answered for the first time; repeats are not told. */
+  /** A request was answered for the first time; not called for repeats. */
   answered(authorization: Authorization): void
-  /** What a question's PIN and CVV came to, whatever is answered in the end. */
+  /** What a request's PIN and CVV came to, whatever is answered in the end. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /** An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in a day. */
   expiryWrong(
@@ -83,7 +83,7 @@ export interface AuthorizationRequest {
   readonly cvv2?: string
 }
 
-/** A PIN block as it stands in a question. */
+/** A PIN block as it stands in a request. */
 export interface NamedPinBlock {
   readonly format: PinBlockFormat
   /** Names a zone key of the network. */

@@ -1,5 +1,6 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import { type CardStatusCode, statusAt } from '../../domain/card-status.ts'
+import { isPublicToken } from '../../domain/identifiers.ts'
 import { parsePan } from '../../domain/pan.ts'
 import type { EncryptedPinBlock } from '../../hsm/contract/hsm.ts'
 import {
@@ -12,6 +13,7 @@ import {
   type AuthorizationOperations,
   type AuthorizationRequest,
   askHsm,
+  type NamedPinBlock,
   type ResponseCode,
 } from './authorization.ts'
 
@@ -25,42 +27,6 @@ export type Presented =
   | { readonly objection: ResponseCode; readonly card: AuthorizedCard | null }
   | { readonly objection: '54'; readonly card: AuthorizedCard; readonly isExpiryWrong: true }
 
-/** Everything that can be objected before a try is spent, in the order that networks expect. */
-export async function presentCard(
-  authorizing: AuthorizationOperations,
-  question: AuthorizationRequest,
-): Promise<Presented> {
-  const publicToken = await findToken(authorizing, question)
-  if (publicToken === null) return { objection: '96', card: null }
-  const card = publicToken && (await findAuthorizedCard(authorizing.database, publicToken))
-  if (!card) return { objection: '14', card: null }
-  const objection = statusObjection(authorizing, card)
-  if (objection) return { objection, card }
-  if (isExpiryWrong(card, question)) return { objection: '54', card, isExpiryWrong: true }
-  if (!question.pinBlock) {
-    const isPinDue = question.entryMode === 'atm'
-    return isPinDue ? { objection: '86', card } : { objection: null, card, pinBlock: null }
-  }
-  return presentPinBlock(authorizing, card, question)
-}
-
-/** The token of the card, `''` where there is none, null where the HSM gives no answer. */
-async function findToken(
-  authorizing: AuthorizationOperations,
-  { card }: AuthorizationRequest,
-): Promise<string | null> {
-  if ('publicToken' in card) return /^[1-9][0-9]{9}$/.test(card.publicToken) ? card.publicToken : ''
-  const pan = parsePan(card.pan)
-  if (!pan) return ''
-  const fingerprints = await askHsm(authorizing, () => authorizing.hsm.fingerprintPan(pan))
-  if (!fingerprints) return null
-  for (const { fingerprint } of fingerprints) {
-    const token = await findTokenByPan(authorizing.database, fingerprint)
-    if (token !== null) return token
-  }
-  return ''
-}
-
 /** What each status that does not authorize answers. */
 const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
   '02': '78',
@@ -72,30 +38,58 @@ const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> 
   '83': '46',
 }
 
-function statusObjection(
-  { now }: AuthorizationOperations,
-  { expiryDate, statusCode }: AuthorizedCard,
-): ResponseCode | undefined {
-  return statusObjections[statusAt(statusCode, expiryOfDate(expiryDate), now())]
+/** Everything that can be objected before a try is spent, in the order that networks expect. */
+export async function presentCard(
+  operations: AuthorizationOperations,
+  asked: AuthorizationRequest,
+): Promise<Presented> {
+  const publicToken = await findToken(operations, asked)
+  if (publicToken === null) return { objection: '96', card: null }
+  const card = publicToken && (await findAuthorizedCard(operations.database, publicToken))
+  if (!card) return { objection: '14', card: null }
+  const { expiryDate } = card
+  const status = statusAt(card.statusCode, expiryOfDate(expiryDate), operations.now())
+  const objection = statusObjections[status]
+  if (objection) return { objection, card }
+  if (asked.expiryDate !== undefined && asked.expiryDate !== expiryDate.slice(0, 7)) {
+    return { objection: '54', card, isExpiryWrong: true }
+  }
+  if (asked.pinBlock) return presentPinBlock(operations, card, asked.networkId, asked.pinBlock)
+  if (asked.entryMode === 'atm') return { objection: '86', card }
+  return { objection: null, card, pinBlock: null }
 }
 
-const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: AuthorizationRequest): boolean =>
-  expiryDate !== undefined && expiryDate !== card.expiryDate.slice(0, 7)
+/** The token of the card, `''` where there is none, null where the HSM gives no answer. */
+async function findToken(
+  operations: AuthorizationOperations,
+  { card }: AuthorizationRequest,
+): Promise<string | null> {
+  if ('publicToken' in card) return isPublicToken(card.publicToken) ? card.publicToken : ''
+  const pan = parsePan(card.pan)
+  if (!pan) return ''
+  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(pan))
+  if (!fingerprints) return null
+  for (const { fingerprint } of fingerprints) {
+    const token = await findTokenByPan(operations.database, fingerprint)
+    if (token !== null) return token
+  }
+  return ''
+}
 
-/** Every kind of bad block looks the same: what is wrong with it would tell about the key or the PIN. */
+/** Every kind of bad block looks the same: what is wrong with it would say something of the key or the PIN. */
 async function presentPinBlock(
-  authorizing: AuthorizationOperations,
+  operations: AuthorizationOperations,
   card: AuthorizedCard,
-  { networkId, pinBlock: named }: AuthorizationRequest,
+  networkId: string,
+  { data, format, key }: NamedPinBlock,
 ): Promise<Presented> {
-  if (!named) return { objection: '86', card }
-  const zoneKey = await findZoneKey(authorizing.database, networkId, named.key)
-  if (!zoneKey?.pinBlockFormats.includes(named.format)) return { objection: '86', card }
-  const bytes = Buffer.from(named.data, 'hex')
-  if (bytes.length * 2 !== named.data.length) return { objection: '86', card }
-  const pinBlock = { format: named.format, bytes, zoneKeyBlock: zoneKey.keyBlock }
-  const isReadable = await askHsm(authorizing, () =>
-    authorizing.hsm.isPinBlockReadable(card, pinBlock),
+  const zoneKey = await findZoneKey(operations.database, networkId, key)
+  if (!zoneKey?.pinBlockFormats.includes(format)) return { objection: '86', card }
+  const bytes = Buffer.from(data, 'hex')
+  if (bytes.length * 2 !== data.length) return { objection: '86', card }
+  const pinBlock = { format, bytes, zoneKeyBlock: zoneKey.keyBlock }
+  const isReadable = await askHsm(operations, () =>
+    operations.hsm.isPinBlockReadable(card, pinBlock),
   )
   if (isReadable === null) return { objection: '96', card }
   return isReadable ? { objection: null, card, pinBlock } : { objection: '86', card }

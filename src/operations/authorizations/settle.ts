@@ -1,6 +1,5 @@
 import type { TryKind } from '../../domain/tries.ts'
 import {
-  type HeldCounter,
   holdCounter,
   isAttemptPending,
   listUntoldBlocks,
@@ -11,7 +10,6 @@ import {
   tellBlock,
   type UntoldBlock,
 } from '../../storage/cards/tries.ts'
-import type { Connection } from '../../storage/engine/database.ts'
 import { recordEvent } from '../../storage/events/events.ts'
 import type {
   AuthorizationOperations,
@@ -19,74 +17,47 @@ import type {
   CheckOutcome,
 } from './authorization.ts'
 
-/** What a comparison said. `unresolved`: the HSM gave no answer. */
-export type Comparison = 'match' | 'mismatch' | 'unresolved'
+/** What a comparison came to. `unresolved`: the HSM gave no answer. */
+type Comparison = 'match' | 'mismatch' | 'unresolved'
 
 /**
- * Settles a try that was spent: its result, what it gives back, and what is told of it commit
+ * Settles a try that was spent: its result, the tries that it gives back, and its events commit
  * together (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export const settle = (
   { database }: AuthorizationOperations,
   spent: SpentTry,
   comparison: Comparison,
-  question: AuthorizationRequest,
+  { entryMode, reference, requestId }: AuthorizationRequest,
 ): Promise<CheckOutcome> =>
   database.transaction(async (connection) => {
+    const { epoch, kind, publicToken } = spent
     const counter = await holdCounter(connection, spent)
-    const remaining = await giveBack(connection, spent, counter, comparison)
-    await resolveAttempt(connection, spent, comparison, remaining)
+    // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block
+    // that it left was recorded. Its comparison may still come, from a process that stood still.
+    const isOver = epoch !== counter.epoch || counter.blockTold
+    let remainingTries = counter.remaining
+    if (!isOver && comparison === 'match') remainingTries = await restoreUpTo(connection, spent)
+    if (!isOver && comparison === 'unresolved') {
+      remainingTries = await restoreOne(connection, spent)
+    }
+    await resolveAttempt(connection, spent, comparison, remainingTries)
     if (comparison === 'mismatch') {
-      await tellFailure(connection, spent, remaining, question)
-      if (!isOver(spent, counter)) {
-        await tellIfBlocked(connection, spent, remaining, question.requestId)
+      await recordEvent(connection, {
+        publicToken,
+        type: `${kind}.attempt_failed`,
+        requestId,
+        details: { remainingTries, entryMode, reference },
+        note: null,
+      })
+      const isUsedUp = !isOver && remainingTries <= 0
+      // Not while another try of this epoch may still match and give them all back.
+      if (isUsedUp && !(await isAttemptPending(connection, publicToken, kind, epoch))) {
+        await tellBlock(connection, blockEvent(publicToken, kind, requestId), kind)
       }
     }
-    return { result: comparison, remainingTries: remaining }
+    return { result: comparison, remainingTries }
   })
-
-/**
- * Whether a try may change nothing any more: its epoch has ended, or it was taken for lost and the
- * block that it left was told. Its comparison may still come, from a process that stood still.
- */
-const isOver = (spent: SpentTry, { blockTold, epoch }: HeldCounter): boolean =>
-  spent.epoch !== epoch || blockTold
-
-/** @returns the tries that remain. A try that is over gives nothing back. */
-async function giveBack(
-  connection: Connection,
-  spent: SpentTry,
-  counter: HeldCounter,
-  comparison: Comparison,
-): Promise<number> {
-  if (comparison === 'mismatch' || isOver(spent, counter)) return counter.remaining
-  return comparison === 'match' ? restoreUpTo(connection, spent) : restoreOne(connection, spent)
-}
-
-const tellFailure = (
-  connection: Connection,
-  { kind, publicToken }: SpentTry,
-  remainingTries: number,
-  { entryMode, reference, requestId }: AuthorizationRequest,
-): Promise<void> =>
-  recordEvent(connection, {
-    publicToken,
-    type: `${kind}.attempt_failed`,
-    requestId,
-    details: { remainingTries, entryMode, reference },
-    note: null,
-  })
-
-/** Not while another try of this epoch may still match and give them all back. */
-async function tellIfBlocked(
-  connection: Connection,
-  { epoch, kind, publicToken }: SpentTry,
-  remaining: number,
-  requestId: string,
-): Promise<void> {
-  if (remaining > 0 || (await isAttemptPending(connection, publicToken, kind, epoch))) return
-  await tellBlock(connection, blockEvent(publicToken, kind, requestId), kind)
-}
 
 const blockEvent = (publicToken: string, kind: TryKind, requestId: string | null) =>
   ({
@@ -97,19 +68,6 @@ const blockEvent = (publicToken: string, kind: TryKind, requestId: string | null
     note: null,
   }) as const
 
-/** Tells of a block that a lost process did not live to tell, unless it has been told by now. */
-const tellLostBlock = (
-  { database }: Pick<AuthorizationOperations, 'database'>,
-  block: Pick<SpentTry, 'kind' | 'publicToken'>,
-): Promise<void> =>
-  database.transaction(async (connection) => {
-    const { kind, publicToken } = block
-    const { blockTold, epoch, remaining } = await holdCounter(connection, block)
-    if (blockTold || remaining > 0) return
-    if (await isAttemptPending(connection, publicToken, kind, epoch)) return
-    await tellBlock(connection, blockEvent(publicToken, kind, null), kind)
-  })
-
 const stepSize = 100
 
 /**
@@ -118,21 +76,29 @@ const stepSize = 100
  * @throws AggregateError of those that could not be written, after all the others are.
  */
 export async function recordLostBlocks(
-  authorizing: Pick<AuthorizationOperations, 'database'>,
+  { database }: Pick<AuthorizationOperations, 'database'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
   let after: UntoldBlock | null = null
   do {
-    const blocks: UntoldBlock[] = await listUntoldBlocks(authorizing.database, after, stepSize)
+    const blocks: UntoldBlock[] = await listUntoldBlocks(database, after, stepSize)
     for (const block of blocks) {
       if (stop.aborted) break
-      await tellLostBlock(authorizing, block).catch((error: unknown) => faults.push(error))
+      const { kind, publicToken } = block
+      const recording = database.transaction(async (connection) => {
+        // Another process may have recorded it by now.
+        const { blockTold, epoch, remaining } = await holdCounter(connection, block)
+        if (blockTold || remaining > 0) return
+        if (await isAttemptPending(connection, publicToken, kind, epoch)) return
+        await tellBlock(connection, blockEvent(publicToken, kind, null), kind)
+      })
+      await recording.catch((error: unknown) => faults.push(error))
     }
-    // Full ones alone: what comes in meanwhile is for the next turn.
+    // Full ones alone: what comes in meanwhile is for the next time.
     after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null
   } while (after && !stop.aborted)
   if (faults.length > 0) {
-    throw new AggregateError(faults, 'Some blocks could not be told.', { cause: faults[0] })
+    throw new AggregateError(faults, 'Some blocks could not be recorded.', { cause: faults[0] })
   }
 }

@@ -1,7 +1,8 @@
 import { dateOf, type Expiry, expiryFault, expiryMonthsAfter } from '../../domain/calendar.ts'
 import { type CardStatusCode, describeCardStatus } from '../../domain/card-status.ts'
+import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
-import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber, Hsm } from '../../hsm/contract/hsm.ts'
 import {
@@ -13,8 +14,7 @@ import {
 import { findGrantedProduct } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import type { CardOperations, CreatedCard, Requester } from './cards.ts'
-import { changeEvent } from './change-status.ts'
+import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
 
 /** What a client asks a card to be. */
 interface NewCard {
@@ -29,146 +29,6 @@ interface NewCard {
   readonly designId?: string
   readonly activateNow?: boolean
 }
-
-/** So many collisions in a row mean that the BIN is full, or that a seed repeats on old data. */
-const drawsMax = 1_000
-
-/**
- * Creates a card of a product granted to the caller, with a random PIN.
- * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
- */
-export const createCard = (
-  issuing: CardOperations,
-  caller: Requester,
-  card: NewCard,
-  request: RepeatableRequest | null,
-): Promise<Answer<CreatedCard>> =>
-  once(issuing, request, async (connection) => {
-    const product = await findGrantedProduct(connection, caller.clientId, card.cardProduct)
-    if (!product) throw new Problem('product_not_available')
-    const plan = planCard(issuing, product, card)
-    for (let draw = 1; draw <= drawsMax; draw += 1) {
-      const created = await tryNumber(issuing, caller, connection, plan)
-      if (created) return created
-    }
-    throw new Error(`No number is free in the BIN of product ${product.productId}.`)
-  })
-
-/** A card that can be made, all but its number. */
-interface CardPlan {
-  readonly card: NewCard
-  readonly product: Product
-  readonly startDate: string
-  readonly expiry: Expiry
-  readonly embossName: string
-  readonly statusCode: CardStatusCode
-}
-
-/** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
-function planCard(issuing: CardOperations, product: Product, card: NewCard): CardPlan {
-  const startDate = dateOf(issuing.now())
-  const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
-  const { firstName, lastName } = card.cardHolder
-  const name = card.nameOnCard ?? embossName(firstName, lastName)
-  const faults = planFaults(product, card, expiry, startDate, name)
-  if (faults.length > 0 || name === null) throw validationFailed(...faults)
-  const statusCode = (card.activateNow ?? card.cardType === 'Virtual') ? '00' : '02'
-  return { card, product, startDate, expiry, embossName: name, statusCode }
-}
-
-function planFaults(
-  product: Product,
-  card: NewCard,
-  expiry: Expiry,
-  today: string,
-  name: string | null,
-): ProblemError[] {
-  const expiryDetail = expiryFault(expiry, today, product.validityMonths)
-  const isOffered = product.cardTypes.includes(card.cardType)
-  return [
-    ...(isOffered ? [] : [{ pointer: '/cardType', detail: 'is not offered by the product' }]),
-    ...(expiryDetail === null ? [] : [{ pointer: '/expiryDate', detail: expiryDetail }]),
-    ...(name === null ? [{ pointer: '/nameOnCard', detail: noName }] : []),
-  ]
-}
-
-const noName = 'must be given, because nothing of the name can be embossed'
-
-/** Makes the card under a number drawn now, or nothing at all if the number is taken. */
-async function tryNumber(
-  issuing: CardOperations,
-  caller: Requester,
-  connection: Connection,
-  plan: CardPlan,
-): Promise<CreatedCard | null> {
-  const number = await issuing.hsm.generateCardNumber(plan.product.bin, plan.product.cvk)
-  const { panFingerprints, publicToken } = number
-  if (!(await takePan(connection, panFingerprints, publicToken))) return null
-  const row = await cardRow(issuing, caller, plan, number)
-  const event = await changeEvent(issuing, caller, publicToken, 'card.created', {
-    details: {
-      cardProduct: row.productId,
-      cardType: row.cardType,
-      cardStatusCode: row.statusCode,
-    },
-  })
-  if (await insertCard(connection, row, event)) return createdCard(plan, number)
-  await releasePan(connection, panFingerprints, publicToken)
-  return null
-}
-
-async function cardRow(
-  { hsm }: CardOperations,
-  { clientId }: Requester,
-  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
-  number: CardNumber,
-): Promise<NewCardRow> {
-  const { address, cardHolder, fulfilment } = card
-  const pin = await hsm.generatePin(number, {
-    ...product,
-    maskedPan: number.maskedPan,
-    expiry,
-    dateOfBirth: cardHolder.dateOfBirth,
-  })
-  return {
-    clientId,
-    productId: product.productId,
-    cardType: card.cardType,
-    customerReference: card.customerReference ?? null,
-    designId: card.designId ?? null,
-    maskedPan: number.maskedPan,
-    encryptedPan: number.encryptedPan,
-    personalData: await sealPersonalData(hsm, number.publicToken, {
-      embossName,
-      cardHolder,
-      address,
-      ...(fulfilment && { fulfilment }),
-    }),
-    startDate,
-    expiryDate: expiry.lastDay(),
-    statusCode,
-    ...pin,
-    cvk: number.cvk,
-    pinTryLimit: product.pinTryLimit,
-    cvvTryLimit: product.cvvTryLimit,
-  }
-}
-
-const createdCard = (
-  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
-  { maskedPan, publicToken }: CardNumber,
-): CreatedCard => ({
-  publicToken,
-  ...(card.customerReference !== undefined && { customerReference: card.customerReference }),
-  cardType: card.cardType,
-  cardProduct: product.productId,
-  embossName,
-  maskedPan,
-  startDate,
-  expiryDate: expiry.lastDay(),
-  ...(card.designId !== undefined && { designId: card.designId }),
-  ...describeCardStatus(statusCode),
-})
 
 /** The person that a card is for. */
 interface CardHolder {
@@ -195,19 +55,141 @@ interface Address {
   readonly country: string
 }
 
-/** What is known of a card's holder. Kept sealed, as one record. */
+/** So many collisions in a row mean that the BIN is full, or that a seed repeats on old data. */
+const numbersMax = 1_000
+
+/**
+ * Creates a card of a product granted to the requester, with a random PIN.
+ * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
+ */
+export const createCard = (
+  operations: CardOperations,
+  requester: Requester,
+  card: NewCard,
+  request: RepeatableRequest | null,
+): Promise<Answer<CreatedCard>> =>
+  once(operations, request, async (connection) => {
+    const product = await findGrantedProduct(connection, requester.clientId, card.cardProduct)
+    if (!product) throw new Problem('product_not_available')
+    const plan = planCard(operations, product, card)
+    for (let numbers = 1; numbers <= numbersMax; numbers += 1) {
+      const created = await createUnderNumber(operations, requester, connection, plan)
+      if (created) return created
+    }
+    throw new Error(`No number is free in the BIN of product ${product.productId}.`)
+  })
+
+/** A card that can be made, all but its number. */
+interface CardPlan {
+  readonly card: NewCard
+  readonly product: Product
+  readonly startDate: string
+  readonly expiry: Expiry
+  readonly embossName: string
+  readonly statusCode: CardStatusCode
+}
+
+/** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
+function planCard({ now }: CardOperations, product: Product, card: NewCard): CardPlan {
+  const startDate = dateOf(now())
+  const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
+  const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
+  const { firstName, lastName } = card.cardHolder
+  const name = card.nameOnCard ?? embossName(firstName, lastName)
+  const noName = 'must be given, because nothing of the name can be embossed'
+  const faults = [
+    ...(product.cardTypes.includes(card.cardType)
+      ? []
+      : [{ pointer: '/cardType', detail: 'is not offered by the product' }]),
+    ...(expiryDetail === null ? [] : [{ pointer: '/expiryDate', detail: expiryDetail }]),
+    ...(name === null ? [{ pointer: '/nameOnCard', detail: noName }] : []),
+  ]
+  if (faults.length > 0 || name === null) throw validationFailed(...faults)
+  const statusCode = (card.activateNow ?? card.cardType === 'Virtual') ? '00' : '02'
+  return { card, product, startDate, expiry, embossName: name, statusCode }
+}
+
+/** Creates the card under a number that is generated now, or nothing at all if the number is taken. */
+async function createUnderNumber(
+  operations: CardOperations,
+  requester: Requester,
+  connection: Connection,
+  plan: CardPlan,
+): Promise<CreatedCard | null> {
+  const { card, product, statusCode } = plan
+  const number = await operations.hsm.generateCardNumber(product.bin, product.cvk)
+  const { maskedPan, panFingerprints, publicToken } = number
+  if (!(await takePan(connection, panFingerprints, publicToken))) return null
+  const row = await cardRow(operations.hsm, requester, plan, number)
+  const event = await changeEvent(operations, requester, {
+    publicToken,
+    type: 'card.created',
+    details: {
+      cardProduct: product.productId,
+      cardType: card.cardType,
+      cardStatusCode: statusCode,
+    },
+  })
+  if (!(await insertCard(connection, row, event))) {
+    await releasePan(connection, panFingerprints, publicToken)
+    return null
+  }
+  return {
+    publicToken,
+    ...(card.customerReference !== undefined && { customerReference: card.customerReference }),
+    cardType: card.cardType,
+    cardProduct: product.productId,
+    embossName: plan.embossName,
+    maskedPan,
+    startDate: plan.startDate,
+    expiryDate: plan.expiry.lastDay(),
+    ...(card.designId !== undefined && { designId: card.designId }),
+    ...describeCardStatus(statusCode),
+  }
+}
+
+async function cardRow(
+  hsm: Hsm,
+  { clientId }: Requester,
+  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
+  number: CardNumber,
+): Promise<NewCardRow> {
+  const { encryptedPan, maskedPan, publicToken } = number
+  const { address, cardHolder, fulfilment } = card
+  const { dateOfBirth } = cardHolder
+  const pin = await hsm.generatePin(number, { ...product, maskedPan, expiry, dateOfBirth })
+  const personalData: PersonalData = {
+    embossName,
+    cardHolder,
+    address,
+    ...(fulfilment && { fulfilment }),
+  }
+  return {
+    clientId,
+    productId: product.productId,
+    cardType: card.cardType,
+    customerReference: card.customerReference ?? null,
+    designId: card.designId ?? null,
+    maskedPan,
+    encryptedPan,
+    personalData: await hsm.sealRecord('personal-data', publicToken, JSON.stringify(personalData)),
+    startDate,
+    expiryDate: expiry.lastDay(),
+    statusCode,
+    ...pin,
+    cvk: number.cvk,
+    pinTryLimit: product.pinTryLimit,
+    cvvTryLimit: product.cvvTryLimit,
+  }
+}
+
+/** What is known of a card's holder. Stored sealed, as one record. */
 interface PersonalData {
   readonly embossName: string
   readonly cardHolder: CardHolder
   readonly address: Address
   readonly fulfilment?: Address
 }
-
-const sealPersonalData = (
-  hsm: Hsm,
-  publicToken: string,
-  personalData: PersonalData,
-): Promise<Uint8Array> => hsm.sealRecord('personal-data', publicToken, JSON.stringify(personalData))
 
 export const revealPersonalData = async (
   hsm: Hsm,

@@ -1,21 +1,21 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
+import type { Requester } from '../../domain/client.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { PinRules, StoredPin } from '../../hsm/contract/hsm.ts'
+import type { Hsm, PinRules, StoredPin } from '../../hsm/contract/hsm.ts'
 import type { LockedCard } from '../../storage/cards/cards.ts'
-import { rememberPinEnvelope, updatePin as storePin } from '../../storage/cards/changes.ts'
+import { rememberPinEnvelope, updatePin } from '../../storage/cards/changes.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type CardOperations,
   type ChangeNote,
+  changeEvent,
   lockOwnCard,
-  type Requester,
   refuseClosed,
 } from './cards.ts'
-import { changeEvent } from './change-status.ts'
 import { revealPersonalData } from './create-card.ts'
-import { disclose } from './limits.ts'
+import { disclose, revealablePin } from './disclosures.ts'
 
 /** A PIN that the cardholder chose. */
 export type ChosenPin =
@@ -24,44 +24,42 @@ export type ChosenPin =
   /** In an envelope that was sealed on the device. */
   | { readonly encryptedPin: string }
 
+/** A card's new PIN. */
+interface PinChange {
+  readonly publicToken: string
+  readonly chosen: ChosenPin
+  readonly note: ChangeNote
+}
+
 /**
  * Sets a card's PIN. The tries stay as they are.
  * @throws `Problem` `card_not_found`, `card_closed`, `validation_failed` when the product wants
  * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
-  issuing: CardOperations,
-  caller: Requester,
-  publicToken: string,
-  chosen: ChosenPin,
-  note: ChangeNote,
+  operations: CardOperations,
+  requester: Requester,
+  { chosen, note, publicToken }: PinChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(issuing, request, async (connection) => {
-    const card = await lockOwnCard(connection, caller, publicToken)
-    refuseClosed(issuing, card)
-    const rules = await rulesOf(issuing, card)
+  once(operations, request, async (connection) => {
+    const { hsm } = operations
+    const card = await lockOwnCard(connection, requester, publicToken)
+    refuseClosed(operations, card)
+    const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
+    const { dateOfBirth } = cardHolder
+    const rules: PinRules = { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
     const pin =
       'pin' in chosen
-        ? await importPin(issuing, card, rules, chosen)
-        : await importEncryptedPin(issuing, connection, card, rules, chosen.encryptedPin)
-    await storePin(
-      connection,
-      await changeEvent(issuing, caller, publicToken, 'pin.set', { note }),
-      pin,
-    )
+        ? await importPin(hsm, card, rules, chosen)
+        : await importEncryptedPin({ hsm, connection }, card, rules, chosen.encryptedPin)
+    const change = { publicToken, type: 'pin.set', note } as const
+    await updatePin(connection, await changeEvent(operations, requester, change), pin)
     return null
   })
 
-/** What the card's product, and the card, ask of its PIN. */
-async function rulesOf({ hsm }: CardOperations, card: LockedCard): Promise<PinRules> {
-  const { cardHolder } = await revealPersonalData(hsm, card.publicToken, card.personalData)
-  const { dateOfBirth } = cardHolder
-  return { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
-}
-
 async function importPin(
-  { hsm }: CardOperations,
+  hsm: Hsm,
   card: LockedCard,
   rules: PinRules,
   { pin, pointer }: Extract<ChosenPin, { pin: Pin }>,
@@ -75,10 +73,9 @@ async function importPin(
   throw new Problem('weak_pin', { detail, errors: [{ pointer, detail }] })
 }
 
-/** Nothing is told of the PIN but that it is weak: the caller is not meant to know it. */
+/** Says nothing of the PIN but that it is weak: the requester is not meant to know it. */
 async function importEncryptedPin(
-  { hsm }: CardOperations,
-  connection: Connection,
+  { connection, hsm }: { readonly hsm: Hsm; readonly connection: Connection },
   card: LockedCard,
   rules: PinRules,
   encryptedPin: string,
@@ -94,30 +91,20 @@ async function importEncryptedPin(
 }
 
 /**
- * A card's PIN in clear. That it was told is on record before it leaves.
+ * A card's PIN in clear. The disclosure is on record before it leaves.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
  */
 export async function revealPin(
-  issuing: CardOperations,
-  caller: Requester,
+  operations: CardOperations,
+  requester: Requester,
   publicToken: string,
 ): Promise<Pin> {
-  const card = await disclose(issuing, caller, {
+  const { clientId, requestId } = requester
+  const card = await disclose(operations, requester, {
     publicToken,
     includesPin: true,
     type: 'pin.revealed',
-    details: { clientId: caller.clientId, requestId: caller.requestId },
+    details: { clientId, requestId },
   })
-  return issuing.hsm.revealPin(card, revealablePin(card))
-}
-
-/** A card's PIN where it is kept to be shown. @throws `Problem` `pin_not_revealable`. */
-export function revealablePin({ pinBlock, pinKey }: KeptPin): StoredPin {
-  if (!pinBlock) throw new Problem('pin_not_revealable')
-  return { pinBlock, pvv: null, pinKey }
-}
-
-interface KeptPin {
-  readonly pinBlock: Uint8Array | null
-  readonly pinKey: string
+  return operations.hsm.revealPin(card, revealablePin(card))
 }

@@ -1,59 +1,111 @@
-import type { TryKind } from '../../domain/tries.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { type TryKind, type TryStatus, tryStatus } from '../../domain/tries.ts'
+import { findCard } from '../../storage/cards/cards.ts'
 import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
+import {
+  type AttemptPosition,
+  type AttemptRow,
+  findAttempts,
+  findTries,
+} from '../../storage/cards/tries.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type CardOperations,
   type ChangeNote,
+  changeEvent,
   lockOwnCard,
-  type Requester,
   refuseClosed,
 } from './cards.ts'
-import { changeEvent } from './change-status.ts'
 import { spendUse } from './limits.ts'
 
+/** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
+export async function readTryStatus(
+  { database }: CardOperations,
+  { clientId }: Requester,
+  publicToken: string,
+  kind: TryKind,
+): Promise<TryStatus> {
+  const tries = await findTries(database, publicToken, kind, clientId)
+  if (!tries) throw new Problem('card_not_found')
+  return tryStatus(kind, tries)
+}
+
+export type { AttemptPosition }
+
+/** One page of attempts, and where the next one begins if there is one. */
+interface AttemptPage {
+  readonly attempts: readonly AttemptRow[]
+  readonly next: AttemptPosition | null
+}
+
+/** Which of a card's attempts are asked for. */
+interface AttemptFilter {
+  readonly publicToken: string
+  readonly after: AttemptPosition | null
+  readonly limit: number
+}
+
+/** One page of the tries that were spent on the requester's card. @throws `Problem` `card_not_found`. */
+export async function listAttempts(
+  { database }: CardOperations,
+  { clientId }: Requester,
+  { after, limit, publicToken }: AttemptFilter,
+): Promise<AttemptPage> {
+  // One more than asked for shows whether there is a next page.
+  const rows = await findAttempts(database, publicToken, clientId, after, limit + 1)
+  if (rows.length === 0 && !(await findCard(database, publicToken, clientId))) {
+    throw new Problem('card_not_found')
+  }
+  const attempts = rows.slice(0, limit)
+  const last = rows.length > limit ? attempts.at(-1) : undefined
+  const next = last ? { at: last.position, kind: last.kind, tryNumber: last.tryNumber } : null
+  return { attempts, next }
+}
+
+/** Which tries are unblocked. */
+interface Unblocking {
+  readonly publicToken: string
+  readonly kind: TryKind
+  readonly note: ChangeNote
+}
+
 /**
- * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. It is
- * told even if nothing moved, because it is an act to audit.
+ * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. Its event is
+ * recorded even if nothing changed, because it is an act to audit.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
-  issuing: CardOperations,
-  caller: Requester,
-  publicToken: string,
-  kind: TryKind,
-  note: ChangeNote,
+  operations: CardOperations,
+  requester: Requester,
+  { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(issuing, request, async (connection) => {
-    const card = await lockOwnCard(connection, caller, publicToken)
-    await spendUse(connection, 'card', publicToken, unblockLimit(issuing, kind))
-    refuseClosed(issuing, card)
-    const event = await changeEvent(issuing, caller, publicToken, `${kind}.unblocked`, { note })
-    await restoreTries(connection, event, kind)
+  once(operations, request, async (connection) => {
+    const card = await lockOwnCard(connection, requester, publicToken)
+    const { unblocksPerCard } = operations.limits
+    const limit = unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
+    await spendUse(connection, 'card', publicToken, limit)
+    refuseClosed(operations, card)
+    const change = { publicToken, type: `${kind}.unblocked`, note } as const
+    await restoreTries(connection, await changeEvent(operations, requester, change), kind)
     return null
   })
-
-function unblockLimit({ limits: { unblocksPerCard } }: CardOperations, kind: TryKind) {
-  return unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
-}
 
 /**
  * Blocks a card's CVV at the client's word, at once and until it is unblocked.
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
-  issuing: CardOperations,
-  caller: Requester,
-  publicToken: string,
-  note: ChangeNote,
+  operations: CardOperations,
+  requester: Requester,
+  { note, publicToken }: Omit<Unblocking, 'kind'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(issuing, request, async (connection) => {
-    refuseClosed(issuing, await lockOwnCard(connection, caller, publicToken))
-    const event = await changeEvent(issuing, caller, publicToken, 'cvv.blocked', {
-      details: { blockedBy: 'client' },
-      note,
-    })
-    await spendAllTries(connection, event, 'cvv')
+  once(operations, request, async (connection) => {
+    refuseClosed(operations, await lockOwnCard(connection, requester, publicToken))
+    const details = { blockedBy: 'client' }
+    const change = { publicToken, type: 'cvv.blocked', details, note } as const
+    await spendAllTries(connection, await changeEvent(operations, requester, change), 'cvv')
     return null
   })

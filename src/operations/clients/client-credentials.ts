@@ -1,92 +1,45 @@
-import { controllersOf } from '../../domain/client.ts'
+import { controllersOf, type Requester } from '../../domain/client.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import {
   type AdministeredClient,
   findAdministeredClient,
   replaceClientSecret,
 } from '../../storage/clients/clients.ts'
-import {
-  countCredentials,
-  insertProvenance,
-  listProvenance,
-  voidConfirmations,
-} from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { type ClientOperations, isSame, type Operator, recordAct } from '../audit/acts.ts'
+import { recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type ClientRecord, clientRecord } from './clients.ts'
+import { type ClientOperations, type ClientRecord, clientRecord } from './clients.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
+import { recordCredentials, recordProvenance } from './provenance.ts'
 
-/** Puts on record who registered a client, and who could have acted for that one. */
-export const recordCreator = (
-  connection: Connection,
-  { clientId: by }: Operator,
-  clientId: string,
-): Promise<void> => recordProvenance(connection, by, clientId, 'created')
-
-/**
- * Puts on record that a client was given other credentials. Another who gave them may know them: from now
- * on that one counts as able to act for it, and no confirmation from before counts any more. Whoever
- * changes their own changes nothing of that.
- */
-export async function recordCredentials(
-  connection: Connection,
-  { clientId: by }: Operator,
-  clientId: string,
-): Promise<void> {
-  await countCredentials(connection, clientId)
-  if (by === clientId) return
-  await recordProvenance(connection, by, clientId, 'credentials_set')
-  await voidConfirmations(connection, clientId)
-}
-
-/** Whether a change gives a client other credentials, or lets it in with those that it had. */
-export const hasOtherCredentials = (
-  before: AdministeredClient,
-  after: AdministeredClient,
-): boolean =>
-  before.jwks !== after.jwks ||
-  before.certificateBoundTokens !== after.certificateBoundTokens ||
-  (after.active && !before.active) ||
-  (after.kind === 'admin' && !isSame(before.scopes, after.scopes))
-
-/** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
-async function recordProvenance(
-  connection: Connection,
-  by: string,
-  clientId: string,
-  act: 'created' | 'credentials_set' | 'confirmed',
-): Promise<void> {
-  const controlledBy = controllersOf(by, await listProvenance(connection, [by]))
-  await insertProvenance(connection, { clientId, act, by, controlledBy })
+/** Which credentials of a client are confirmed: those that were looked at, so that nobody confirms others unseen. */
+interface Confirmation {
+  readonly clientId: string
+  readonly credentialsVersion: number
 }
 
 /**
  * Puts on record that an administrator made sure, outside of this service, that the credentials of
- * another are held by the person they are for. Those who registered the other or gave them out no longer
+ * another are in the hands of the person they are for. Those who registered the other or gave them out no longer
  * count as able to act for it, unless they could act for the one who confirms, too.
- * @param credentialsVersion which credentials were looked at, so that nobody confirms others unseen
  * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
  */
 export const confirmClient = (
-  administration: ClientOperations,
-  operator: Operator,
-  clientId: string,
-  credentialsVersion: number,
+  operations: ClientOperations,
+  operator: Requester,
+  confirmation: Confirmation,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
+    const { clientId, credentialsVersion } = confirmation
     // Nobody changes credentials meanwhile.
     await holdInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
-    const faults = [
-      ...clientFaults(before, credentialsVersion),
-      ...(await confirmerFaults(connection, operator, before)),
-    ]
+    const faults = await confirmationFaults(connection, operator, before, credentialsVersion)
     if (faults.length > 0) throw validationFailed(...faults)
-    await recordProvenance(connection, operator.clientId, clientId, 'confirmed')
+    await recordProvenance(connection, operator, clientId, 'confirmed')
     const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? before)
     const { controlledBy } = after
     await recordAct(connection, operator, {
@@ -98,45 +51,42 @@ export const confirmClient = (
     return after
   })
 
-function clientFaults(
-  { active, credentialsVersion, formerCredentialsUntil, kind }: AdministeredClient,
-  seenVersion: number,
-): readonly ProblemError[] {
-  const until = formerCredentialsUntil?.toISOString()
-  const version = { pointer: '/credentialsVersion', detail: `is ${credentialsVersion} by now` }
-  const former = {
-    pointer: '',
-    detail: `must wait for tokens of other credentials, until ${until}`,
-  }
-  return [
-    ...(kind === 'admin' ? [] : [{ pointer: '', detail: 'is for administrators' }]),
-    ...(active ? [] : [{ pointer: '', detail: 'is not for a client that is disabled' }]),
-    ...(seenVersion === credentialsVersion ? [] : [version]),
-    ...(until === undefined ? [] : [former]),
-  ]
-}
-
 /** Only who had no hand in a client can vouch for it, and only against those behind it who are not behind them. */
-async function confirmerFaults(
+async function confirmationFaults(
   connection: Connection,
-  operator: Operator,
+  operator: Requester,
   client: AdministeredClient,
+  seenVersion: number,
 ): Promise<readonly ProblemError[]> {
+  const { active, clientId, credentialsVersion, formerCredentialsUntil, kind } = client
+  const faults: ProblemError[] = []
+  const refuse = (detail: string, pointer = '') => faults.push({ pointer, detail })
+  if (kind !== 'admin') refuse('is for administrators')
+  if (!active) refuse('is not for a client that is disabled')
+  if (seenVersion !== credentialsVersion) {
+    refuse(`is ${credentialsVersion} by now`, '/credentialsVersion')
+  }
+  if (formerCredentialsUntil) {
+    const until = formerCredentialsUntil.toISOString()
+    refuse(`must wait for tokens of other credentials, until ${until}`)
+  }
   const confirmer = await findAdministeredClient(connection, operator.clientId)
-  if (!confirmer?.active) return [{ pointer: '', detail: 'is not by a client that is disabled' }]
-  const behindClient = controllersOf(client.clientId, client.provenance)
-  const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
-  if (behindClient.length === 1) {
-    return [{ pointer: '', detail: 'is not needed: nobody else could act for this client' }]
+  const behindClient = controllersOf(clientId, client.provenance)
+  if (!confirmer?.active) {
+    refuse('is not by a client that is disabled')
+  } else if (behindClient.length === 1) {
+    refuse('is not needed: nobody else could act for this client')
+  } else if (behindClient.includes(confirmer.clientId)) {
+    refuse('must be by an administrator who had no hand in this client or in who had one')
+  } else {
+    const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
+    const others = behindClient.filter((id) => id !== clientId)
+    const both = others.filter((id) => behindConfirmer.includes(id))
+    if (both.length === others.length) {
+      refuse(`changes nothing: ${both.join(', ')} could act for both of you`)
+    }
   }
-  if (behindClient.includes(confirmer.clientId)) {
-    const detail = 'must be by an administrator who had no hand in this client or in who had one'
-    return [{ pointer: '', detail }]
-  }
-  const left = behindClient.filter((id) => id === client.clientId || behindConfirmer.includes(id))
-  if (left.length < behindClient.length) return []
-  const both = left.filter((id) => id !== client.clientId)
-  return [{ pointer: '', detail: `changes nothing: ${both.join(', ')} could act for both of you` }]
+  return faults
 }
 
 /** A client's id and, the first time that it is answered, its new secret. */
@@ -147,6 +97,12 @@ interface RotatedClientSecret {
   readonly previousSecretUntil: string | null
 }
 
+/** Whose secret is rotated, and how many hours more the one before is taken. */
+interface SecretRotation {
+  readonly clientId: string
+  readonly overlapHours: number
+}
+
 /**
  * Gives a client another secret. The one before is taken for so many hours more, so that the client can
  * change over; with none of them it ends at once. A repeat of the request changes nothing and does not
@@ -154,14 +110,13 @@ interface RotatedClientSecret {
  * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
  */
 export async function rotateClientSecret(
-  administration: ClientOperations,
-  operator: Operator,
-  clientId: string,
-  overlapHours: number,
+  operations: ClientOperations,
+  operator: Requester,
+  { clientId, overlapHours }: SecretRotation,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedClientSecret>> {
   const clientSecret = generateClientSecret()
-  const { replayed, result } = await once(administration, request, async (connection) => {
+  const { replayed, result } = await once(operations, request, async (connection) => {
     await holdInstallation(connection)
     if (!(await findAdministeredClient(connection, clientId))) throw new Problem('not_found')
     const secretHash = hashClientSecret(clientSecret)

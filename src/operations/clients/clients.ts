@@ -1,23 +1,38 @@
-import { type ClientKind, controllersOf, originOf } from '../../domain/client.ts'
+import {
+  type ClientKind,
+  controllersOf,
+  type ListenerName,
+  originOf,
+  type Requester,
+} from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
 import {
   type AdministeredClient,
   countAdministrators,
   findAdministeredClient,
+  findClients,
   insertClient,
-  findClients as listStoredClients,
   updateClient,
 } from '../../storage/clients/clients.ts'
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
-import type { Connection } from '../../storage/engine/database.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { type ClientOperations, differences, type Operator, recordAct } from '../audit/acts.ts'
+import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { hasOtherCredentials, recordCreator, recordCredentials } from './client-credentials.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
-import { type ClientDraft, findClientFaults, parseClientKeys } from './validate-client.ts'
+import { hasOtherCredentials, recordCredentials, recordProvenance } from './provenance.ts'
+import { type ClientDraft, validateClient } from './validate-client.ts'
 
-/** A client as it is told to an administrator. */
+/** What the operations on clients, products and zones work with. */
+export interface ClientOperations {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** Listeners that ask their callers for a certificate. */
+  readonly certificateListeners: ReadonlySet<ListenerName>
+}
+
+/** A client as an administrator sees it. */
 export interface ClientRecord {
   readonly clientId: string
   readonly clientName: string
@@ -38,7 +53,7 @@ export interface ClientRecord {
   readonly createdBy: string | null
   /** Which credentials it has: one more each time that it is given others. */
   readonly credentialsVersion: number
-  /** Administrators who made sure that its credentials are held by the person they are for. */
+  /** Administrators who made sure that its credentials are with the person they are for. */
   readonly confirmedBy: readonly string[]
   /** Other administrators who count as able to act for it. */
   readonly controlledBy: readonly string[]
@@ -90,23 +105,34 @@ interface CreatedClient extends ClientRecord {
  * @throws `Problem` `validation_failed` with everything that is wrong, at once.
  */
 export async function createClient(
-  administration: ClientOperations,
-  operator: Operator,
+  { certificateListeners, ...operations }: ClientOperations,
+  operator: Requester,
   draft: NewClientDraft,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedClient>> {
+  const { clientId, kind, productIds = [] } = draft
   const secret = draft.jwks === undefined ? generateClientSecret() : null
-  const { replayed, result } = await once(administration, request, async (connection) => {
+  const { replayed, result } = await once(operations, request, async (connection) => {
     await holdInstallation(connection)
-    await refuseFaults(administration, connection, draft)
-    const record = await register(connection, operator, draft, secret)
-    const details = { ...record, previousSecretUntil: undefined, createdAt: undefined }
-    const subject = draft.clientId
+    const isTaken = (await findAdministeredClient(connection, clientId)) !== null
+    const validated = await validateClient(connection, kind, draft, certificateListeners)
+    const faults = [
+      ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
+      ...validated.faults,
+    ]
+    if (faults.length > 0) throw validationFailed(...faults)
+    const secretHash = secret === null ? null : hashClientSecret(secret)
+    await insertClient(connection, { ...draft, secretHash, jwks: validated.jwks })
+    await recordProvenance(connection, operator, clientId, 'created')
+    for (const productId of productIds) await grantProduct(connection, clientId, productId)
+    const client = await findAdministeredClient(connection, clientId)
+    if (!client) throw new Error('The database did not keep a client.')
+    const record = clientRecord(client)
     await recordAct(connection, operator, {
       act: 'created',
       subjectKind: 'client',
-      subject,
-      details,
+      subject: clientId,
+      details: { ...record, previousSecretUntil: undefined, createdAt: undefined },
     })
     return record
   })
@@ -114,35 +140,10 @@ export async function createClient(
   return { replayed, result: isShown ? { ...result, clientSecret: secret } : result }
 }
 
-async function refuseFaults(
-  { certificateListeners }: ClientOperations,
-  connection: Connection,
-  draft: NewClientDraft,
-): Promise<void> {
-  const isTaken = (await findAdministeredClient(connection, draft.clientId)) !== null
-  const faults = [
-    ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
-    ...(await findClientFaults(connection, draft.kind, draft, certificateListeners)),
-  ]
-  if (faults.length > 0) throw validationFailed(...faults)
-}
-
-async function register(
-  connection: Connection,
-  operator: Operator,
-  { jwks, productIds = [], ...draft }: NewClientDraft,
-  secret: string | null,
-): Promise<ClientRecord> {
-  const keys = parseClientKeys(jwks)
-  if ('fault' in keys) throw validationFailed(keys.fault)
-  const secretHash = secret === null ? null : hashClientSecret(secret)
-  const { clientId } = draft
-  await insertClient(connection, { ...draft, secretHash, jwks: keys.jwks })
-  await recordCreator(connection, operator, clientId)
-  for (const productId of productIds) await grantProduct(connection, clientId, productId)
-  const client = await findAdministeredClient(connection, clientId)
-  if (!client) throw new Error('The database did not keep a client.')
-  return clientRecord(client)
+/** Of a client, what is given. */
+interface ClientChange {
+  readonly clientId: string
+  readonly draft: ClientDraft
 }
 
 /**
@@ -152,28 +153,32 @@ async function register(
  *   nobody could administer any more.
  */
 export const changeClient = (
-  administration: ClientOperations,
-  operator: Operator,
-  clientId: string,
-  draft: ClientDraft,
+  { certificateListeners, ...operations }: ClientOperations,
+  operator: Requester,
+  { clientId, draft }: ClientChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
     await holdInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
-    const { certificateListeners } = administration
-    const faults = await findClientFaults(connection, before.kind, draft, certificateListeners)
+    const { faults, jwks } = await validateClient(
+      connection,
+      before.kind,
+      draft,
+      certificateListeners,
+    )
     if (faults.length > 0) throw validationFailed(...faults)
-    await apply(connection, before, draft)
-    await refuseLastAdministrator(connection, before)
+    await updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
+    if (draft.productIds) await setGrants(connection, before, draft.productIds)
+    if (before.kind === 'admin') await refuseNoAdministrator(connection)
     const changed = (await findAdministeredClient(connection, clientId)) ?? before
     if (hasOtherCredentials(before, changed)) {
       await recordCredentials(connection, operator, clientId)
     }
     const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? changed)
     await recordAct(connection, operator, {
-      act: actOf(before, after),
+      act: nameOfChange(before, after, { on: 'enabled', off: 'disabled' }),
       subjectKind: 'client',
       subject: clientId,
       details: differences(clientRecord(before), after),
@@ -181,33 +186,20 @@ export const changeClient = (
     return after
   })
 
-async function apply(
-  connection: Connection,
-  before: AdministeredClient,
-  { jwks, productIds, ...draft }: ClientDraft,
-): Promise<void> {
-  const keys = parseClientKeys(jwks)
-  if ('fault' in keys) throw validationFailed(keys.fault)
-  await updateClient(connection, { ...before, ...draft, jwks: keys.jwks ?? before.jwks })
-  if (productIds === undefined) return
-  for (const productId of before.productIds.filter((id) => !productIds.includes(id))) {
-    await revokeProduct(connection, before.clientId, productId)
-  }
-  for (const productId of productIds) await grantProduct(connection, before.clientId, productId)
-}
-
 /** Whoever could let an administrator in again would have to be one. */
-async function refuseLastAdministrator(
-  connection: Connection,
-  { kind }: AdministeredClient,
-): Promise<void> {
-  if (kind !== 'admin' || (await countAdministrators(connection)) > 0) return
+async function refuseNoAdministrator(connection: Connection): Promise<void> {
+  if ((await countAdministrators(connection)) > 0) return
   throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
 }
 
-function actOf(before: AdministeredClient, after: ClientRecord): string {
-  if (before.active === after.active) return 'changed'
-  return after.active ? 'enabled' : 'disabled'
+async function setGrants(
+  connection: Connection,
+  { clientId, productIds: before }: AdministeredClient,
+  productIds: readonly number[],
+): Promise<void> {
+  const revoked = before.filter((productId) => !productIds.includes(productId))
+  for (const productId of revoked) await revokeProduct(connection, clientId, productId)
+  for (const productId of productIds) await grantProduct(connection, clientId, productId)
 }
 
 /** One client, active or not. @throws `Problem` `not_found`. */
@@ -227,4 +219,4 @@ export const listClients = async (
   kind: ClientKind | null,
   limit: number,
 ): Promise<ClientRecord[]> =>
-  (await listStoredClients(database, afterClientId, kind, limit)).map(clientRecord)
+  (await findClients(database, afterClientId, kind, limit)).map(clientRecord)

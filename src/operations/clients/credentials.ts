@@ -1,4 +1,10 @@
-import { createHash, createPublicKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 
@@ -33,7 +39,7 @@ export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | nu
 export const matchesWrittenHashes = (secret: string, written: string): boolean =>
   written
     .split('.')
-    // Each is compared, whichever matches: the time tells nothing of which one it was.
+    // Each is compared, whichever matches: the time says nothing of which one it was.
     .map((hash) => matchesClientSecret(secret, Buffer.from(hash, 'base64url')))
     .includes(true)
 
@@ -74,32 +80,22 @@ function publicKeyOf(jwk: Members): Record<string, string> {
   if (!algorithms.has(jwk.alg)) {
     throw new TypeError(`The alg of a key is one of ${assertionAlgorithms.join(', ')}.`)
   }
-  const key = pick(jwk, ['kty', ...required, 'alg', 'kid'])
+  const given = ['kty', ...required, 'alg', 'kid'].filter((name) => jwk[name] !== undefined)
+  const key = Object.fromEntries(given.map((name) => [name, String(jwk[name])]))
   if (key.kid !== undefined && freeTextFault(key.kid) !== null) {
     throw new TypeError('The kid of a key holds no control characters and no card number.')
   }
-  refuseUnusable(key)
-  return { ...key, use: 'sig' }
-}
-
-const pick = (jwk: Members, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(
-    names.filter((name) => jwk[name] !== undefined).map((name) => [name, String(jwk[name])]),
-  )
-
-function refuseUnusable(key: Record<string, string>): void {
-  const lengthBits = modulusLengthBits(key)
-  if (lengthBits !== undefined && lengthBits < rsaLengthBits) {
-    throw new TypeError(`An RSA key has at least ${rsaLengthBits} bits.`)
-  }
-}
-
-function modulusLengthBits(key: Record<string, string>): number | undefined {
+  let publicKey: KeyObject
   try {
-    return createPublicKey({ key, format: 'jwk' }).asymmetricKeyDetails?.modulusLength
+    publicKey = createPublicKey({ key, format: 'jwk' })
   } catch (cause) {
     throw new TypeError('The members of the key do not make a key.', { cause })
   }
+  const lengthBits = publicKey.asymmetricKeyDetails?.modulusLength
+  if (lengthBits !== undefined && lengthBits < rsaLengthBits) {
+    throw new TypeError(`An RSA key has at least ${rsaLengthBits} bits.`)
+  }
+  return { ...key, use: 'sig' }
 }
 
 /** An administrator whom the configuration names, and its public key as it is stored. */
@@ -122,34 +118,25 @@ export function parseFirstAdministrators(value: unknown): readonly FirstAdminist
   if (!Array.isArray(keys)) return [{ clientId: soleClientId, jwks: parseClientJwks(value) }]
   // Checked together for what a single key is checked for, and for their number.
   parseClientJwks(value)
-  const administrators = keys.map((key: unknown) => firstAdministrator(Object(key)))
-  refuseTwice(
-    administrators.map(({ clientId }) => clientId),
-    'Two keys of the set have one kid.',
-  )
+  const administrators = keys.map((key: unknown): FirstAdministrator => {
+    const { kid, ...jwk }: Members = Object(key)
+    if (typeof kid !== 'string' || !idForm.test(kid)) {
+      throw new TypeError('Each key of the set needs a kid: the client id of its administrator.')
+    }
+    return { clientId: kid, jwks: parseClientJwks({ keys: [{ ...jwk, kid }] }) }
+  })
+  if (hasRepeated(administrators.map(({ clientId }) => clientId))) {
+    throw new TypeError('Two keys of the set have one kid.')
+  }
+  const materials = keys.map((key: unknown) => {
+    const { crv, kty, n, x }: Members = Object(key)
+    return JSON.stringify([kty, crv, x, n])
+  })
   // One person by two names could stand for two people.
-  refuseTwice(
-    keys.map(materialOf),
-    'One key is in the set twice: each administrator has their own.',
-  )
+  if (hasRepeated(materials)) {
+    throw new TypeError('One key is in the set twice: each administrator has their own.')
+  }
   return administrators
 }
 
-function firstAdministrator({
-  kid,
-  ...jwk
-}: Readonly<Record<string, unknown>>): FirstAdministrator {
-  if (typeof kid !== 'string' || !idForm.test(kid)) {
-    throw new TypeError('Each key of the set needs a kid: the client id of its administrator.')
-  }
-  return { clientId: kid, jwks: parseClientJwks({ keys: [{ ...jwk, kid }] }) }
-}
-
-const materialOf = (key: unknown): string => {
-  const { crv, kty, n, x }: Readonly<Record<string, unknown>> = Object(key)
-  return JSON.stringify([kty, crv, x, n])
-}
-
-function refuseTwice(texts: readonly string[], message: string): void {
-  if (new Set(texts).size < texts.length) throw new TypeError(message)
-}
+const hasRepeated = (texts: readonly string[]): boolean => new Set(texts).size < texts.length

@@ -1,29 +1,38 @@
+import type { Requester } from '../../domain/client.ts'
 import { isPositiveInteger } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
-import { type Product, type ProductDraft, productFaults } from '../../domain/product.ts'
+import {
+  type ListedProduct,
+  type Product,
+  type ProductDraft,
+  productFaults,
+} from '../../domain/product.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import {
   findAllProducts,
   findOverlappingProduct,
   findProduct,
-  findProduct as findStoredProduct,
-  grantProduct as grantStored,
+  grantProduct,
   hasCards,
   holdProduct,
   insertProduct,
+  listGrantedProducts,
+  type ProductFilter,
   revokeProduct,
   updateProduct,
 } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import {
-  type ClientOperations,
-  differences,
-  isSame,
-  type Operator,
-  recordAct,
-} from '../audit/acts.ts'
+import { differences, isSame, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import type { ClientOperations } from './clients.ts'
+
+/** One page of the active products granted to the requester, by `productId`. */
+export const listProducts = (
+  { database }: Pick<ClientOperations, 'database'>,
+  { clientId }: Requester,
+  filter: ProductFilter,
+): Promise<ListedProduct[]> => listGrantedProducts(database, clientId, filter)
 
 /** What a product is where its maker does not say. */
 const defaults = {
@@ -49,17 +58,20 @@ export interface ProposedProduct {
  * @throws `Problem` `validation_failed` with everything that is wrong with it, at once.
  */
 export const createProduct = (
-  administration: ClientOperations,
-  operator: Operator,
-  { draft: given, shapeFaults }: ProposedProduct,
+  operations: ClientOperations,
+  operator: Requester,
+  proposed: ProposedProduct,
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
     await holdInstallation(connection)
-    const draft = { ...defaults, ...given }
-    const faults = allFaults(shapeFaults, [
-      ...(await takenFaults(connection, draft)),
-      ...(await findProductFaults(connection, draft, null)),
+    const draft = { ...defaults, ...proposed.draft }
+    const { productId } = draft
+    const isTaken =
+      isPositiveInteger(productId) && (await findProduct(connection, productId)) !== null
+    const faults = allFaults(proposed, [
+      ...(isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []),
+      ...(await ruleFaults(connection, draft, null)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
     // Its schema found nothing wrong, and so it is one.
@@ -71,25 +83,6 @@ export const createProduct = (
     return product
   })
 
-/** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
-const allFaults = (
-  shapeFaults: readonly ProblemError[],
-  ruleFaults: readonly ProblemError[],
-): readonly ProblemError[] => {
-  const isRuled = ({ pointer }: ProblemError) =>
-    ruleFaults.some((rule) => `${pointer}/`.startsWith(`${rule.pointer}/`))
-  return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruleFaults]
-}
-
-async function takenFaults(
-  connection: Connection,
-  { productId }: ProductDraft,
-): Promise<readonly ProblemError[]> {
-  const isTaken =
-    isPositiveInteger(productId) && (await findProduct(connection, productId)) !== null
-  return isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []
-}
-
 /** What its cards were made by: without it, they could not be read as what they are. */
 const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinRevealable'] as const
 
@@ -99,26 +92,28 @@ const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinReve
  * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once.
  */
 export const changeProduct = (
-  administration: ClientOperations,
-  operator: Operator,
-  productId: number,
-  { draft: given, shapeFaults }: ProposedProduct,
+  operations: ClientOperations,
+  operator: Requester,
+  { productId, ...proposed }: ProposedProduct & { readonly productId: number },
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
     await holdInstallation(connection)
     const before = await holdProduct(connection, productId)
     if (!before) throw new Problem('not_found')
-    const draft: ProductDraft = { ...before, ...given, productId }
-    const faults = allFaults(shapeFaults, [
-      ...(await findProductFaults(connection, draft, before)),
-      ...(await fixedFaults(connection, before, draft)),
+    const draft: ProductDraft = { ...before, ...proposed.draft, productId }
+    const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
+    const isRefused = fixed.length > 0 && (await hasCards(connection, productId))
+    const detail = 'cannot change: there are cards of this product'
+    const faults = allFaults(proposed, [
+      ...(await ruleFaults(connection, draft, before)),
+      ...(isRefused ? fixed.map((name) => ({ pointer: `/${name}`, detail })) : []),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
     const product = draft as Product
     await updateProduct(connection, product)
     await recordAct(connection, operator, {
-      act: actOf(before, product),
+      act: nameOfChange(before, product, { on: 'resumed', off: 'retired' }),
       subjectKind: 'product',
       subject: String(productId),
       details: differences(before, product),
@@ -126,22 +121,47 @@ export const changeProduct = (
     return product
   })
 
-function actOf(before: Product, after: Product): string {
-  if (before.active === after.active) return 'changed'
-  return after.active ? 'resumed' : 'retired'
+/** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
+const allFaults = (
+  { shapeFaults }: ProposedProduct,
+  ruled: readonly ProblemError[],
+): readonly ProblemError[] => {
+  const isRuled = ({ pointer }: ProblemError) =>
+    ruled.some((rule) => `${pointer}/`.startsWith(`${rule.pointer}/`))
+  return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruled]
 }
 
-async function fixedFaults(
+/** The installation's keys that a product may name. Which version is used, the life of the key says. */
+const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
+
+/**
+ * Everything that is wrong with a product, by its own rules and beside what there is already.
+ * @param before what it was, if it is there
+ */
+async function ruleFaults(
   connection: Connection,
-  before: Product,
   draft: ProductDraft,
+  before: Product | null,
 ): Promise<readonly ProblemError[]> {
-  const moved = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
-  if (moved.length === 0 || !(await hasCards(connection, before.productId))) return []
-  return moved.map((name) => ({
-    pointer: `/${name}`,
-    detail: 'cannot change: there are cards of this product',
-  }))
+  const { bin, productId } = draft
+  const newBin = typeof bin === 'string' && bin !== before?.bin ? bin : ''
+  const own = isPositiveInteger(productId) ? productId : 0
+  const other = /^(?:[0-9]{6}|[0-9]{8})$/.test(newBin)
+    ? await findOverlappingProduct(connection, own, newBin)
+    : null
+  return [
+    ...productFaults(draft),
+    ...(['cvk', 'pvk'] as const)
+      .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
+      .filter((name) => !keysOf[name].some((key) => key === draft[name]))
+      .map((name) => ({
+        pointer: `/${name}`,
+        detail: `must be one of the keys for it: ${keysOf[name].join(', ')}`,
+      })),
+    ...(other === null
+      ? []
+      : [{ pointer: '/bin', detail: `overlaps with the card numbers of product ${other}` }]),
+  ]
 }
 
 /** One product, active or not. @throws `Problem` `not_found`. */
@@ -149,7 +169,7 @@ export async function getProduct(
   { database }: ClientOperations,
   productId: number,
 ): Promise<Product> {
-  const product = await findStoredProduct(database, productId)
+  const product = await findProduct(database, productId)
   if (!product) throw new Problem('not_found')
   return product
 }
@@ -160,45 +180,6 @@ export const listAllProducts = (
   afterProductId: number,
   limit: number,
 ): Promise<Product[]> => findAllProducts(database, afterProductId, limit)
-
-/** The installation's keys that a product may name. Which version is used, the life of the key says. */
-const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
-
-/**
- * Everything that is wrong with a product, by its own rules and beside what there is already.
- * @param before what it was, if it is there
- */
-async function findProductFaults(
-  connection: Connection,
-  draft: ProductDraft,
-  before: Product | null,
-): Promise<readonly ProblemError[]> {
-  return [
-    ...productFaults(draft),
-    ...keyFaults(draft),
-    ...(draft.bin === before?.bin ? [] : await overlapFaults(connection, draft)),
-  ]
-}
-
-const keyFaults = (draft: ProductDraft): readonly ProblemError[] =>
-  (['cvk', 'pvk'] as const)
-    .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
-    .filter((name) => !keysOf[name].some((key) => key === draft[name]))
-    .map((name) => ({
-      pointer: `/${name}`,
-      detail: `must be one of the keys for it: ${keysOf[name].join(', ')}`,
-    }))
-
-async function overlapFaults(
-  connection: Connection,
-  { bin, productId }: ProductDraft,
-): Promise<readonly ProblemError[]> {
-  if (typeof bin !== 'string' || !/^(?:[0-9]{6}|[0-9]{8})$/.test(bin)) return []
-  const own = isPositiveInteger(productId) ? productId : 0
-  const other = await findOverlappingProduct(connection, own, bin)
-  if (other === null) return []
-  return [{ pointer: '/bin', detail: `overlaps with the card numbers of product ${other}` }]
-}
 
 /** Which product is granted to which client, or no longer is. */
 interface Grant {
@@ -213,25 +194,23 @@ interface Grant {
  * @throws `Problem` `not_found` where there is no such client system, or no such product.
  */
 export const setGrant = (
-  administration: ClientOperations,
-  operator: Operator,
+  operations: ClientOperations,
+  operator: Requester,
   { clientId, isGranted, productId }: Grant,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
     await holdInstallation(connection)
     const client = await findAdministeredClient(connection, clientId)
     const product = await findProduct(connection, productId)
     if (client?.kind !== 'client' || !product) throw new Problem('not_found')
     if (client.productIds.includes(productId) === isGranted) return null
-    await (isGranted ? grantStored : revokeProduct)(connection, clientId, productId)
-    const act = isGranted ? 'product granted' : 'product revoked'
-    const details = { productId }
+    await (isGranted ? grantProduct : revokeProduct)(connection, clientId, productId)
     await recordAct(connection, operator, {
-      act,
+      act: isGranted ? 'product granted' : 'product revoked',
       subjectKind: 'client',
       subject: clientId,
-      details,
+      details: { productId },
     })
     return null
   })

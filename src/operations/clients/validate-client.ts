@@ -23,69 +23,64 @@ export interface ClientDraft {
   readonly certificateBoundTokens?: boolean
 }
 
-/** What is stored of a client's keys, or what is wrong with them. */
-type ParsedKeys = { readonly jwks: string | null } | { readonly fault: ProblemError }
+/** Everything that is wrong with a draft, and its keys as they are stored: null where none are given. */
+interface ValidatedClient {
+  readonly faults: readonly ProblemError[]
+  readonly jwks: string | null
+}
 
-export function parseClientKeys(given: object | undefined): ParsedKeys {
-  if (given === undefined) return { jwks: null }
+/** Checks what is given of a client. */
+export async function validateClient(
+  connection: Connection,
+  kind: ClientKind,
+  { certificateBoundTokens, clientName, jwks, productIds, scopes = [] }: ClientDraft,
+  certificateListeners: ReadonlySet<ListenerName>,
+): Promise<ValidatedClient> {
+  const keys = parseKeys(jwks)
+  const nameFault = clientName === undefined ? null : freeTextFault(clientName)
+  // Scopes that this kind of client could never use would only mislead.
+  const allowedScopes = scopesOf(listenerOf(kind)).filter(
+    (scope) => scopeListeners[scope] === 'public' || (scope === 'admin') === (kind === 'admin'),
+  )
+  const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
+  // A token is asked for on the public listener and used on the client's own: elsewhere it would be locked out.
+  const listeners = certificateBoundTokens ? new Set(['public', listenerOf(kind)] as const) : []
+  const faults = [
+    ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),
+    ...scopes.flatMap((scope, at) =>
+      isScope(scope) && allowedScopes.includes(scope)
+        ? []
+        : [{ pointer: `/scopes/${at}`, detail: scopeDetail }],
+    ),
+    ...('fault' in keys ? [keys.fault] : []),
+    ...(await grantFaults(connection, kind, productIds)),
+    ...[...listeners]
+      .filter((listener) => !certificateListeners.has(listener))
+      .map((listener) => ({
+        pointer: '/certificateBoundTokens',
+        detail: `needs client certificates, which the ${listener} listener does not ask for`,
+      })),
+  ]
+  return { faults, jwks: 'fault' in keys ? null : keys.jwks }
+}
+
+function parseKeys(
+  given: object | undefined,
+): { readonly jwks: string | null } | { readonly fault: ProblemError } {
   try {
-    return { jwks: parseClientJwks(given) }
+    return { jwks: given === undefined ? null : parseClientJwks(given) }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     return { fault: { pointer: '/jwks', detail: error.message } }
   }
 }
 
-/** Everything that is wrong with what is given of a client, at once. */
-export async function findClientFaults(
-  connection: Connection,
-  kind: ClientKind,
-  { certificateBoundTokens, clientName, jwks, productIds, scopes }: ClientDraft,
-  certificateListeners: ReadonlySet<ListenerName>,
-): Promise<readonly ProblemError[]> {
-  const keys = parseClientKeys(jwks)
-  const nameFault = clientName === undefined ? null : freeTextFault(clientName)
-  return [
-    ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),
-    ...(scopes ?? []).flatMap((scope, at) => scopeFaults(kind, scope, at)),
-    ...('fault' in keys ? [keys.fault] : []),
-    ...(await grantFaults(connection, kind, productIds)),
-    ...(certificateBoundTokens ? bindingFaults(kind, certificateListeners) : []),
-  ]
-}
-
-/** A token is asked on the public listener and used on the client's own: elsewhere it would be locked out. */
-function bindingFaults(
-  kind: ClientKind,
-  certificateListeners: ReadonlySet<ListenerName>,
-): readonly ProblemError[] {
-  const needed: readonly ListenerName[] = ['public', listenerOf(kind)]
-  const lacking = [...new Set(needed)].filter((listener) => !certificateListeners.has(listener))
-  return lacking.map((listener) => ({
-    pointer: '/certificateBoundTokens',
-    detail: `needs client certificates, which the ${listener} listener does not ask for`,
-  }))
-}
-
-function scopeFaults(kind: ClientKind, scope: string, at: number): readonly ProblemError[] {
-  const allowed = scopesOfKind(kind)
-  if (isScope(scope) && allowed.includes(scope)) return []
-  const detail = `must be a scope of this kind of client: ${allowed.join(', ')}`
-  return [{ pointer: `/scopes/${at}`, detail }]
-}
-
-/** Scopes that a kind of client may have: one that it could never use would only mislead. */
-const scopesOfKind = (kind: ClientKind): readonly string[] =>
-  scopesOf(listenerOf(kind)).filter(
-    (scope) => scopeListeners[scope] === 'public' || (scope === 'admin') === (kind === 'admin'),
-  )
-
 async function grantFaults(
   connection: Connection,
   kind: ClientKind,
-  productIds: readonly number[] | undefined,
+  productIds: readonly number[] = [],
 ): Promise<readonly ProblemError[]> {
-  if (productIds === undefined || productIds.length === 0) return []
+  if (productIds.length === 0) return []
   if (kind !== 'client') return [{ pointer: '/productIds', detail: 'are for client systems' }]
   const known = await listKnownProductIds(connection, productIds)
   return productIds

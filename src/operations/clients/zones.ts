@@ -1,3 +1,4 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findAdministeredClient, findClients, updateClient } from '../../storage/clients/clients.ts'
 import {
@@ -5,13 +6,11 @@ import {
   listZoneKeys,
   retireZoneKey,
 } from '../../storage/clients/zone-keys.ts'
-import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
-import { insertKeyAct } from '../../storage/keys/acts.ts'
 import { listNewestZoneKeys } from '../../storage/keys/lists.ts'
-import { type ClientOperations, type Operator, recordAct } from '../audit/acts.ts'
+import { recordAct, recordKeyAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import type { ClientRecord } from './clients.ts'
+import type { ClientOperations, ClientRecord } from './clients.ts'
 
 /** Keys that are shown of a network. The list of keys has all of them. */
 const zoneKeysShown = 100
@@ -22,7 +21,7 @@ export interface ZoneRecord extends Pick<ClientRecord, 'clientId' | 'clientName'
   readonly keys: readonly ZoneKeyRecord[]
 }
 
-/** A zone key as it is told. The key block is not. */
+/** A zone key as an operator sees it, without its key block. */
 interface ZoneKeyRecord {
   readonly key: string
   readonly algorithm: string
@@ -68,33 +67,30 @@ export async function listZones(
  * @throws `Problem` `not_found`.
  */
 export const retireZone = (
-  administration: ClientOperations,
-  operator: Operator,
+  operations: ClientOperations,
+  operator: Requester,
   clientId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<ZoneRecord>> =>
-  once(administration, request, async (connection) => {
+  once(operations, request, async (connection) => {
     await holdInstallation(connection)
     const network = await findAdministeredClient(connection, clientId)
     if (network?.kind !== 'network') throw new Problem('not_found')
     const keys = await listZoneKeys(connection, clientId)
     const active = keys.filter(({ retiredAt }) => retiredAt === null)
-    for (const { keyName } of active) await retireKey(connection, operator, clientId, keyName)
+    for (const { keyName } of active) {
+      await retireZoneKey(connection, clientId, keyName)
+      // Among the acts on keys, too: whoever looks there for the end of a key finds it.
+      const act = { act: 'retired', key: `${clientId}/${keyName}` }
+      await recordKeyAct(connection, { ...act, ...operator })
+    }
     await updateClient(connection, { ...network, active: false })
-    const details = { retiredKeys: active.map(({ keyName }) => keyName) }
-    const act = { act: 'zone retired', subjectKind: 'client', subject: clientId } as const
-    await recordAct(connection, operator, { ...act, details })
+    await recordAct(connection, operator, {
+      act: 'zone retired',
+      subjectKind: 'client',
+      subject: clientId,
+      details: { retiredKeys: active.map(({ keyName }) => keyName) },
+    })
     const shown = await listNewestZoneKeys(connection, [clientId], zoneKeysShown)
     return zoneRecord({ ...network, active: false }, shown)
   })
-
-/** Among the acts on keys, too: whoever looks there for the end of a key finds it. */
-async function retireKey(
-  connection: Connection,
-  operator: Operator,
-  clientId: string,
-  keyName: string,
-): Promise<void> {
-  await retireZoneKey(connection, clientId, keyName)
-  await insertKeyAct(connection, { act: 'retired', key: `${clientId}/${keyName}`, ...operator })
-}

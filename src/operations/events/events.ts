@@ -1,3 +1,4 @@
+import type { Requester } from '../../domain/client.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -7,7 +8,6 @@ import {
   listPlacedEvents,
   type PlacedEvent,
 } from '../../storage/events/feed.ts'
-import type { CardOperations, Requester } from '../cards/cards.ts'
 
 /** An event as a client reads it. */
 export interface EventRecord {
@@ -39,7 +39,7 @@ export const eventRecord = (event: PlacedEvent): EventRecord => ({
   },
 })
 
-/** The place of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
+/** The position of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
 export async function positionAfter(
   connection: Connection,
   clientId: string,
@@ -53,9 +53,9 @@ export async function positionAfter(
   return position
 }
 
-/** The caller's events after one of them, or from the oldest kept, in the order of the feed. */
+/** The requester's events after one of them, or from the oldest kept, in the order of the feed. */
 export async function listEvents(
-  { database }: CardOperations,
+  { database }: { readonly database: Connection },
   { clientId }: Requester,
   { after, types }: EventFilter,
   limit: number,

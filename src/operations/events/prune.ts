@@ -11,9 +11,8 @@ import {
   removeDeliveries,
   removeWebhook,
 } from '../../storage/events/retention.ts'
-import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import { pruneFormerSecrets } from '../../storage/webhooks/webhooks.ts'
-import { type DeliveryContext, pause } from '../webhooks/delivery.ts'
+import { type EventContext, pause } from './publish.ts'
 
 const intervalMs = 60_000
 /** Rows that one statement forgets. */
@@ -21,14 +20,14 @@ const stepSize = 500
 
 /** Forgets what is old, now and then, until it is stopped. One process does, by lease. */
 export async function pruneRegularly(
-  { database, observe, retentionDays }: DeliveryContext,
+  { database, observe, retentionDays }: EventContext & { readonly retentionDays: number },
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
   while (!stop.aborted) {
     await pause(intervalMs, stop)
     try {
-      // Nearly as long as the interval, and never given back: one turn an interval, whoever takes it.
+      // Nearly as long as the interval, and never given back: once an interval, whoever takes it.
       if (stop.aborted || !(await claimLease(database, 'prune-events', holder, 55))) continue
       await prune(database, retentionDays, stop)
     } catch (error) {
@@ -47,7 +46,7 @@ export async function prune(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
-  await steps(stop, () => pruneOutbox(database, days, stepSize))
+  await untilNone(stop, () => pruneOutbox(database, days, stepSize))
   for (let after: string | null = null; !stop.aborted; ) {
     const clientIds: string[] = await listFeeds(database, after, stepSize)
     for (const clientId of clientIds) {
@@ -71,26 +70,21 @@ async function pruneClient(
   stop: AbortSignal,
 ): Promise<void> {
   for (const { isDeleted, webhookId } of await listAllWebhooks(database, clientId)) {
-    if (stop.aborted) return
     const reference = { clientId, webhookId }
-    if (isDeleted) await remove(database, reference, stop)
-    else await steps(stop, () => pruneDeliveries(database, reference, days, stepSize))
+    await untilNone(stop, () =>
+      isDeleted
+        ? removeDeliveries(database, reference, stepSize)
+        : pruneDeliveries(database, reference, days, stepSize),
+    )
+    if (stop.aborted) return
+    if (isDeleted) await removeWebhook(database, reference)
   }
   for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
     after = await pruneFeed(database, clientId, days, stepSize, after)
   }
 }
 
-async function remove(
-  database: Database,
-  reference: WebhookReference,
-  stop: AbortSignal,
-): Promise<void> {
-  await steps(stop, () => removeDeliveries(database, reference, stepSize))
-  if (!stop.aborted) await removeWebhook(database, reference)
-}
-
-/** Until a step finds nothing more. */
-async function steps(stop: AbortSignal, step: () => Promise<number>): Promise<void> {
+/** Goes on until a step finds nothing more. */
+async function untilNone(stop: AbortSignal, step: () => Promise<number>): Promise<void> {
   while (!stop.aborted && (await step()) > 0);
 }

@@ -1,30 +1,38 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import {
+  insertFeedEvents,
   listUnplacedEvents,
   markPlaced,
   outboxStart,
-  insertFeedEvents as placeEventsOfClient,
-  type UnplacedEvent,
 } from '../../storage/events/publish.ts'
-import { type DeliveryContext, pause } from '../webhooks/delivery.ts'
+
+/** What events are published and forgotten with. */
+export interface EventContext {
+  readonly database: Database
+  readonly observe: {
+    /** Something failed that will be tried again by itself. */
+    faulted(error: unknown, what: string): void
+  }
+}
 
 const leaseName = 'place-events'
 const leaseSeconds = 5
 const renewAfterMs = 1_500
 const pollMs = 100
-/** How long a process waits that is not the one to place. */
+/** How long a process waits that is not the one to publish. */
 const standByMs = 1_000
 /** Events that are looked at together. */
 const batchSize = 500
 
 /**
- * Gives each event its place after it was committed, until it is stopped. One process does, by lease.
- * The lease spares work; the order holds without it.
+ * Publishes each event to its client's feed after it was committed, until it is stopped. One process does, by
+ * lease. The lease spares work; the order is right without it.
  */
 export async function publishEvents(
-  { database, observe }: DeliveryContext,
+  { database, observe }: EventContext,
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
@@ -38,8 +46,8 @@ export async function publishEvents(
         }
         renewAtMs = performance.now() + renewAfterMs
       }
-      const placed = await publishBatch(database)
-      if (placed < batchSize) await pause(pollMs, stop)
+      const published = await publishBatch(database)
+      if (published < batchSize) await pause(pollMs, stop)
     } catch (error) {
       observe.faulted(error, 'events could not be placed')
       renewAtMs = 0
@@ -50,22 +58,30 @@ export async function publishEvents(
 }
 
 /**
- * Places events that are not placed, the oldest first: at least as many as are looked at together, where
- * there are. What cannot be placed now is passed over, however much it is. @returns how many.
- * @throws AggregateError of the clients whose events could not be placed, after all the others' are.
+ * Publishes events that are not published, the oldest first: at least as many as are looked at together, where
+ * there are. What cannot be published now is skipped, however much it is. @returns how many.
+ * @throws AggregateError of the clients whose events could not be published, after all the others' are.
  */
 export async function publishBatch(database: Database, size = batchSize): Promise<number> {
   const faults = new Map<string, unknown>()
-  let placed = 0
-  for (let after = outboxStart; placed < size; ) {
+  let published = 0
+  for (let after = outboxStart; published < size; ) {
     const listed = await listUnplacedEvents(database, after, [...faults.keys()], size)
-    for (const [clientId, ofClient] of Map.groupBy(inOrder(listed), (event) => event.clientId)) {
-      await placeOf(database, clientId, ofClient).then(
-        () => {
-          placed += ofClient.length
-        },
-        (error: unknown) => faults.set(clientId, error),
-      )
+    const ready = new Set<string>()
+    // Without those whose predecessor on the card is not published before them: they come next time.
+    const inOrder = listed.filter(({ followsUnplaced, publicToken, sequence }) => {
+      if (followsUnplaced && !ready.has(`${publicToken} ${sequence - 1}`)) return false
+      ready.add(`${publicToken} ${sequence}`)
+      return true
+    })
+    for (const [clientId, events] of Map.groupBy(inOrder, (event) => event.clientId)) {
+      try {
+        await insertFeedEvents(database, clientId, events)
+        await markPlaced(database, events)
+        published += events.length
+      } catch (error) {
+        faults.set(clientId, error)
+      }
     }
     const last = listed.at(-1)
     if (listed.length < size || !last) break
@@ -75,24 +91,10 @@ export async function publishBatch(database: Database, size = batchSize): Promis
     const [cause] = faults.values()
     throw new AggregateError(faults.values(), 'Not all events could be placed.', { cause })
   }
-  return placed
+  return published
 }
 
-async function placeOf(
-  database: Database,
-  clientId: string,
-  events: readonly UnplacedEvent[],
-): Promise<void> {
-  await placeEventsOfClient(database, clientId, events)
-  await markPlaced(database, events)
-}
-
-/** Without those whose predecessor on the card is not placed before them: their turn is the next. */
-function inOrder(events: readonly UnplacedEvent[]): UnplacedEvent[] {
-  const kept = new Set<string>()
-  return events.filter(({ followsUnplaced, publicToken, sequence }) => {
-    if (followsUnplaced && !kept.has(`${publicToken} ${sequence - 1}`)) return false
-    kept.add(`${publicToken} ${sequence}`)
-    return true
-  })
+/** Waits, but no longer than until it is stopped. */
+export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal: stop }).catch(() => undefined)
 }

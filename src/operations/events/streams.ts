@@ -42,17 +42,7 @@ export interface EventStreams {
   close(): Promise<void>
 }
 
-interface OpenStream {
-  readonly clientId: string
-  readonly holder: string
-  /** The head of the feed when it was last looked at. */
-  head: FeedPosition
-  isOver: boolean
-  hasNews: boolean
-  wake: (() => void) | null
-}
-
-/** @param onError told of what will be tried again. */
+/** @param onError gets what will be tried again. */
 export function createEventStreams(
   database: Database,
   onError: (error: unknown) => void,
@@ -64,51 +54,80 @@ export function createEventStreams(
   return {
     async open(clientId, filter, expiresAt) {
       if (isClosed) throw new Problem('unavailable')
-      const start = await startOf(database, clientId, filter.after)
-      const stream = await claim(database, clientId)
+      const { after, types } = filter
+      const newest = after === null ? await findNewestEvent(database, clientId) : null
+      const position =
+        after === null ? (newest?.position ?? '0') : await positionAfter(database, clientId, after)
+      const holder = await claimSlot(database, clientId)
       if (isClosed) {
-        await releaseStream(database, clientId, stream.holder)
+        await releaseStream(database, clientId, holder)
         throw new Problem('unavailable')
+      }
+      const stream: OpenStream = {
+        clientId,
+        holder,
+        types,
+        expiresAt,
+        position,
+        head: '',
+        isOver: false,
+        hasNews: false,
+        notify: null,
       }
       streams.add(stream)
       watch.start()
       const finish = async () => {
         if (!streams.delete(stream)) return
-        await releaseStream(database, clientId, stream.holder).catch(onError)
+        await releaseStream(database, clientId, holder).catch(onError)
       }
       const end = () => {
-        wakeUp(stream, { isOver: true })
+        endStream(stream)
         // Nobody may have begun to read.
         void finish()
       }
-      const events = follow(database, stream, filter, start.position, expiresAt, finish)
-      return { after: start.after, events, end }
+      const events = readOn(database, stream, finish)
+      return { after: after ?? newest?.eventId ?? null, events, end }
     },
     async close() {
       isClosed = true
-      for (const stream of streams) wakeUp(stream, { isOver: true })
+      for (const stream of streams) endStream(stream)
       await watch.stop()
     },
   }
 }
 
-async function startOf(
-  database: Database,
-  clientId: string,
-  after: string | null,
-): Promise<{ after: string | null; position: FeedPosition }> {
-  if (after !== null) return { after, position: await positionAfter(database, clientId, after) }
-  const newest = await findNewestEvent(database, clientId)
-  return { after: newest?.eventId ?? null, position: newest?.position ?? '0' }
+interface OpenStream {
+  readonly clientId: string
+  /** Of the lease on its slot. */
+  readonly holder: string
+  readonly types: EventFilter['types']
+  readonly expiresAt: Date
+  /** Up to where it was read. */
+  position: FeedPosition
+  /** The head of the feed when it was last looked at. */
+  head: FeedPosition
+  isOver: boolean
+  hasNews: boolean
+  /** Ends the wait of who reads it. */
+  notify: (() => void) | null
 }
 
-async function claim(database: Database, clientId: string): Promise<OpenStream> {
+function notifyReader(stream: OpenStream): void {
+  stream.hasNews = true
+  stream.notify?.()
+}
+
+function endStream(stream: OpenStream): void {
+  stream.isOver = true
+  notifyReader(stream)
+}
+
+/** @returns the holder of the slot. @throws `Problem` `rate_limited` when none is free. */
+async function claimSlot(database: Database, clientId: string): Promise<string> {
   const holder = randomUUID()
-  // A slot that two reach for at once goes to one of them; the other looks for the next.
+  // A slot that two claim at once goes to one of them; the other looks for the next.
   for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
-    if (await claimStream(database, clientId, holder, streamsMax, leaseSeconds)) {
-      return { clientId, holder, head: '', isOver: false, hasNews: false, wake: null }
-    }
+    if (await claimStream(database, clientId, holder, streamsMax, leaseSeconds)) return holder
   }
   throw new Problem('rate_limited', {
     detail: `A client may have ${streamsMax} streams open.`,
@@ -116,35 +135,26 @@ async function claim(database: Database, clientId: string): Promise<OpenStream> 
   })
 }
 
-function wakeUp(stream: OpenStream, { isOver = false } = {}): void {
-  stream.isOver ||= isOver
-  stream.hasNews = true
-  stream.wake?.()
-}
-
-/** Reads from a position on, waits for more, and ends when it is told to or its time is over. */
-async function* follow(
+/** Reads from the stream's position on, waits for more, and ends when it is over or its time is. */
+async function* readOn(
   database: Database,
   stream: OpenStream,
-  { types }: EventFilter,
-  start: FeedPosition,
-  expiresAt: Date,
   finish: () => Promise<void>,
 ): AsyncGenerator<readonly EventRecord[]> {
-  let position = start
+  const { clientId, expiresAt, types } = stream
   try {
     while (!stream.isOver && Date.now() < expiresAt.getTime()) {
       stream.hasNews = false
-      const { head } = stream
-      const events = await listPlacedEvents(database, stream.clientId, position, types, pageSize)
+      const { head, position } = stream
+      const events = await listPlacedEvents(database, clientId, position, types, pageSize)
       const last = events.at(-1)
       if (last) {
-        position = last.position
+        stream.position = last.position
         yield events.map(eventRecord)
       } else {
         // All up to there were looked at: they are not to be read again because of their types.
-        if (BigInt(head) > BigInt(position)) position = head
-        if (!(await news(stream, expiresAt))) yield []
+        if (BigInt(head) > BigInt(position)) stream.position = head
+        if (!(await waitForNews(stream))) yield []
       }
     }
   } finally {
@@ -153,79 +163,68 @@ async function* follow(
 }
 
 /** Waits for something to look at. @returns false when it is time for a sign of life. */
-function news(stream: OpenStream, expiresAt: Date): Promise<boolean> {
+function waitForNews(stream: OpenStream): Promise<boolean> {
   if (stream.hasNews) return Promise.resolve(true)
   return new Promise((resolve) => {
-    const settle = (hasCome: boolean) => {
+    const settle = (hasNews: boolean) => {
       clearTimeout(timer)
-      stream.wake = null
-      resolve(hasCome)
+      stream.notify = null
+      resolve(hasNews)
     }
-    const waitMs = Math.max(0, Math.min(heartbeatMs, expiresAt.getTime() - Date.now()))
+    const waitMs = Math.max(0, Math.min(heartbeatMs, stream.expiresAt.getTime() - Date.now()))
     const timer = setTimeout(() => settle(false), waitMs)
-    stream.wake = () => settle(true)
+    stream.notify = () => settle(true)
   })
 }
 
-/** Looks after all streams at once: a statement a turn, however many there are. */
+/** Looks after all streams at once: one statement each time, however many there are. */
 function watchFeeds(
   database: Database,
   streams: ReadonlySet<OpenStream>,
   renewMs: number,
   onError: (error: unknown) => void,
 ): { start(): void; stop(): Promise<void> } {
-  let turning: Promise<void> | null = null
+  let looking: Promise<void> | null = null
   let timer: NodeJS.Timeout | null = null
   let renewAtMs = 0
-  const turn = async (): Promise<void> => {
+  const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      await keepSlots(database, streams)
+      // A client that may no longer read loses its streams; so does one whose slot another has by now.
+      const leased = [...streams]
+      const holders = leased.map(({ holder }) => holder)
+      const renewed = await renewStreams(database, holders, leaseSeconds)
+      for (const stream of leased.filter(({ holder }) => !renewed.has(holder))) endStream(stream)
     }
-    await lookForNews(database, streams)
+    const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
+    if (clientIds.length === 0) return
+    const heads = await listEventHeads(database, clientIds)
+    const headOf = new Map(heads.map(({ clientId, lastPosition }) => [clientId, lastPosition]))
+    for (const stream of streams) {
+      const head = headOf.get(stream.clientId)
+      if (head === undefined || head === stream.head) continue
+      stream.head = head
+      notifyReader(stream)
+    }
   }
   const schedule = () => {
     timer = setTimeout(() => {
       timer = null
-      turning = turn()
+      looking = look()
         .catch(onError)
         .finally(() => {
-          turning = null
+          looking = null
           if (streams.size > 0 && timer === null) schedule()
         })
     }, pollMs)
   }
   return {
     start() {
-      if (timer === null && turning === null) schedule()
+      if (timer === null && looking === null) schedule()
     },
     async stop() {
       if (timer) clearTimeout(timer)
-      await turning
+      await looking
     },
-  }
-}
-
-async function lookForNews(database: Database, streams: ReadonlySet<OpenStream>): Promise<void> {
-  const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
-  if (clientIds.length === 0) return
-  const heads = await listEventHeads(database, clientIds)
-  const headOf = new Map(heads.map(({ clientId, lastPosition }) => [clientId, lastPosition]))
-  for (const stream of streams) {
-    const head = headOf.get(stream.clientId)
-    if (head === undefined || head === stream.head) continue
-    stream.head = head
-    wakeUp(stream)
-  }
-}
-
-/** A client that may no longer read loses its streams; so does one whose slot another has by now. */
-async function keepSlots(database: Database, streams: ReadonlySet<OpenStream>): Promise<void> {
-  const holders = [...streams].map(({ holder }) => holder)
-  const kept = await renewStreams(database, holders, leaseSeconds)
-  for (const stream of streams) {
-    if (holders.includes(stream.holder) && !kept.has(stream.holder)) {
-      wakeUp(stream, { isOver: true })
-    }
   }
 }

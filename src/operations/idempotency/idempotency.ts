@@ -17,7 +17,7 @@ export interface RepeatableRequest {
   readonly idempotencyKey: string
   /** Method, path and parsed body as one text, the same for the same request. */
   readonly request: string
-  /** Whether the body holds a PIN or CVV: then a mismatch must not tell what it was. */
+  /** Whether the body holds a PIN or CVV: then a mismatch must not give away what it was. */
   readonly bearsSecret: boolean
 }
 
@@ -53,7 +53,7 @@ export interface Answer<Result> {
 /**
  * Claims the key of a request until the transaction ends.
  * @returns the claim, or null where the key was not free.
- * @throws `Problem` `idempotency_key_in_use` while another request holds it.
+ * @throws `Problem` `idempotency_key_in_use` while another request has it.
  */
 export async function claimKey(
   connection: Connection,
@@ -78,7 +78,7 @@ export async function findRemembered(
   const remembered = await findRememberedRequest(connection, request, request.fingerprints)
   if (!remembered) throw new Problem('idempotency_key_in_use')
   if (remembered.isSameRequest && !remembered.retired) return remembered
-  // A second guess at the same key would tell whether this body holds the remembered PIN.
+  // A second guess at the same key would show whether this body has the remembered PIN.
   if (request.bearsSecret) await retireIdempotencyKey(connection, request)
   return null
 }

@@ -12,7 +12,7 @@ export interface Custodian {
   readonly controlledBy: readonly string[]
 }
 
-/** Those who bring, or brought, components. The installation is held, or the answer is only for looking at. */
+/** Those who bring, or brought, components. The installation is locked, or the answer is only for looking at. */
 export async function findCustodians(
   connection: Connection,
   clientIds: readonly string[],
@@ -55,11 +55,12 @@ export async function findDependence(
   for (const other of others) {
     const behind = [...other.controlledBy, ...custodianOf(other.clientId).controlledBy]
     const both = custodianOf(clientId).controlledBy.filter((id) => behind.includes(id))
-    if (both.length > 0) return dependenceOf(clientId, other.clientId, both)
+    if (both.length > 0) {
+      return (
+        `${both.join(', ')} could act for both ${other.clientId} and ${clientId}: an administrator ` +
+        'who could not must confirm one of them first.'
+      )
+    }
   }
   return null
 }
-
-const dependenceOf = (clientId: string, other: string, both: readonly string[]): string =>
-  `${both.join(', ')} could act for both ${other} and ${clientId}: an administrator who could not ` +
-  'must confirm one of them first.'

@@ -24,8 +24,8 @@ import {
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
 
-/** One thing that lies under a key. */
-export interface EncryptedValue {
+/** One value that is under a key. */
+interface EncryptedValue {
   /** Where it stands: the next page begins after it. */
   readonly position: string
   /** The version that it is under; null where it does not say. */
@@ -34,8 +34,8 @@ export interface EncryptedValue {
   move(): Promise<boolean>
 }
 
-/** A column that lies under a key, read in the order of its rows. */
-export interface EncryptedColumn {
+/** A column that is under a key, read in the order of its rows. */
+interface EncryptedColumn {
   readonly columnName: string
   page(keys: KeyOperations, after: string, limit: number): Promise<readonly EncryptedValue[]>
 }
@@ -48,25 +48,27 @@ const purposes: Record<SealedWebhookColumn, RecordPurpose> = {
   description: 'note',
 }
 
-/** A column of the webhooks that is sealed under the key of personal data. */
-const webhookHolding = (column: SealedWebhookColumn): EncryptedColumn => ({
-  columnName: `webhook.${column}`,
-  async page({ database, hsm }, after, limit) {
-    const [clientId = '', webhookId = noUuid] = after.split('\n')
-    const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
-    return rows.map((row) => ({
-      position: `${row.clientId}\n${row.webhookId}`,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
-      async move() {
-        const moved = await hsm.rewrapRecord(purposes[column], row.webhookId, row.sealed)
-        return moveSealedWebhook(database, column, row, moved)
-      },
-    }))
-  },
-})
+/** The columns of the webhooks that are sealed under the key of personal data. */
+const webhookColumns = sealedWebhookColumns.map(
+  (column): EncryptedColumn => ({
+    columnName: `webhook.${column}`,
+    async page({ database, hsm }, after, limit) {
+      const [clientId = '', webhookId = noUuid] = after.split('\n')
+      const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
+      return rows.map((row) => ({
+        position: `${row.clientId}\n${row.webhookId}`,
+        keyVersion: hsm.sealedVersionOf(row.sealed),
+        async move() {
+          const moved = await hsm.rewrapRecord(purposes[column], row.webhookId, row.sealed)
+          return moveSealedWebhook(database, column, row, moved)
+        },
+      }))
+    },
+  }),
+)
 
 /** Secrets that were replaced. Looked at after the present ones, each of which may become one. */
-const formerSecretHolding: EncryptedColumn = {
+const formerSecrets: EncryptedColumn = {
   columnName: 'webhook_former_secret.secret',
   async page({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid, formerSecretId = noUuid] = after.split('\n')
@@ -83,17 +85,20 @@ const formerSecretHolding: EncryptedColumn = {
   },
 }
 
-/** What of each card lies under a key; null where nothing does. */
+/** A column of the cards; null where a card has nothing under the key. */
 const ofCards = (
   columnName: string,
-  heldOf: (keys: KeyOperations, card: CardUnderKeys) => Omit<EncryptedValue, 'position'> | null,
+  encryptedOf: (
+    keys: KeyOperations,
+    card: CardUnderKeys,
+  ) => Omit<EncryptedValue, 'position'> | null,
 ): EncryptedColumn => ({
   columnName,
   async page(keys, after, limit) {
     const cards = await listCardsUnderKeys(keys.database, after, limit)
     return cards.map((card) => ({
       position: card.publicToken,
-      ...(heldOf(keys, card) ?? nothing),
+      ...(encryptedOf(keys, card) ?? nothing),
     }))
   },
 })
@@ -127,11 +132,11 @@ const cardPins = ofCards('card.pin_block', ({ database, hsm }, card) => {
   }
 })
 
-/** Cards that were issued under a version keep it. */
-const cardCvks = ofCards('card.cvk', (_, { cvk }) => keptVersion('cvk', cvk))
-const cardPvks = ofCards('card.pvv', (_, { pinKey }) => keptVersion('pvk', pinKey))
+const cardCvks = ofCards('card.cvk', (_, { cvk }) => issuedUnder('cvk', cvk))
+const cardPvks = ofCards('card.pvv', (_, { pinKey }) => issuedUnder('pvk', pinKey))
 
-function keptVersion(keyName: string, reference: string): Omit<EncryptedValue, 'position'> | null {
+/** Is never moved: cards that were issued under a version keep it. */
+function issuedUnder(keyName: string, reference: string): Omit<EncryptedValue, 'position'> | null {
   const keyVersion = versionIn(keyName, reference)
   return keyVersion === null ? null : { keyVersion, move: async () => false }
 }
@@ -159,11 +164,11 @@ const eventNotes: EncryptedColumn = {
   async page({ database, hsm }, after, limit) {
     const [publicToken = '', sequence = '0'] = after.split('/')
     const from = { publicToken, sequence: Number(sequence) }
-    return (await listSealedNotes(database, from, limit)).map((held) => ({
-      position: `${held.publicToken}/${held.sequence}`,
-      keyVersion: hsm.sealedVersionOf(held.note),
+    return (await listSealedNotes(database, from, limit)).map((row) => ({
+      position: `${row.publicToken}/${row.sequence}`,
+      keyVersion: hsm.sealedVersionOf(row.note),
       move: async () =>
-        moveNote(database, held, await hsm.rewrapRecord('note', held.publicToken, held.note)),
+        moveNote(database, row, await hsm.rewrapRecord('note', row.publicToken, row.note)),
     }))
   },
 }
@@ -173,12 +178,12 @@ const answers: EncryptedColumn = {
   async page({ database, hsm }, after, limit) {
     const [clientId = '', hash = ''] = after.split('\n')
     const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
-    return (await listSealedAnswers(database, from, limit)).map((held) => ({
-      position: `${held.clientId}\n${Buffer.from(held.keyHash).toString('hex')}`,
-      keyVersion: hsm.sealedVersionOf(held.answer),
+    return (await listSealedAnswers(database, from, limit)).map((row) => ({
+      position: `${row.clientId}\n${Buffer.from(row.keyHash).toString('hex')}`,
+      keyVersion: hsm.sealedVersionOf(row.answer),
       async move() {
-        const subject = answerSubject(held.clientId, held.claimId)
-        return moveAnswer(database, held, await hsm.rewrapRecord('answer', subject, held.answer))
+        const subject = answerSubject(row.clientId, row.claimId)
+        return moveAnswer(database, row, await hsm.rewrapRecord('answer', subject, row.answer))
       },
     }))
   },
@@ -187,28 +192,33 @@ const answers: EncryptedColumn = {
 const sandboxSecrets: EncryptedColumn = {
   columnName: 'sandbox_secret.sealed',
   async page({ database, hsm }, after, limit) {
-    return (await listSandboxSecrets(database, after, limit)).map((held) => ({
-      position: held.secretName,
-      keyVersion: hsm.sealedVersionOf(held.sealed),
+    return (await listSandboxSecrets(database, after, limit)).map((row) => ({
+      position: row.secretName,
+      keyVersion: hsm.sealedVersionOf(row.sealed),
       async move() {
-        const moved = await hsm.rewrapRecord('sandbox', held.secretName, held.sealed)
-        return moveSandboxSecret(database, held, moved)
+        const moved = await hsm.rewrapRecord('sandbox', row.secretName, row.sealed)
+        return moveSandboxSecret(database, row, moved)
       },
     }))
   },
 }
 
-const webhooks = [...sealedWebhookColumns.map(webhookHolding), formerSecretHolding]
-
-/** Everything that lies under each key, in the order in which a pass walks through it. */
-const holdings: Readonly<Record<string, readonly EncryptedColumn[]>> = {
+/** Everything that is under each key, in the order in which it is re-encrypted. */
+const columns: Readonly<Record<string, readonly EncryptedColumn[]>> = {
   pan: [cardPans],
   'pan-fingerprint': [panFingerprints],
   'pin-storage': [cardPins],
-  'personal-data': [cardPersonalData, eventNotes, answers, sandboxSecrets, ...webhooks],
+  'personal-data': [
+    cardPersonalData,
+    eventNotes,
+    answers,
+    sandboxSecrets,
+    ...webhookColumns,
+    formerSecrets,
+  ],
   cvk: [cardCvks],
   pvk: [cardPvks],
 }
 
 export const encryptedColumnsOf = (keyName: string): readonly EncryptedColumn[] =>
-  holdings[keyName] ?? []
+  columns[keyName] ?? []

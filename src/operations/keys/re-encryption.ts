@@ -5,11 +5,7 @@ import {
   type KeyPassRow,
   stepKeyPass,
 } from '../../storage/keys/re-encryption.ts'
-import {
-  type EncryptedColumn,
-  type EncryptedValue,
-  encryptedColumnsOf,
-} from './encrypted-columns.ts'
+import { encryptedColumnsOf } from './encrypted-columns.ts'
 import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
@@ -18,63 +14,48 @@ const stepSize = 100
 const movesAtOnce = 4
 
 /**
- * Walks one step of a pass that this process holds. Rows are moved one by one, each only if it still
- * is what was read, so that nobody's change is ever overwritten and no card is held for longer than a
+ * Does one step of a re-encryption that is this process's. Rows are moved one by one, each only if it still
+ * is what was read, so that nobody's change is ever overwritten and no card is locked for longer than a
  * statement.
- * @returns the pass as it stands, or null where it ended, rests, or is another process's now.
+ * @returns the re-encryption as it stands, or null where it ended, rests, or is another process's now.
  */
 export async function reEncryptStep(
   keys: KeyOperations,
   pass: KeyPassRow,
 ): Promise<KeyPassRow | null> {
-  const holdings = encryptedColumnsOf(pass.keyName)
-  const index = Math.max(
-    0,
-    holdings.findIndex(({ columnName }) => columnName === pass.holding),
-  )
-  const holding = holdings[index]
-  if (!holding) return endRound(keys, pass)
-  const { isLast, position, ...found } = await moveSome(keys, pass, holding)
-  const next = isLast ? holdings[index + 1] : holding
+  const columns = encryptedColumnsOf(pass.keyName)
+  const started = columns.findIndex(({ columnName }) => columnName === pass.holding)
+  const index = Math.max(0, started)
+  const column = columns[index]
+  if (!column) return endRound(keys, pass)
+  const rows = await column.page(keys, pass.position, stepSize)
+  const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
+  const waiting = [...older]
+  let moved = 0
+  const moveOneByOne = async () => {
+    for (let row = waiting.pop(); row; row = waiting.pop()) if (await row.move()) moved += 1
+  }
+  await Promise.all(Array.from({ length: movesAtOnce }, moveOneByOne))
+  // What does not say its version was left behind if it could be moved.
+  const knownOlder = older.filter(({ keyVersion }) => keyVersion !== null).length
+  const isLast = rows.length < stepSize
+  const next = isLast ? columns[index + 1] : column
   const stepped = await stepKeyPass(keys.database, pass, keys.processId, {
-    holding: next?.columnName ?? holding.columnName,
-    position: isLast ? '' : position,
-    ...found,
+    holding: next?.columnName ?? column.columnName,
+    position: isLast ? '' : (rows.at(-1)?.position ?? ''),
+    walked: rows.length,
+    moved,
+    left: knownOlder > 0 ? knownOlder : moved,
   })
   if (!stepped) return null
   return next ? stepped : endRound(keys, stepped)
-}
-
-async function moveSome(keys: KeyOperations, pass: KeyPassRow, holding: EncryptedColumn) {
-  const rows = await holding.page(keys, pass.position, stepSize)
-  const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
-  const moved = await moveAll(older)
-  // What does not say its version was left behind if it could be moved.
-  const told = older.filter(({ keyVersion }) => keyVersion !== null).length
-  return {
-    isLast: rows.length < stepSize,
-    position: rows.at(-1)?.position ?? '',
-    walked: rows.length,
-    moved,
-    left: told > 0 ? told : moved,
-  }
-}
-
-async function moveAll(rows: readonly EncryptedValue[]): Promise<number> {
-  const waiting = [...rows]
-  let moved = 0
-  const moveOnes = async () => {
-    for (let row = waiting.pop(); row; row = waiting.pop()) if (await row.move()) moved += 1
-  }
-  await Promise.all(Array.from({ length: movesAtOnce }, moveOnes))
-  return moved
 }
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */
 async function endRound(keys: KeyOperations, pass: KeyPassRow): Promise<null> {
   const { database, processId, timings } = keys
   const settleSeconds = timings.settleMs / 1_000
-  const isFinished = await changeKeys(keys, async (connection, record) => {
+  const isFinished = await changeKeys(keys, async ({ connection, record }) => {
     if (!(await finishKeyPass(connection, pass, processId, settleSeconds))) return false
     for (const each of await retireOlderHsmKeys(connection, pass.keyName, pass.keyVersion)) {
       await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })

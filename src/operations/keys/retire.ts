@@ -1,3 +1,4 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import { retireZoneKey } from '../../storage/clients/zone-keys.ts'
@@ -9,15 +10,15 @@ import {
 } from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { type EncryptedColumn, encryptedColumnsOf } from './encrypted-columns.ts'
-import {
-  changeKeysOnce,
-  type KeyOperations,
-  type Operator,
-  referenceOf,
-  zoneReferenceOf,
-} from './keys.ts'
+import { encryptedColumnsOf } from './encrypted-columns.ts'
+import { changeKeysOnce, type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
 import { rotationRule } from './rotate.ts'
+
+/** One version of one of the installation's keys. */
+interface KeyVersion {
+  readonly keyName: string
+  readonly keyVersion: number
+}
 
 /**
  * Retires an active version that has a successor and nothing under it. Only once that has settled:
@@ -26,23 +27,23 @@ import { rotationRule } from './rotate.ts'
  */
 export async function retireKey(
   keys: KeyOperations,
-  operator: Operator,
-  keyName: string,
-  keyVersion: number,
+  operator: Requester,
+  version: KeyVersion,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
   const known = await recall<null>(keys, request)
   if (known) return known
+  const { keyName, keyVersion } = version
   const settleSeconds = keys.timings.settleMs / 1_000
-  const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
   // Settled before it is searched: else something could come under it behind the search.
   const isSettled = await mayRetireHsmKey(keys.database, keyName, keyVersion, settleSeconds)
-  const objection = await findObjection(keys, keyName, keyVersion)
-  return changeKeysOnce(keys, request, async (connection, record) => {
+  const objection = await findObjection(keys, version)
+  return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
     const mayRetire = isSettled && retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
-      throw inUse(keyName, keyVersion, why)
+      const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
+      throw inUse(version, why)
     }
     await record({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
     return null
@@ -51,89 +52,82 @@ export async function retireKey(
 
 /**
  * Forgets a retired version, once nothing is under it, or a pending one beside an active one that nobody
- * has asked for. Only once no request runs any more that read something before it was moved.
+ * has asked for. Only once no request runs any more that read something before it was re-encrypted.
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
   keys: KeyOperations,
-  operator: Operator,
-  keyName: string,
-  keyVersion: number,
+  operator: Requester,
+  version: KeyVersion,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
   const known = await recall<null>(keys, request)
   if (known) return known
-  const objection = await findObjection(keys, keyName, keyVersion)
+  const { keyName, keyVersion } = version
+  const objection = await findObjection(keys, version)
   const settleSeconds = keys.timings.settleMs / 1_000
-  return changeKeysOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
     if (!(await deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
-      throw inUse(keyName, keyVersion, why)
+      throw inUse(version, why)
     }
     await record({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
     return null
   })
 }
 
-const inUse = (keyName: string, keyVersion: number, why: string) =>
+const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
   new Problem('key_in_use', { detail: `${referenceOf(keyName, keyVersion)} ${why}` })
+
+const pageSize = 1_000
 
 /**
  * Why a version has to stay, or null. The search takes as long as reading every card does, and so it comes
  * before the transaction, which says what was found: there a repeat of the request gets its first answer.
  */
-async function findObjection(
-  keys: KeyOperations,
-  keyName: string,
-  keyVersion: number,
-): Promise<Problem | null> {
+async function findObjection(keys: KeyOperations, version: KeyVersion): Promise<Problem | null> {
+  const { keyName, keyVersion } = version
   const row = await findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
   // Only time empties some: their rotation retires them when it has passed.
   if (row.state === 'active' && rotationRule(keyName).by === 'time') {
-    return inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
+    return inUse(version, 'retires by itself, when what is under it is of no use.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
-    return inUse(keyName, keyVersion, 'still finds cards.')
+    return inUse(version, 'still finds cards.')
   }
-  for (const holding of encryptedColumnsOf(keyName)) {
-    if (await isUnder(keys, holding, keyVersion)) {
-      return inUse(keyName, keyVersion, `is still in use in ${holding.columnName}.`)
+  for (const { columnName, page } of encryptedColumnsOf(keyName)) {
+    // Everything is read, page by page: exact, however long it takes.
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const rows = await page(keys, after, pageSize)
+      if (rows.some((value) => value.keyVersion === keyVersion)) {
+        return inUse(version, `is still in use in ${columnName}.`)
+      }
+      after = rows.length < pageSize ? undefined : rows.at(-1)?.position
     }
   }
   return null
 }
 
-const pageSize = 1_000
-
-/** Reads everything of a holding, page by page: exact, however long it takes. */
-async function isUnder(
-  keys: KeyOperations,
-  holding: EncryptedColumn,
-  keyVersion: number,
-): Promise<boolean> {
-  let after: string | undefined = ''
-  while (after !== undefined) {
-    const rows = await holding.page(keys, after, pageSize)
-    if (rows.some((row) => row.keyVersion === keyVersion)) return true
-    after = rows.length < pageSize ? undefined : rows.at(-1)?.position
-  }
-  return false
+/** A key that has a name and no versions: its successor has another name. */
+interface NamedKey {
+  readonly key: string
+  /** The network client of a zone key; null for a zone master key. */
+  readonly clientId: string | null
 }
 
 /**
- * Retires a network's zone key, or without a client a zone master key. Its successor has another name.
+ * Retires a network's zone key, or a zone master key.
  * @throws `Problem` `not_found`.
  */
-export async function retireNamedKey(
+export const retireNamedKey = (
   keys: KeyOperations,
-  operator: Operator,
-  key: string,
-  clientId: string | null,
+  operator: Requester,
+  { clientId, key }: NamedKey,
   request: RepeatableRequest | null,
-): Promise<Answer<null>> {
-  return changeKeysOnce(keys, request, async (connection, record) => {
+): Promise<Answer<null>> =>
+  changeKeysOnce(keys, request, async ({ connection, record }) => {
     const isRetired =
       clientId === null
         ? await retireZoneMasterKey(connection, key)
@@ -142,4 +136,3 @@ export async function retireNamedKey(
     await record({ act: 'retired', key: zoneReferenceOf(key, clientId), ...operator })
     return null
   })
-}

@@ -1,10 +1,9 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { MasterKeyCustody } from '../../hsm/contract/key-administration.ts'
-import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../../storage/keys/key-blocks.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { changeKeysOnce, type KeyOperations, type Operator } from './keys.ts'
+import { changeKeysOnce, type KeyOperations } from './keys.ts'
 import { refuseOtherMasterKey } from './store-key.ts'
 
 /** A rotation of the master key that is done. */
@@ -23,20 +22,31 @@ interface MasterKeyRotation {
  */
 export async function rotateMasterKey(
   keys: KeyOperations,
-  operator: Operator,
+  operator: Requester,
   toCheckValue: string | null,
   request: RepeatableRequest | null,
 ): Promise<Answer<MasterKeyRotation>> {
-  const masterKeys = masterKeysOf(keys)
+  const { masterKeys } = keys.hsm.custody
+  if (!masterKeys) {
+    const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
+    throw new Problem('key_refused', { detail })
+  }
   const { current, present } = await masterKeys.read()
-  const answer = await changeKeysOnce(keys, request, async (connection, record) => {
+  const answer = await changeKeysOnce(keys, request, async ({ connection, record }) => {
     const before = await holdInstallation(connection)
     refuseOtherMasterKey(keys, before)
     const after = chooseMasterKey(current, present, toCheckValue)
     if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })
     await setMasterKeyCheckValue(connection, after)
     await record({ act: `rotated from ${before}`, key: `master-key ${after}`, ...operator })
-    return { before, after, keyBlocks: await moveAll(masterKeys, connection, after) }
+    let keyBlocks = 0
+    for (const table of keyBlockTables) {
+      for (const { keyBlock, purpose } of await listKeyBlocks(connection, table)) {
+        const rewrapped = await masterKeys.rewrap(keyBlock, purpose, after)
+        keyBlocks += await moveKeyBlock(connection, table, keyBlock, rewrapped)
+      }
+    }
+    return { before, after, keyBlocks }
   })
   await keys.hsm.refreshKeys()
   return answer
@@ -57,25 +67,4 @@ function chooseMasterKey(
         ? 'needs a new master key: add it to the file of every process, as a line of its own'
         : `must be one of ${others.join(', ')}`,
   })
-}
-
-function masterKeysOf({ hsm }: KeyOperations): MasterKeyCustody {
-  if (hsm.custody.masterKeys) return hsm.custody.masterKeys
-  const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
-  throw new Problem('key_refused', { detail })
-}
-
-async function moveAll(
-  masterKeys: MasterKeyCustody,
-  connection: Connection,
-  checkValue: string,
-): Promise<number> {
-  let moved = 0
-  for (const table of keyBlockTables) {
-    for (const { keyBlock, purpose } of await listKeyBlocks(connection, table)) {
-      const after = await masterKeys.rewrap(keyBlock, purpose, checkValue)
-      moved += await moveKeyBlock(connection, table, keyBlock, after)
-    }
-  }
-  return moved
 }

@@ -1,3 +1,4 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { forgetPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -12,17 +13,11 @@ import {
 } from '../../storage/keys/hsm-keys.ts'
 import { claimKeyPass, startKeyPass } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { forgetLateComponents } from './component-entry.ts'
-import {
-  changeKeys,
-  changeKeysOnce,
-  type KeyOperations,
-  type Operator,
-  type RecordAct,
-  referenceOf,
-} from './keys.ts'
+import { forgetLateComponents } from './component-entries.ts'
+import { changeKeys, changeKeysOnce, type KeyOperations, referenceOf } from './keys.ts'
+import { discardUnstored, generateUnstored } from './make-key.ts'
 import { reEncryptStep } from './re-encryption.ts'
-import { addKey, type DrawnKey, discardUnkept, drawKey, lockKeys } from './store-key.ts'
+import { addKey, lockKeys } from './store-key.ts'
 
 /** A rotation that has begun. */
 interface Rotation {
@@ -33,14 +28,14 @@ interface Rotation {
 }
 
 /**
- * Rotates one of the installation's keys to its pending version, or to one drawn now: both acts in one
+ * Rotates one of the installation's keys to its pending version, or to one generated now: both acts in one
  * transaction. Every process comes to know the version before any makes something under it; what is
- * under older versions then moves.
+ * under older versions is then re-encrypted.
  * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
  */
 export async function rotateKey(
   keys: KeyOperations,
-  operator: Operator,
+  operator: Requester,
   keyName: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
@@ -48,56 +43,44 @@ export async function rotateKey(
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const
-  return discardUnkept(keys, async (made) => {
-    const isPending = (await findPending(keys.database, keyName)) !== undefined
-    const drawn = isPending ? null : await drawKey(keys, { target, form: null, exportable: false })
-    if (drawn) made(drawn.key)
-    return changeKeysOnce(keys, request, async (connection, record) => {
+  return discardUnstored(keys, async (note) => {
+    const isPending = (await findPendingVersion(keys.database, keyName)) !== null
+    const newKey = { target, form: null, exportable: false }
+    const generated = isPending ? null : await generateUnstored(keys, newKey)
+    if (generated) note(generated.key)
+    return changeKeysOnce(keys, request, async ({ connection, record }) => {
       await lockKeys(keys, connection)
-      await refuseWhileMoving(connection, keyName)
-      const version =
-        (await findPending(connection, keyName))?.keyVersion ??
-        (await keepDrawn(keys, operator, connection, record, { keyName, drawn }))
-      return schedule(keys, operator, connection, record, { keyName, version })
+      await refuseWhileUnderWay(connection, keyName)
+      let version = await findPendingVersion(connection, keyName)
+      if (version === null) {
+        // There was a pending version to rotate to, which another operator has taken away since.
+        const detail = `${keyName} was changed meanwhile.`
+        if (!generated) throw new Problem('key_in_use', { detail })
+        const added = await addKey(keys, connection, target, generated.unlessRotated())
+        if (added.version === null) throw new Error('A key of the installation has no version.')
+        version = added.version
+        await record({ act: 'generated', key: referenceOf(keyName, version), ...operator })
+      }
+      const pendingSeconds = keys.timings.pendingMs / 1_000
+      // Whoever asks again for what is scheduled already changes nothing.
+      if (await scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
+        await record({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
+      }
+      const row = await findHsmKey(connection, keyName, version)
+      return { key: keyName, version, activatesAt: row?.activatesAt?.toISOString() ?? null }
     })
   })
 }
 
-async function keepDrawn(
-  keys: KeyOperations,
-  operator: Operator,
-  connection: Connection,
-  record: RecordAct,
-  { drawn, keyName }: { readonly drawn: DrawnKey | null; readonly keyName: string },
-): Promise<number> {
-  // There was a pending version to rotate to, which another operator has taken away since.
-  if (!drawn) throw new Problem('key_in_use', { detail: `${keyName} was changed meanwhile.` })
-  const target = { family: 'installation', key: keyName } as const
-  const { version } = await addKey(keys, connection, target, drawn.unlessRotated())
-  if (version === null) throw new Error('A key of the installation has no version.')
-  await record({ act: 'generated', key: referenceOf(keyName, version), ...operator })
-  return version
+async function findPendingVersion(connection: Connection, keyName: string): Promise<number | null> {
+  const rows = await listHsmKeys(connection)
+  const pending = rows.find((row) => row.keyName === keyName && row.state === 'pending')
+  return pending?.keyVersion ?? null
 }
 
-/** Whoever asks again for what is scheduled already changes nothing. */
-async function schedule(
-  keys: KeyOperations,
-  operator: Operator,
-  connection: Connection,
-  record: RecordAct,
-  { keyName, version }: { readonly keyName: string; readonly version: number },
-): Promise<Rotation> {
-  const pendingSeconds = keys.timings.pendingMs / 1_000
-  if (await scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
-    await record({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
-  }
-  const row = await findHsmKey(connection, keyName, version)
-  return { key: keyName, version, activatesAt: row?.activatesAt?.toISOString() ?? null }
-}
-
-/** Two active versions: what is under the older one still moves, or is about to. */
-async function refuseWhileMoving(connection: Connection, keyName: string): Promise<void> {
-  if (rotationRule(keyName).by !== 'pass') return
+/** Two active versions: what is under the older one is being re-encrypted, or is about to be. */
+async function refuseWhileUnderWay(connection: Connection, keyName: string): Promise<void> {
+  if (rotationRule(keyName).by !== 're-encryption') return
   const rows = await listHsmKeys(connection)
   const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
   const newest = active.at(-1)
@@ -106,44 +89,38 @@ async function refuseWhileMoving(connection: Connection, keyName: string): Promi
   throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
 }
 
-const findPending = async (
-  connection: Connection,
-  keyName: string,
-): Promise<DatedHsmKeyRow | undefined> =>
-  (await listHsmKeys(connection)).find((row) => row.keyName === keyName && row.state === 'pending')
-
 /** How a version comes to have nothing under it, so that it may retire. */
 type RotationRule =
-  /** Everything under it is moved to its successor. */
-  | { readonly by: 'pass' }
+  /** Everything under it is re-encrypted under its successor. */
+  | { readonly by: 're-encryption' }
   /** What is under it is of no use after so many seconds. */
   | { readonly by: 'time'; readonly seconds: number }
   /** Cards keep what they were issued with: an operator retires it when none is left. */
-  | { readonly by: 'word' }
+  | { readonly by: 'operator' }
 
 const daySeconds = 24 * 3_600
 /** Access tokens live an hour (docs/api.md, "Who calls"); clocks may differ by a minute. */
 const tokenSeconds = 3_600 + 60
 
 const rules: Readonly<Record<string, RotationRule>> = {
-  pan: { by: 'pass' },
-  'pan-fingerprint': { by: 'pass' },
-  'pin-storage': { by: 'pass' },
-  'personal-data': { by: 'pass' },
+  pan: { by: 're-encryption' },
+  'pan-fingerprint': { by: 're-encryption' },
+  'pin-storage': { by: 're-encryption' },
+  'personal-data': { by: 're-encryption' },
   'request-fingerprint': { by: 'time', seconds: daySeconds },
   'token-signing': { by: 'time', seconds: tokenSeconds },
-  cvk: { by: 'word' },
-  pvk: { by: 'word' },
+  cvk: { by: 'operator' },
+  pvk: { by: 'operator' },
 }
 
 /** A key that is not in the table stays until an operator retires it. */
-export const rotationRule = (keyName: string): RotationRule => rules[keyName] ?? { by: 'word' }
+export const rotationRule = (keyName: string): RotationRule => rules[keyName] ?? { by: 'operator' }
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
 export async function followKeys(keys: KeyOperations): Promise<void> {
   await keys.hsm.refreshKeys()
   if (!(await hasDueHsmKeys(keys.database))) return
-  const activated = await changeKeys(keys, async (connection, record) => {
+  const activated = await changeKeys(keys, async ({ connection, record }) => {
     const due = await activateDueHsmKeys(connection)
     for (const { keyName, keyVersion } of due) {
       await record({ act: 'activated', key: referenceOf(keyName, keyVersion) })
@@ -154,9 +131,9 @@ export async function followKeys(keys: KeyOperations): Promise<void> {
 }
 
 /**
- * Brings every rotation as far as it can come now: walks the passes that nobody else walks, and
- * retires versions that have outlived what was under them. Components that were brought for a key whose
- * others never came are forgotten. Any number of processes may do so.
+ * Brings every rotation as far as it can come now: goes on with the re-encryptions that are no other
+ * process's, and retires versions that have outlived what was under them. Components that were brought for a
+ * key whose others never came are forgotten. Any number of processes may do so.
  */
 export async function advanceKeys(
   keys: KeyOperations,
@@ -164,59 +141,46 @@ export async function advanceKeys(
 ): Promise<void> {
   await forgetLateComponents(keys)
   const rows = await listHsmKeys(keys.database)
-  // One key whose rotation is stuck holds up no other.
+  // One key whose rotation is stuck delays no other.
   const faults: unknown[] = []
   for (const keyName of new Set(rows.map((row) => row.keyName))) {
     const versions = rows.filter((row) => row.keyName === keyName)
-    await advanceVersions(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
+    await advanceKey(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
   }
   if (faults.length > 0) throw faults[0]
 }
 
-async function advanceVersions(
+/** Fingerprints forgotten in one statement. */
+const forgetSize = 200
+
+async function advanceKey(
   keys: KeyOperations,
   keyName: string,
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {
+  const { database, processId } = keys
+  const settleSeconds = keys.timings.settleMs / 1_000
   const active = versions.filter(({ state }) => state === 'active')
-  const newest = active.at(-1)
-  if (newest && active.length > 1) await advanceKey(keys, newest, isStopped)
-  if (keyName === 'pan-fingerprint') await forgetRetired(keys, versions, isStopped)
-}
-
-async function advanceKey(
-  keys: KeyOperations,
-  { keyName, keyVersion }: DatedHsmKeyRow,
-  isStopped: () => boolean,
-): Promise<void> {
+  const newest = active.at(-1)?.keyVersion
   const rule = rotationRule(keyName)
-  if (rule.by === 'time') {
-    const seconds = rule.seconds + keys.timings.settleMs / 1_000
-    await changeKeys(keys, async (connection, record) => {
-      const retired = await retireOutlivedHsmKeys(connection, keyName, keyVersion, seconds)
-      for (const each of retired) {
+  const isRotating = newest !== undefined && active.length > 1
+  if (isRotating && rule.by === 'time') {
+    await changeKeys(keys, async ({ connection, record }) => {
+      const seconds = rule.seconds + settleSeconds
+      for (const each of await retireOutlivedHsmKeys(connection, keyName, newest, seconds)) {
         await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
       }
     })
   }
-  if (rule.by !== 'pass') return
-  await startKeyPass(keys.database, keyName, keyVersion)
-  let pass = await claimKeyPass(keys.database, keyName, keyVersion, keys.processId)
-  while (pass && !isStopped()) pass = await reEncryptStep(keys, pass)
-}
-
-const forgetSize = 200
-
-/** Fingerprints of a retired version: by now no process writes or looks for them. */
-async function forgetRetired(
-  { database, timings }: KeyOperations,
-  versions: readonly DatedHsmKeyRow[],
-  isStopped: () => boolean,
-): Promise<void> {
-  const settleSeconds = timings.settleMs / 1_000
-  for (const { keyVersion, state } of versions) {
-    if (state !== 'retired') continue
+  if (isRotating && rule.by === 're-encryption') {
+    await startKeyPass(database, keyName, newest)
+    let pass = await claimKeyPass(database, keyName, newest, processId)
+    while (pass && !isStopped()) pass = await reEncryptStep(keys, pass)
+  }
+  if (keyName !== 'pan-fingerprint') return
+  // Those of a retired version: by now no process writes or looks for them.
+  for (const { keyVersion } of versions.filter(({ state }) => state === 'retired')) {
     const forget = () => forgetPanFingerprints(database, keyVersion, settleSeconds, forgetSize)
     while (!isStopped() && (await forget()) > 0);
   }

@@ -2,66 +2,16 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { KeptKey, KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { insertZoneKey } from '../../storage/clients/zone-keys.ts'
-import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
+import type { Connection } from '../../storage/engine/database.ts'
 import { holdInstallation } from '../../storage/engine/installation.ts'
 import { insertHsmKey, listHsmKeys, takeKeyNumber } from '../../storage/keys/hsm-keys.ts'
-import {
-  findZoneMasterKey,
-  insertZoneMasterKey,
-  isKeyBlockKept,
-} from '../../storage/keys/key-blocks.ts'
-import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import {
-  changeKeysOnce,
-  type KeyOperations,
-  type Operator,
-  referenceOf,
-  zoneReferenceOf,
-} from './keys.ts'
+import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+import { type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
 
-/** Notes a key that was made for a row that may never be written. */
-export type NoteMade = (key: KeptKey) => KeptKey
+/** A key's algorithm and length, where its purpose leaves a choice. */
+export type { KeyForm }
 
-/**
- * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM keeps keys
- * by itself: what was refused, or was a repeat, leaves nothing in a token.
- */
-export async function discardUnkept<Result>(
-  keys: KeyOperations,
-  work: (made: NoteMade) => Promise<Result>,
-): Promise<Result> {
-  const made: KeptKey[] = []
-  const note: NoteMade = (key) => {
-    made.push(key)
-    return key
-  }
-  try {
-    const result = await work(note)
-    await discard(keys, made)
-    return result
-  } catch (error) {
-    if (!mayBeCommitted(error)) await discard(keys, made)
-    throw error
-  }
-}
-
-/** Of a database that went away nobody knows: a key without a row does no harm, a row without its key does. */
-const mayBeCommitted = (error: unknown): boolean =>
-  error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
-
-async function discard({ database, hsm }: KeyOperations, made: readonly KeptKey[]): Promise<void> {
-  const { discardKey } = hsm.custody
-  if (!discardKey) return
-  for (const { keyBlock } of made) {
-    try {
-      if (!(await isKeyBlockKept(database, keyBlock))) await discardKey(keyBlock)
-    } catch {
-      // It stays, and nothing uses it.
-    }
-  }
-}
-
-/** Where a key is to be kept. */
+/** Where a key is to be stored. */
 export type KeyTarget =
   | { readonly family: 'installation'; readonly key: string }
   | { readonly family: 'zone-master'; readonly key: string }
@@ -72,7 +22,7 @@ export type KeyTarget =
       readonly pinBlockFormats: readonly string[]
     }
 
-/** A key that was kept. */
+/** A key that was stored. */
 export interface AddedKey {
   readonly family: KeyTarget['family']
   readonly key: string
@@ -85,50 +35,17 @@ export const purposeOf = (target: KeyTarget): KeyPurpose =>
     ? { family: 'installation', keyName: target.key }
     : { family: target.family }
 
-/**
- * Keeps a key that is made now. The installation is held while it is made, so that no key is wrapped
- * under a master key that another process is just leaving.
- * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
- *   the key is not of the cipher that its PIN block formats are for.
- */
-const makeKey = (
-  keys: KeyOperations,
-  operator: Operator,
-  { act, target }: { readonly act: string; readonly target: KeyTarget },
-  request: RepeatableRequest | null,
-  make: (connection: Connection) => KeptKey | Promise<KeptKey>,
-): Promise<Answer<AddedKey>> =>
-  discardUnkept(keys, (made) =>
-    changeKeysOnce(keys, request, async (connection, record) => {
-      await lockKeys(keys, connection)
-      const kept = await addKey(keys, connection, target, made(await make(connection)))
-      await record({ act, key: addedKeyReference(target, kept), ...operator })
-      return kept
-    }),
-  )
+/** What a key is called before it is stored, or when it has no version. */
+export const targetReference = (target: KeyTarget): string =>
+  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
 
-/** How a key that was kept is told. */
-export function addedKeyReference(target: KeyTarget, { key, version }: AddedKey): string {
-  if (version !== null) return referenceOf(key, version)
-  return zoneReferenceOf(key, target.family === 'zone' ? target.clientId : null)
-}
+/** What a key that was stored is called. */
+export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey): string =>
+  version === null ? targetReference(target) : referenceOf(key, version)
 
-/** Holds the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
+/** Locks the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
 export async function lockKeys(keys: KeyOperations, connection: Connection): Promise<void> {
   refuseOtherMasterKey(keys, await holdInstallation(connection))
-}
-
-/** Keeps a key where it belongs. The installation is held. @throws as {@link makeKey} does. */
-export async function addKey(
-  keys: KeyOperations,
-  connection: Connection,
-  target: KeyTarget,
-  kept: KeptKey,
-): Promise<AddedKey> {
-  refuseOtherCipher(target, keys.hsm.describeKey(kept.keyBlock).algorithm)
-  const version = await keepers[target.family](connection, target as never, kept)
-  const { family, key } = target
-  return { family, key, version, keyCheckValue: kept.keyCheckValue }
 }
 
 /** Another process may have moved on to another master key, and this one not yet followed. */
@@ -138,34 +55,61 @@ export function refuseOtherMasterKey({ hsm }: KeyOperations, checkValue: string)
   throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
 }
 
-type Keeper<Family extends KeyTarget['family']> = (
+/**
+ * Stores a key where it belongs. The installation is locked.
+ * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
+ *   the key is not of the cipher that its PIN block formats are for.
+ */
+export async function addKey(
+  keys: KeyOperations,
+  connection: Connection,
+  target: KeyTarget,
+  key: KeptKey,
+): Promise<AddedKey> {
+  refuseOtherCipher(target, keys.hsm.describeKey(key.keyBlock).algorithm)
+  const version = await inserts[target.family](connection, target as never, key)
+  return { family: target.family, key: target.key, version, keyCheckValue: key.keyCheckValue }
+}
+
+type Insert<Family extends KeyTarget['family']> = (
   connection: Connection,
   target: Extract<KeyTarget, { family: Family }>,
-  kept: KeptKey,
+  key: KeptKey,
 ) => Promise<number | null>
 
-const keepers: { readonly [Family in KeyTarget['family']]: Keeper<Family> } = {
-  async installation(connection, { key }, kept) {
-    const keyVersion = await nextVersion(connection, key)
-    await insertHsmKey(connection, { keyName: key, keyVersion, state: 'pending', ...kept })
+const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {
+  async installation(connection, { key: keyName }, key) {
+    const versions = (await listHsmKeys(connection)).filter((row) => row.keyName === keyName)
+    // A version that is still pending is used before another one is made.
+    const pending = versions.find(({ state }) => state === 'pending')
+    if (pending) {
+      const reference = referenceOf(keyName, pending.keyVersion)
+      throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
+    }
+    const keyVersion = await takeKeyNumber(connection, keyName)
+    await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
     return keyVersion
   },
-  async 'zone-master'(connection, { key }, kept) {
-    if (!(await insertZoneMasterKey(connection, { keyName: key, ...kept }))) throw nameTaken()
+  async 'zone-master'(connection, { key: keyName }, key) {
+    if (!(await insertZoneMasterKey(connection, { keyName, ...key }))) throw nameTaken()
     return null
   },
-  async zone(connection, { clientId, key, pinBlockFormats }, kept) {
+  async zone(connection, { clientId, key: keyName, pinBlockFormats }, key) {
     const client = await findClient(connection, clientId)
-    if (client?.kind !== 'network') throw noNetwork()
+    if (client?.kind !== 'network') {
+      throw validationFailed({ pointer: '/clientId', detail: 'must be the id of a network client' })
+    }
     const algorithm = isForTdes(pinBlockFormats) ? 'TDES' : 'AES'
-    const row = { clientId, keyName: key, algorithm, pinBlockFormats, ...kept } as const
+    const row = { clientId, keyName, algorithm, pinBlockFormats, ...key } as const
     if (!(await insertZoneKey(connection, row))) throw nameTaken()
     return null
   },
 }
 
+const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
+
 /** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1). */
-const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
+export const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
   !pinBlockFormats.includes('ISO_FORMAT_4')
 
 /** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
@@ -173,111 +117,6 @@ export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
   if (isForTdes(target.pinBlockFormats) === (algorithm === 'T')) return
   throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
-}
-
-const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
-const noNetwork = () =>
-  validationFailed({ pointer: '/clientId', detail: 'must be the id of a network client' })
-
-/** A version that is still pending is used before another one is made. */
-async function nextVersion(connection: Connection, keyName: string): Promise<number> {
-  const versions = (await listHsmKeys(connection)).filter((row) => row.keyName === keyName)
-  const pending = versions.find(({ state }) => state === 'pending')
-  if (pending) {
-    const reference = referenceOf(keyName, pending.keyVersion)
-    throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
-  }
-  return takeKeyNumber(connection, keyName)
-}
-
-/** A key to draw. Without a form, the one that its purpose or its PIN block formats ask for. */
-interface NewKey {
-  readonly target: KeyTarget
-  readonly form: KeyForm | null
-  readonly exportable: boolean
-}
-
-/**
- * Draws a key inside the HSM. One of the installation's own is pending until it is rotated to.
- * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
- */
-export async function generateKey(
-  keys: KeyOperations,
-  operator: Operator,
-  newKey: NewKey,
-  request: RepeatableRequest | null,
-): Promise<Answer<AddedKey>> {
-  const known = await recall<AddedKey>(keys, request)
-  if (known) return known
-  return discardUnkept(keys, async (made) => {
-    const drawn = await drawKey(keys, newKey)
-    made(drawn.key)
-    const { target } = newKey
-    return makeKey(keys, operator, { act: 'generated', target }, request, drawn.unlessRotated)
-  })
-}
-
-/** A key that was drawn before the installation is held for it. */
-export interface DrawnKey {
-  readonly key: KeptKey
-  /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
-  unlessRotated(): KeptKey
-}
-
-/** Draws a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not held. */
-export async function drawKey(
-  keys: KeyOperations,
-  { exportable, form, target }: NewKey,
-): Promise<DrawnKey> {
-  const masterKeyBefore = masterKeyOf(keys)
-  const key = await keys.hsm.generateKey(purposeOf(target), form ?? formOf(target), exportable)
-  return {
-    key,
-    unlessRotated() {
-      if (masterKeyOf(keys) === masterKeyBefore) return key
-      throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
-    },
-  }
-}
-
-const formOf = (target: KeyTarget): KeyForm | null =>
-  target.family === 'zone' && isForTdes(target.pinBlockFormats)
-    ? { algorithm: 'TDES', lengthBytes: 16 }
-    : null
-
-const masterKeyOf = ({ hsm }: KeyOperations): string | undefined =>
-  hsm.custody.masterKeys?.checkValue()
-
-/** A key that came from elsewhere, under a zone master key. */
-interface KeyInTransport {
-  readonly target: KeyTarget
-  readonly zoneMasterKey: string
-  /** X9.143 version B or D. */
-  readonly keyBlock: string
-  /** As its sender told it, three bytes or more in hexadecimal; null leaves it unchecked. */
-  readonly keyCheckValue: string | null
-}
-
-/**
- * Takes in a key block under a zone master key. One of the installation's own is pending until it is
- * rotated to.
- * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
- */
-export async function importKey(
-  keys: KeyOperations,
-  operator: Operator,
-  { keyBlock, keyCheckValue, target, zoneMasterKey }: KeyInTransport,
-  request: RepeatableRequest | null,
-): Promise<Answer<AddedKey>> {
-  const { custody } = keys.hsm
-  return makeKey(keys, operator, { act: 'imported', target }, request, async (connection) =>
-    custody.importKeyBlock(
-      purposeOf(target),
-      await zoneMasterKeyBlock(connection, zoneMasterKey),
-      keyBlock,
-      keyCheckValue,
-    ),
-  )
 }
 
 /** @throws `Problem` `validation_failed` where there is none of this name. */

@@ -1,9 +1,9 @@
 import type { Connection } from '../../storage/engine/database.ts'
-import { recordTries, type TriedDelivery } from '../../storage/webhooks/attempts.ts'
+import { recordTries } from '../../storage/webhooks/attempts.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import { disableWebhook, holdWebhookTarget } from '../../storage/webhooks/webhooks.ts'
 import type { TryResult } from './attempt.ts'
-import type { DeliveryContext } from './delivery.ts'
+import type { DeliveryContext } from './delivery-context.ts'
 
 /** Puts a try on record. Resolves when it is durable. */
 export type TryRecorder = (result: TryResult) => Promise<void>
@@ -17,7 +17,7 @@ const attemptsMax = 3
  * endpoint as it is recorded.
  */
 export function createTryRecorder(
-  delivering: DeliveryContext,
+  context: DeliveryContext,
   reference: WebhookReference,
 ): TryRecorder {
   let waiting: TryResult[] = []
@@ -29,7 +29,7 @@ export function createTryRecorder(
     const batch = waiting
     waiting = []
     next = null
-    running = persistently(() => record(delivering, reference, batch))
+    running = record(context, reference, batch)
     await running
   }
   return (result) => {
@@ -44,18 +44,21 @@ async function record(
   reference: WebhookReference,
   batch: readonly TryResult[],
 ): Promise<void> {
-  if (!batch.some(({ isGivenUp }) => isGivenUp)) {
-    await recordTries(
-      database,
-      reference,
-      batch.map(({ tried }) => tried),
-    )
-    return
+  const mayDisable = batch.some(({ isGivenUp }) => isGivenUp)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      if (mayDisable) {
+        const work = (connection: Connection) => recordLast(connection, reference, batch)
+        if (await database.transaction(work)) observe.disabled(reference)
+      } else {
+        const tries = batch.map(({ tried }) => tried)
+        await recordTries(database, reference, tries)
+      }
+      return
+    } catch (error) {
+      if (attempt === attemptsMax) throw error
+    }
   }
-  const isDisabled = await database.transaction((connection) =>
-    recordLast(connection, reference, batch),
-  )
-  if (isDisabled) observe.disabled(reference)
 }
 
 /** @returns whether the endpoint is disabled by it. */
@@ -68,28 +71,13 @@ async function recordLast(
   const target = await holdWebhookTarget(connection, clientId, webhookId)
   const isLast = ({ isGivenUp, urlSince }: TryResult) =>
     isGivenUp && target?.status === 'Enabled' && +target.urlSince === +urlSince
+  // What the address before could not be given goes to the present one at once.
+  const again = { status: 'Pending', dueInSeconds: 0 } as const
   const tries = batch.map((result) =>
-    result.isGivenUp && !isLast(result) ? goesOn(result) : result.tried,
+    result.isGivenUp && !isLast(result) ? { ...result.tried, ...again } : result.tried,
   )
   const decided = await recordTries(connection, reference, tries)
   const isDisabled = batch.some((each) => isLast(each) && decided.has(each.tried.position))
   if (isDisabled) await disableWebhook(connection, clientId, webhookId)
   return isDisabled
-}
-
-/** What the address before could not be given goes to the present one at once. */
-const goesOn = ({ tried }: TryResult): TriedDelivery => ({
-  ...tried,
-  status: 'Pending',
-  dueInSeconds: 0,
-})
-
-async function persistently(work: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === attemptsMax) throw error
-    }
-  }
 }

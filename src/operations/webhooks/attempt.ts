@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
 import { type DueDelivery, pingLane } from '../../storage/webhooks/lanes.ts'
 import type { DrainedWebhook, WebhookReference } from '../../storage/webhooks/queues.ts'
-import type { DeliveryContext } from './delivery.ts'
+import type { DeliveryContext } from './delivery-context.ts'
 import type { PostOutcome } from './post.ts'
 
 /** What is the same for all deliveries of an endpoint at a time. */
@@ -17,51 +17,42 @@ export interface Target
 export interface TryResult {
   readonly tried: TriedDelivery
   readonly isGivenUp: boolean
-  /** Tells where it was tried. */
+  /** Of the address that it was tried at. */
   readonly urlSince: Date
 }
 
+/** The event was forgotten as it was asked for again. */
+const notKept: PostOutcome = { outcome: 'event_not_kept' }
+
 /** Sends one event once. @returns null when it was stopped: nobody knows what it came to. */
 export async function tryDelivery(
-  delivering: DeliveryContext,
+  { observe, post }: DeliveryContext,
   target: Target,
   due: DueDelivery,
   stop: AbortSignal,
 ): Promise<TryResult | null> {
   const startedAt = new Date()
   const startedMs = performance.now()
-  const outcome = await send(delivering, target, due, startedAt, stop)
+  const { secrets, url, urlSince, webhookId } = target
+  const body = bodyOf(due, webhookId)
+  const outcome =
+    body === null
+      ? notKept
+      : await post(url, signedHeaders(due.eventId, body, secrets, startedAt), body, stop)
   if (outcome === null) return null
   const durationMs = Math.round(performance.now() - startedMs)
+  const sinceMs = Date.now() - (due.occurredAt ?? due.createdAt).getTime()
   const isDelivered = outcome.outcome === 'delivered'
-  delivering.observe.tried(outcome.outcome, isDelivered ? lagSeconds(due) : null)
+  observe.tried(outcome.outcome, isDelivered ? Math.max(0, sinceMs) / 1_000 : null)
   const { failures, lane, position, round } = due
   const record = { at: startedAt.toISOString(), durationMs, ...outcome }
   const step = nextStep(target, due, outcome, startedAt)
   return {
     tried: { lane, position, round, failures, try: record, ...step },
     isGivenUp: step.status === 'Failed' && outcome !== notKept && lane !== pingLane,
-    urlSince: target.urlSince,
+    urlSince,
   }
 }
-
-/** It was forgotten as it was asked for again. */
-const notKept: PostOutcome = { outcome: 'event_not_kept' }
-
-function send(
-  { post }: DeliveryContext,
-  { secrets, url, webhookId }: Target,
-  due: DueDelivery,
-  now: Date,
-  stop: AbortSignal,
-): Promise<PostOutcome | null> {
-  const body = bodyOf(due, webhookId)
-  if (body === null) return Promise.resolve(notKept)
-  return post(url, signedHeaders(due.eventId, body, secrets, now), body, stop)
-}
-
-const lagSeconds = ({ createdAt, occurredAt }: DueDelivery): number =>
-  Math.max(0, Date.now() - (occurredAt ?? createdAt).getTime()) / 1_000
 
 /** A ping is tried once: it asks whether the endpoint answers now. */
 function nextStep(
@@ -99,21 +90,19 @@ export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date):
 
 /**
  * The body of an event, the same at every try (Standard Webhooks, “Payload”).
- * @returns null for an event that is not kept any more: nobody knows what it told.
+ * @returns null for an event that is not kept any more: nobody knows what it said.
  */
-function bodyOf(delivery: DueDelivery, webhookId: string): string | null {
-  const { createdAt, details, lane, occurredAt, type } = delivery
+function bodyOf(
+  { createdAt, details, lane, occurredAt, sequence, type }: DueDelivery,
+  webhookId: string,
+): string | null {
   const isPing = lane === pingLane
   if (!isPing && details === null) return null
-  const data = isPing ? { webhookId } : cardData(delivery)
+  const data = isPing
+    ? { webhookId }
+    : { publicToken: lane, sequence, ...JSON.parse(details ?? '{}') }
   return JSON.stringify({ type, timestamp: (occurredAt ?? createdAt).toISOString(), data })
 }
-
-const cardData = ({ details, lane, sequence }: DueDelivery): object => ({
-  publicToken: lane,
-  sequence,
-  ...JSON.parse(details ?? '{}'),
-})
 
 /**
  * Headers of a message, one signature for each secret (Standard Webhooks 1.0.0: HMAC-SHA256 over
@@ -127,15 +116,14 @@ function signedHeaders(
   now: Date,
 ): Record<string, string> {
   const timestamp = String(Math.floor(now.getTime() / 1_000))
-  const content = `${eventId}.${timestamp}.${body}`
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    const signature = createHmac('sha256', key).update(`${eventId}.${timestamp}.${body}`)
+    return `v1,${signature.digest('base64')}`
+  })
   return {
     'webhook-id': eventId,
     'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.map((secret) => `v1,${sign(secret, content)}`).join(' '),
+    'webhook-signature': signatures.join(' '),
   }
 }
-
-const sign = (secret: string, content: string): string =>
-  createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
-    .update(content)
-    .digest('base64')

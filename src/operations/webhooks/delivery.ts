@@ -1,55 +1,27 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../storage/engine/database.ts'
-import type { WebhookReference } from '../../storage/webhooks/queues.ts'
+import { randomUUID } from 'node:crypto'
+import { claimQueues } from '../../storage/webhooks/queues.ts'
 import { pruneRegularly } from '../events/prune.ts'
-import { publishEvents } from '../events/publish.ts'
-import { drainQueues } from './drain.ts'
-import type { Post } from './post.ts'
-
-/** What delivering works with. */
-export interface DeliveryContext {
-  readonly database: Database
-  readonly post: Post
-  /** For the whole of one request. A lease is longer, so that it ends before the lease does. */
-  readonly postTimeoutMs: number
-  /** Opens the sealed secret of a webhook. */
-  revealSecret(webhookId: string, sealed: Uint8Array): Promise<string>
-  /** Settled events and deliveries are forgotten after so many days. */
-  readonly retentionDays: number
-  readonly observe: DeliveryObserver
-}
-
-/** Told of what an operator wants to know. */
-export interface DeliveryObserver {
-  /** @param lagSeconds from the act to its delivery; null where it was not delivered. */
-  tried(outcome: string, lagSeconds: number | null): void
-  /** An endpoint that failed for three days gets nothing more. */
-  disabled(webhook: WebhookReference): void
-  /** Something failed that will be tried again by itself. */
-  faulted(error: unknown, what: string): void
-}
-
-/** Seconds that an endpoint is held for without being heard of. */
-export const leaseSecondsOf = ({ postTimeoutMs }: DeliveryContext): number =>
-  postTimeoutMs / 1_000 + 5
+import { pause, publishEvents } from '../events/publish.ts'
+import { type DeliveryContext, leaseSecondsOf, type Stopping } from './delivery-context.ts'
+import { drainQueue } from './drain.ts'
 
 /** How long requests on their way may take when the process is to end. */
 const graceMs = 2_000
 
 /** Delivering, as it runs. */
 export interface RunningDelivery {
-  /** Starts nothing more, waits a moment for what is on its way, lets go of every lease. */
+  /** Starts nothing more, waits a moment for what is on its way, releases every lease. */
   stop(): Promise<void>
 }
 
-/** Places events, delivers them and forgets the old ones, until it is stopped. */
-export function startDelivery(delivering: DeliveryContext): RunningDelivery {
+/** Publishes events, delivers them and forgets the old ones, until it is stopped. */
+export function startDelivery(context: DeliveryContext): RunningDelivery {
   const stop = new AbortController()
   const cut = new AbortController()
   const running = Promise.all([
-    publishEvents(delivering, stop.signal),
-    drainQueues(delivering, { stop: stop.signal, cut: cut.signal }),
-    pruneRegularly(delivering, stop.signal),
+    publishEvents(context, stop.signal),
+    drainQueues(context, { stop: stop.signal, cut: cut.signal }),
+    pruneRegularly(context, stop.signal),
   ])
   return {
     async stop() {
@@ -61,13 +33,38 @@ export function startDelivery(delivering: DeliveryContext): RunningDelivery {
   }
 }
 
-/** How work ends: first nothing more is begun, then what still runs is cut off. */
-export interface Stopping {
-  readonly stop: AbortSignal
-  readonly cut: AbortSignal
-}
+/** Endpoints that a process drains at once. Those that fail have room of their own. */
+const endpointsMax = { healthy: 64, failing: 16 } as const
+/** So many are claimed at a time, now and then by chance: the processes share what is due. */
+const claimsMax = 8
+const pollMs = 100
 
-/** Waits, but no longer than until it is stopped. */
-export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
-  await sleep(milliseconds, undefined, { signal: stop }).catch(() => undefined)
+/** Drains endpoints, side by side with every other process, until it is stopped. */
+async function drainQueues(context: DeliveryContext, stopping: Stopping): Promise<void> {
+  const { database, observe } = context
+  const seconds = leaseSecondsOf(context)
+  const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
+  while (!stopping.stop.aborted) {
+    for (const kind of ['healthy', 'failing'] as const) {
+      const limit = Math.min(claimsMax, endpointsMax[kind] - drains[kind].size)
+      if (limit === 0) continue
+      // Of this claim alone: what an earlier one let lapse is another's.
+      const holder = randomUUID()
+      const wanted = { failing: kind === 'failing', limit }
+      try {
+        for (const claimed of await claimQueues(database, holder, wanted, seconds)) {
+          const draining = drainQueue(context, { ...claimed, holder }, stopping)
+            .catch((error: unknown) => observe.faulted(error, 'deliveries were broken off'))
+            .finally(() => {
+              drains[kind].delete(draining)
+            })
+          drains[kind].add(draining)
+        }
+      } catch (error) {
+        observe.faulted(error, 'endpoints could not be claimed')
+      }
+    }
+    await pause(pollMs * (0.5 + Math.random()), stopping.stop)
+  }
+  await Promise.all([...drains.healthy, ...drains.failing])
 }

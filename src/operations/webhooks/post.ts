@@ -42,26 +42,17 @@ export function createPost(options: PostOptions): Post {
         body,
         signal,
       })
-      return await outcomeOf(options, url, response, signal)
+      const { statusCode = 0, socket } = response
+      const isPublic = options.verdictOf(socket.remoteAddress ?? '', portOf(url)) === 'public'
+      const excerpt = await readAnswer(response, signal)
+      return {
+        outcome: statusCode >= 200 && statusCode < 300 ? 'delivered' : 'bad_status',
+        statusCode,
+        ...(isPublic && excerpt !== null && { response: excerpt }),
+      }
     } catch (error) {
       return stop.aborted ? null : { outcome: reasonOf(error, signal) }
     }
-  }
-}
-
-async function outcomeOf(
-  { verdictOf }: PostOptions,
-  url: URL,
-  response: IncomingMessage,
-  signal: AbortSignal,
-): Promise<PostOutcome> {
-  const { statusCode = 0, socket } = response
-  const isPublic = verdictOf(socket.remoteAddress ?? '', portOf(url)) === 'public'
-  const excerpt = await readAnswer(response, signal)
-  return {
-    outcome: statusCode >= 200 && statusCode < 300 ? 'delivered' : 'bad_status',
-    statusCode,
-    ...(isPublic && excerpt !== null && { response: excerpt }),
   }
 }
 
@@ -100,21 +91,20 @@ async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promi
       if (lengthBytes > readBytes || signal.aborted) break
     }
   } catch {
-    // The status has been told: how the rest of an answer ends changes nothing.
+    // The status is known: how the rest of an answer ends changes nothing.
   } finally {
     if (!response.complete) response.destroy()
   }
-  return isText(response) && lengthBytes > 0 ? excerptOf(Buffer.concat(seen)) : null
+  const { headers } = response
+  const isText =
+    /^\s*(text\/|application\/([\w.-]+\+)?json)/i.test(headers['content-type'] ?? '') &&
+    (headers['content-encoding'] ?? 'identity') === 'identity'
+  if (!isText || lengthBytes === 0) return null
+  const bytes = Buffer.concat(seen)
+  return holdsPan(printable(bytes)) ? mayHoldPan : printable(bytes.subarray(0, keptBytes))
 }
 
-const excerptOf = (seen: Buffer): string =>
-  holdsPan(printable(seen)) ? mayHoldPan : printable(seen.subarray(0, keptBytes))
-
 const mayHoldPan = 'The answer is not kept: it may hold a card number.'
-
-const isText = ({ headers }: IncomingMessage): boolean =>
-  /^\s*(text\/|application\/([\w.-]+\+)?json)/i.test(headers['content-type'] ?? '') &&
-  (headers['content-encoding'] ?? 'identity') === 'identity'
 
 /** One line, without what a terminal or a database would stumble over. */
 const printable = (bytes: Buffer): string =>

@@ -1,21 +1,27 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { Requester } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import type { Connection } from '../../storage/engine/database.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
 import { queuePing } from '../../storage/webhooks/deliveries.ts'
 import {
-  markWebhookDeleted as deleteStoredWebhook,
   findWebhook,
+  findWebhooks,
   holdWebhookCount,
   insertWebhook,
-  findWebhooks as listStoredWebhooks,
+  markWebhookDeleted,
   replaceWebhookSecret,
-  updateWebhookRow as updateStoredWebhook,
+  updateWebhookRow,
   type WebhookRow,
   type WebhookStatus,
 } from '../../storage/webhooks/webhooks.ts'
-import type { CardOperations, Requester } from '../cards/cards.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+
+/** What the operations on webhooks work with. */
+export interface WebhookOperations {
+  readonly database: Database
+  readonly hsm: Hsm
+}
 
 /** What a client sets of a webhook. */
 interface WebhookSettings {
@@ -36,6 +42,149 @@ interface WebhookRecord {
   readonly createdAt: string
   readonly disabledAt?: string
 }
+
+/** Webhooks that a client may have. */
+const webhooksMax = 20
+
+/** A webhook and, the first time that it is answered, its secret. */
+interface CreatedWebhook extends WebhookRecord {
+  readonly secret?: string
+}
+
+/**
+ * Adds a webhook. Its secret is shown now and never again: a repeat of the request gets the webhook
+ * without it.
+ * @throws `Problem` `validation_failed` when the client has as many as it may.
+ */
+export async function createWebhook(
+  operations: WebhookOperations,
+  { clientId }: Requester,
+  settings: WebhookSettings,
+  request: RepeatableRequest | null,
+): Promise<Answer<CreatedWebhook>> {
+  const { hsm } = operations
+  const secret = generateWebhookSecret()
+  const webhookId = randomUUID()
+  const { replayed, result } = await once(operations, request, async (connection) => {
+    if ((await holdWebhookCount(connection, clientId)) >= webhooksMax) {
+      throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
+    }
+    const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)
+    const stored = await storedSettings(hsm, webhookId, settings)
+    const row = await insertWebhook(connection, clientId, webhookId, stored, sealed)
+    return webhookRecord(hsm, row)
+  })
+  return { replayed, result: replayed ? result : { ...result, secret } }
+}
+
+/** The requester's webhook. @throws `Problem` `not_found`. */
+export const getWebhook = async (
+  { database, hsm }: WebhookOperations,
+  requester: Requester,
+  webhookId: string,
+): Promise<WebhookRecord> =>
+  webhookRecord(hsm, await findOwnWebhook(database, requester, webhookId))
+
+/** Some of the requester's webhooks after one of them, by id. */
+export async function listWebhooks(
+  { database, hsm }: WebhookOperations,
+  { clientId }: Requester,
+  afterWebhookId: string | null,
+  limit: number,
+): Promise<WebhookRecord[]> {
+  const rows = await findWebhooks(database, clientId, afterWebhookId, limit)
+  return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
+}
+
+/** A webhook, and all that its client sets of it from now on. */
+interface WebhookUpdate {
+  readonly webhookId: string
+  readonly settings: WebhookSettings
+}
+
+/**
+ * Replaces what a client may set of a webhook. What is left out is as at its creation: enabled, and
+ * without a description. Disabling it gives up what is pending.
+ * @throws `Problem` `not_found`.
+ */
+export const updateWebhook = (
+  operations: WebhookOperations,
+  { clientId }: Requester,
+  { settings, webhookId }: WebhookUpdate,
+  request: RepeatableRequest | null,
+): Promise<Answer<WebhookRecord>> =>
+  once(operations, request, async (connection) => {
+    const stored = await storedSettings(operations.hsm, webhookId, settings)
+    const row = await updateWebhookRow(connection, clientId, webhookId, stored)
+    if (!row) throw new Problem('not_found')
+    return webhookRecord(operations.hsm, row)
+  })
+
+/** Removes the requester's webhook; what is pending for it is given up. @throws `Problem` `not_found`. */
+export async function deleteWebhook(
+  { database }: WebhookOperations,
+  { clientId }: Requester,
+  webhookId: string,
+): Promise<void> {
+  if (!(await markWebhookDeleted(database, clientId, webhookId))) throw new Problem('not_found')
+}
+
+/** Secrets that sign beside the present one: each for 24 hours, so none is ever dropped before. */
+const formerMax = 5
+
+/** A webhook's id and, the first time that it is answered, its new secret. */
+interface RotatedSecret {
+  readonly webhookId: string
+  readonly secret?: string
+}
+
+/**
+ * Gives a webhook another secret. For 24 hours the one before it signs, too, so that receivers can
+ * change over. A repeat of the request changes nothing and does not show the secret.
+ * @throws `Problem` `not_found`; `rate_limited` when as many as may be sign already.
+ */
+export async function rotateWebhookSecret(
+  operations: WebhookOperations,
+  { clientId }: Requester,
+  webhookId: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<RotatedSecret>> {
+  const secret = generateWebhookSecret()
+  const { replayed } = await once(operations, request, async (connection) => {
+    const sealed = await operations.hsm.sealRecord('webhook-secret', webhookId, secret)
+    const ids = [clientId, webhookId] as const
+    const waitSeconds = await replaceWebhookSecret(connection, ...ids, sealed, formerMax)
+    if (waitSeconds === null) throw new Problem('not_found')
+    if (waitSeconds > 0) {
+      throw new Problem('rate_limited', {
+        detail: `A secret may be changed ${formerMax} times in 24 hours.`,
+        retryAfterSeconds: waitSeconds,
+      })
+    }
+    return null
+  })
+  return { replayed, result: replayed ? { webhookId } : { webhookId, secret } }
+}
+
+/**
+ * Has a ping sent, once, to a webhook, even if it is disabled: so that its client can try it. What
+ * came of it is among its deliveries.
+ * @returns the `webhook-id` that it will have.
+ * @throws `Problem` `not_found`.
+ */
+export const pingWebhook = (
+  operations: WebhookOperations,
+  { clientId }: Requester,
+  webhookId: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<{ eventId: string }>> =>
+  once(operations, request, async (connection) => {
+    const eventId = randomUUID()
+    if (!(await queuePing(connection, { clientId, webhookId }, eventId))) {
+      throw new Problem('not_found')
+    }
+    return { eventId }
+  })
 
 /** What is stored of a client's settings. */
 const storedSettings = async (
@@ -61,9 +210,9 @@ async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookRecord> 
 }
 
 /** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
-const drawWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+const generateWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/** The caller's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
+/** The requester's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
 export async function findOwnWebhook(
   connection: Connection,
   { clientId }: Requester,
@@ -79,141 +228,3 @@ export function refuseDisabled({ status }: WebhookRow): void {
   if (status === 'Enabled') return
   throw validationFailed({ pointer: '', detail: 'is for a webhook that is Enabled' })
 }
-
-/** Webhooks that a client may have. */
-const webhooksMax = 20
-
-/** A webhook and, the first time that it is answered, its secret. */
-interface CreatedWebhook extends WebhookRecord {
-  readonly secret?: string
-}
-
-/**
- * Adds a webhook. Its secret is shown now and never again: a repeat of the request gets the webhook
- * without it.
- * @throws `Problem` `validation_failed` when the client has as many as it may.
- */
-export async function createWebhook(
-  issuing: CardOperations,
-  { clientId }: Requester,
-  settings: WebhookSettings,
-  request: RepeatableRequest | null,
-): Promise<Answer<CreatedWebhook>> {
-  const { hsm } = issuing
-  const secret = drawWebhookSecret()
-  const webhookId = randomUUID()
-  const { replayed, result } = await once(issuing, request, async (connection) => {
-    if ((await holdWebhookCount(connection, clientId)) >= webhooksMax) {
-      throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
-    }
-    const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)
-    const stored = await storedSettings(hsm, webhookId, settings)
-    const row = await insertWebhook(connection, clientId, webhookId, stored, sealed)
-    return webhookRecord(hsm, row)
-  })
-  return { replayed, result: replayed ? result : { ...result, secret } }
-}
-
-/** The caller's webhook. @throws `Problem` `not_found`. */
-export const getWebhook = async (
-  { database, hsm }: CardOperations,
-  caller: Requester,
-  webhookId: string,
-): Promise<WebhookRecord> => webhookRecord(hsm, await findOwnWebhook(database, caller, webhookId))
-
-/** Some of the caller's webhooks after one of them, by id. */
-export async function listWebhooks(
-  { database, hsm }: CardOperations,
-  { clientId }: Requester,
-  afterWebhookId: string | null,
-  limit: number,
-): Promise<WebhookRecord[]> {
-  const rows = await listStoredWebhooks(database, clientId, afterWebhookId, limit)
-  return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
-}
-
-/**
- * Replaces what a client may set of a webhook. What is left out is as at its creation: enabled, and
- * without a description. Disabling it gives up what is pending.
- * @throws `Problem` `not_found`.
- */
-export const updateWebhook = (
-  issuing: CardOperations,
-  { clientId }: Requester,
-  webhookId: string,
-  settings: WebhookSettings,
-  request: RepeatableRequest | null,
-): Promise<Answer<WebhookRecord>> =>
-  once(issuing, request, async (connection) => {
-    const stored = await storedSettings(issuing.hsm, webhookId, settings)
-    const row = await updateStoredWebhook(connection, clientId, webhookId, stored)
-    if (!row) throw new Problem('not_found')
-    return webhookRecord(issuing.hsm, row)
-  })
-
-/** Removes the caller's webhook; what is pending for it is given up. @throws `Problem` `not_found`. */
-export async function deleteWebhook(
-  { database }: CardOperations,
-  { clientId }: Requester,
-  webhookId: string,
-): Promise<void> {
-  if (!(await deleteStoredWebhook(database, clientId, webhookId))) throw new Problem('not_found')
-}
-
-/** Secrets that sign beside the present one: each for 24 hours, so none is ever dropped before. */
-const formerMax = 5
-
-/** A webhook's id and, the first time that it is answered, its new secret. */
-interface RotatedSecret {
-  readonly webhookId: string
-  readonly secret?: string
-}
-
-/**
- * Gives a webhook another secret. For 24 hours the one before it signs, too, so that receivers can
- * change over. A repeat of the request changes nothing and does not show the secret.
- * @throws `Problem` `not_found`; `rate_limited` when as many as may be sign already.
- */
-export async function rotateWebhookSecret(
-  issuing: CardOperations,
-  { clientId }: Requester,
-  webhookId: string,
-  request: RepeatableRequest | null,
-): Promise<Answer<RotatedSecret>> {
-  const secret = drawWebhookSecret()
-  const { replayed } = await once(issuing, request, async (connection) => {
-    const sealed = await issuing.hsm.sealRecord('webhook-secret', webhookId, secret)
-    const ids = [clientId, webhookId] as const
-    const waitSeconds = await replaceWebhookSecret(connection, ...ids, sealed, formerMax)
-    if (waitSeconds === null) throw new Problem('not_found')
-    if (waitSeconds > 0) throw tooOften(waitSeconds)
-    return null
-  })
-  return { replayed, result: replayed ? { webhookId } : { webhookId, secret } }
-}
-
-const tooOften = (retryAfterSeconds: number): Problem =>
-  new Problem('rate_limited', {
-    detail: `A secret may be changed ${formerMax} times in 24 hours.`,
-    retryAfterSeconds,
-  })
-
-/**
- * Has a ping sent, once, to a webhook, even if it is disabled: so that its client can try it. What
- * came of it is among its deliveries.
- * @returns the `webhook-id` that it will have.
- * @throws `Problem` `not_found`.
- */
-export const pingWebhook = (
-  issuing: CardOperations,
-  { clientId }: Requester,
-  webhookId: string,
-  request: RepeatableRequest | null,
-): Promise<Answer<{ eventId: string }>> =>
-  once(issuing, request, async (connection) => {
-    const eventId = randomUUID()
-    if (!(await queuePing(connection, { clientId, webhookId }, eventId))) {
-      throw new Problem('not_found')
-    }
-    return { eventId }
-  })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
-import { sweep } from '../../../src/operations/cards/change-status.ts'
+import { sweep } from '../../../src/operations/cards/status.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import {
   addNetwork,

@@ -157,8 +157,8 @@ test('a number that is taken is drawn again, and a BIN that is full makes no car
       },
     },
   })
-  const create = (issuing: CardOperations) =>
-    createCard(issuing, caller, { ...newCard(), cardType: 'Virtual' } as never, null)
+  const create = (operations: CardOperations) =>
+    createCard(operations, caller, { ...newCard(), cardType: 'Virtual' } as never, null)
   const first = await create(drawing(1))
   assert.equal(first.result.publicToken, taken.publicToken)
   draws = 0

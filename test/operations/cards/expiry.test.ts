@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import {
-  type CardOperations,
-  getCard,
-  listCards,
-  readCardStatus,
-} from '../../../src/operations/cards/cards.ts'
-import { changeCardStatus, sweep } from '../../../src/operations/cards/change-status.ts'
+import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
+import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
@@ -84,8 +79,8 @@ test('decisions hold a card for expired from the same instant', async () => {
   const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
   assert.equal((await revealPin(before, caller, publicToken)).length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
-  const restrict = (issuing: CardOperations) =>
-    changeCardStatus(issuing, caller, publicToken, '62', {}, null)
+  const restrict = (operations: CardOperations) =>
+    changeCardStatus(operations, caller, { publicToken, to: '62', note: {} }, null)
   await assert.rejects(restrict(after), { code: 'card_status_conflict' })
   await restrict(before)
 })
@@ -143,11 +138,11 @@ test('many processes that sweep at once tell of each expiry once', {
   const first = await openTestService({ database })
   const cards = await Promise.all(Array.from({ length: 250 }, () => first.createCard()))
   await sql(database, `update card set expiry_date = '2031-02-28', start_date = '2026-01-01'`)
-  const issuing = at(first, firstInstant)
+  const operations = at(first, firstInstant)
   const others = Array.from({ length: 4 }, () => pool(url, 2))
   await Promise.all([
-    sweep(issuing),
-    ...others.map((each) => sweep({ ...issuing, database: each })),
+    sweep(operations),
+    ...others.map((each) => sweep({ ...operations, database: each })),
   ])
   await Promise.all(others.map((each) => each.close()))
   const [told] = await sql(

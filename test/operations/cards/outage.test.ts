@@ -81,7 +81,12 @@ suite('while the HSM gives no answer', () => {
     const before = await counted()
     const chosen = { pin: new Pin(strongPins(card)[0]), pointer: '/pin' }
     for (const verb of ['importPin', 'revealRecord'] as const) {
-      const setting = setPin(without(verb), caller, card.publicToken, chosen, {}, null)
+      const setting = setPin(
+        without(verb),
+        caller,
+        { publicToken: card.publicToken, chosen, note: {} },
+        null,
+      )
       await assert.rejects(setting, { code: 'unavailable' })
     }
     assert.deepEqual(await counted(), before)

@@ -57,7 +57,8 @@ test('a version does not retire whose successor settled only while it was search
     },
   }
   const operator = { clientId: 'demo-admin', requestId: 'retire' }
-  const retire = () => retireKey({ ...service.keys, database }, operator, 'cvk', 1, null)
+  const retire = () =>
+    retireKey({ ...service.keys, database }, operator, { keyName: 'cvk', keyVersion: 1 }, null)
   await assert.rejects(retire, { code: 'key_in_use' })
   const [row] = await sql(
     service.database,

@@ -1,8 +1,5 @@
-import {
-  type DeliveryContext,
-  type RunningDelivery,
-  startDelivery,
-} from '../../../src/operations/webhooks/delivery.ts'
+import { type RunningDelivery, startDelivery } from '../../../src/operations/webhooks/delivery.ts'
+import type { DeliveryContext } from '../../../src/operations/webhooks/delivery-context.ts'
 import {
   type CallerName,
   openTestService,

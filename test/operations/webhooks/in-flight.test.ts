@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
-import type { DeliveryContext } from '../../../src/operations/webhooks/delivery.ts'
+import type { DeliveryContext } from '../../../src/operations/webhooks/delivery-context.ts'
+
 import { freeEveryLease } from '../../../src/storage/engine/leases.ts'
 import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
 import { sql } from '../../support/service.ts'

@@ -118,8 +118,7 @@ export function changeClientRoute({ administration, app }: PrivateApi): void {
       const answer = await changeClient(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body,
+        { clientId: clientIdOf(request), draft: request.body },
         repeatable(request),
       )
       return clientAnswer(answerOf(reply, answer))
@@ -147,8 +146,7 @@ export function rotateClientSecretRoute({ administration, app }: PrivateApi): vo
       const answer = await rotateClientSecret(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body?.overlapHours ?? 24,
+        { clientId: clientIdOf(request), overlapHours: request.body?.overlapHours ?? 24 },
         repeatable(request),
       )
       return answerOf(reply, answer)
@@ -176,8 +174,7 @@ export function confirmClientRoute({ administration, app }: PrivateApi): void {
       const answer = await confirmClient(
         administration,
         operatorOf(request),
-        clientIdOf(request),
-        request.body.credentialsVersion,
+        { clientId: clientIdOf(request), credentialsVersion: request.body.credentialsVersion },
         repeatable(request),
       )
       return clientAnswer(answerOf(reply, answer))

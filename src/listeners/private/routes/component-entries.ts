@@ -6,8 +6,8 @@ import {
   findEntry,
   listEntries,
   openEntry,
-} from '../../../operations/keys/component-entry.ts'
-import { enterComponent } from '../../../operations/keys/components.ts'
+} from '../../../operations/keys/component-entries.ts'
+import { enterComponent } from '../../../operations/keys/enter-component.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'

@@ -1,6 +1,5 @@
 import Type from 'typebox'
-import { exportKey } from '../../../operations/keys/export-key.ts'
-import { importKey } from '../../../operations/keys/store-key.ts'
+import { exportKey, importKey } from '../../../operations/keys/key-transport.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { adminChange, operatorOf, type PrivateApi } from '../api.ts'

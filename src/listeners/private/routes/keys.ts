@@ -1,14 +1,10 @@
 import Type from 'typebox'
-import {
-  type KeyPosition,
-  keyFamilies,
-  listKeyActs,
-  listKeys,
-} from '../../../operations/keys/keys.ts'
+import { listKeyActs } from '../../../operations/audit/acts.ts'
+import { type KeyPosition, keyFamilies, listKeys } from '../../../operations/keys/list-keys.ts'
+import { generateKey } from '../../../operations/keys/make-key.ts'
 import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/retire.ts'
 import { rotateKey } from '../../../operations/keys/rotate.ts'
 import { rotateMasterKey } from '../../../operations/keys/rotate-master-key.ts'
-import { generateKey } from '../../../operations/keys/store-key.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
@@ -171,7 +167,10 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { key, version } = versionOf(request)
       const operator = operatorOf(request)
-      return noContent(reply, await retireKey(keys, operator, key, version, repeatable(request)))
+      return noContent(
+        reply,
+        await retireKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
+      )
     },
   )
   app.delete(
@@ -189,7 +188,10 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { key, version } = versionOf(request)
       const operator = operatorOf(request)
-      return noContent(reply, await deleteKey(keys, operator, key, version, repeatable(request)))
+      return noContent(
+        reply,
+        await deleteKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
+      )
     },
   )
   app.post(
@@ -208,7 +210,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
       const { clientId = null, key } = request.body
       return noContent(
         reply,
-        await retireNamedKey(keys, operatorOf(request), key, clientId, repeatable(request)),
+        await retireNamedKey(keys, operatorOf(request), { key, clientId }, repeatable(request)),
       )
     },
   )

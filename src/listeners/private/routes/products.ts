@@ -111,8 +111,11 @@ export function changeProductRoute({ administration, app }: PrivateApi): void {
       const answer = await changeProduct(
         administration,
         operatorOf(request),
-        productIdOf(request.params),
-        { draft: request.body as ProductDraft, shapeFaults: shapeFaults(request) },
+        {
+          productId: productIdOf(request.params),
+          draft: request.body as ProductDraft,
+          shapeFaults: shapeFaults(request),
+        },
         repeatable(request),
       )
       return productAnswer(answerOf(reply, answer))

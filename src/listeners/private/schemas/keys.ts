@@ -1,8 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { isKeyName } from '../../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../../domain/problem.ts'
-import type { KeyForm } from '../../../operations/keys/export-key.ts'
-import type { KeyTarget } from '../../../operations/keys/store-key.ts'
+import type { KeyForm, KeyTarget } from '../../../operations/keys/store-key.ts'
 import { stringPatterns } from '../../http/validation.ts'
 
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])

@@ -1,5 +1,4 @@
-import { readTryStatus } from '../../../operations/cards/cards.ts'
-import { blockCvv, unblock } from '../../../operations/cards/tries.ts'
+import { blockCvv, readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import {
@@ -53,8 +52,8 @@ export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
       const repeat = repeatable(request)
       const answer =
         status === 'Blocked'
-          ? await blockCvv(operations, caller, publicToken, note, repeat)
-          : await unblock(operations, caller, publicToken, 'cvv', note, repeat)
+          ? await blockCvv(operations, caller, { publicToken, note }, repeat)
+          : await unblock(operations, caller, { publicToken, kind: 'cvv', note }, repeat)
       return noContent(reply, answer)
     },
   )

@@ -1,13 +1,11 @@
 import Type from 'typebox'
 import {
   type CardDataKey,
+  type CardDataRequest,
   findCardDataKey,
   listCardDataKeys,
-} from '../../../operations/card-data/public-keys.ts'
-import {
-  type CardDataRequest,
   revealCardData,
-} from '../../../operations/card-data/reveal-card-data.ts'
+} from '../../../operations/card-data/card-data.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,

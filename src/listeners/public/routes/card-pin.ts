@@ -1,7 +1,6 @@
 import { Pin } from '../../../domain/pin.ts'
-import { readTryStatus } from '../../../operations/cards/cards.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
-import { unblock } from '../../../operations/cards/tries.ts'
+import { readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
@@ -43,9 +42,7 @@ export function setPinRoute({ app, base, operations }: PublicApi): void {
       const answer = await setPin(
         operations,
         actingOf(request),
-        publicTokenOf(request),
-        chosen,
-        note,
+        { publicToken: publicTokenOf(request), chosen, note },
         repeatable(request, { bearsSecret: true }),
       )
       return noContent(reply, answer)
@@ -120,9 +117,7 @@ export function unblockPinRoute({ app, base, operations }: PublicApi): void {
       const answer = await unblock(
         operations,
         actingOf(request),
-        publicTokenOf(request),
-        'pin',
-        request.body ?? {},
+        { publicToken: publicTokenOf(request), kind: 'pin', note: request.body ?? {} },
         repeatable(request),
       )
       return noContent(reply, answer)

@@ -2,15 +2,10 @@ import Type from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import {
-  type AttemptPosition,
-  getCard,
-  listAttempts,
-  listCards,
-  readCardStatus,
-} from '../../../operations/cards/cards.ts'
-import { changeCardStatus } from '../../../operations/cards/change-status.ts'
+import { getCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
+import { changeCardStatus, readCardStatus } from '../../../operations/cards/status.ts'
+import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import {
   linkNext,
   PageQuerySchema,
@@ -165,9 +160,7 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
       const answer = await changeCardStatus(
         operations,
         actingOf(request),
-        publicTokenOf(request),
-        cardStatusCode,
-        note,
+        { publicToken: publicTokenOf(request), to: cardStatusCode, note },
         repeatable(request),
       )
       return noContent(reply, answer)
@@ -198,13 +191,11 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
         return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
       })
       const publicToken = publicTokenOf(request)
-      const page = await listAttempts(
-        operations,
-        actingOf(request),
+      const page = await listAttempts(operations, actingOf(request), {
         publicToken,
         after,
-        parseLimit(limit),
-      )
+        limit: parseLimit(limit),
+      })
       if (page.next) {
         const { at, kind, tryNumber } = page.next
         linkNext(request, reply, { cursor: writeCursor([at, kind, tryNumber]) })

@@ -71,13 +71,11 @@ export function listDeliveriesRoute({ app, base, operations }: PublicApi): void 
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isDeliveryId(id) ? id : null))
-      const deliveries = await listDeliveries(
-        operations,
-        actingOf(request),
-        webhookIdOf(request),
+      const deliveries = await listDeliveries(operations, actingOf(request), {
+        webhookId: webhookIdOf(request),
         before,
-        pageSize + 1,
-      )
+        limit: pageSize + 1,
+      })
       const page = pageOf(request, reply, deliveries, pageSize, (last) => [last.deliveryId])
       return page.map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
     },
@@ -105,8 +103,7 @@ export function resendDeliveryRoute({ app, base, operations }: PublicApi): void 
       const answer = await resendDelivery(
         operations,
         actingOf(request),
-        webhookIdOf(request),
-        deliveryId,
+        { webhookId: webhookIdOf(request), deliveryId },
         repeatable(request),
       )
       reply.code(202)
@@ -136,8 +133,7 @@ export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
       const answer = await replayDeliveries(
         operations,
         actingOf(request),
-        webhookIdOf(request),
-        request.body.since,
+        { webhookId: webhookIdOf(request), since: request.body.since },
         repeatable(request),
       )
       reply.code(202)

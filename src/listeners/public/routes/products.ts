@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { isPositiveInteger } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import { listProducts } from '../../../operations/clients/granted-products.ts'
+import { listProducts } from '../../../operations/clients/products.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'

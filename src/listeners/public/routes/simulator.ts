@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox'
+import type { Requester } from '../../../domain/client.ts'
 import {
   type Authorization,
   AuthorizationSchema,
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
-import type { Requester } from '../../../operations/cards/cards.ts'
+
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'

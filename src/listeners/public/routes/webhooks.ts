@@ -116,8 +116,7 @@ export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Pub
       const answer = await updateWebhook(
         operations,
         actingOf(request),
-        webhookIdOf(request),
-        request.body,
+        { webhookId: webhookIdOf(request), settings: request.body },
         repeatable(request),
       )
       const { events, ...webhook } = answerOf(reply, answer)

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
 import { Problem } from '../../../src/domain/problem.ts'
-import { createFairQueue } from '../../../src/operations/card-data/session-key.ts'
+import { createFairQueue } from '../../../src/operations/card-data/fair-queue.ts'
 
 /** Work that begins when it is its turn, and ends when it is told to. */
-const works = (turns: ReturnType<typeof createFairQueue>) => {
+const works = (queue: ReturnType<typeof createFairQueue>) => {
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const ask = (subject: string, name: string) =>
-    turns.take(subject, () => {
+    queue.run(subject, () => {
       begun.push(name)
       const { promise, resolve } = Promise.withResolvers<void>()
       ends.set(name, resolve)
@@ -45,10 +45,10 @@ test('whoever waits with too much already is told to come back, and the others a
 })
 
 test('a turn that fails is over, and the next one begins', async () => {
-  const turns = createFairQueue({ runningMax: 1, waitingMaxPerClient: 1 })
-  const failing = turns.take('a', () => Promise.reject(new Error('no')))
-  const following = turns.take('a', () => Promise.resolve('done'))
+  const queue = createFairQueue({ runningMax: 1, waitingMaxPerClient: 1 })
+  const failing = queue.run('a', () => Promise.reject(new Error('no')))
+  const following = queue.run('a', () => Promise.resolve('done'))
   await assert.rejects(failing, /no/)
   assert.equal(await following, 'done')
-  assert.equal(await turns.take('a', () => Promise.resolve('again')), 'again')
+  assert.equal(await queue.run('a', () => Promise.resolve('again')), 'again')
 })

@@ -1,5 +1,5 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { KeyForm } from '../../hsm/contract/key-administration.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import {
   type ComponentEntryRow,
@@ -9,23 +9,17 @@ import {
   type KeyComponentRow,
   listKeyComponents,
 } from '../../storage/keys/components.ts'
-import { type EntryProgress, entryTarget, nameOf, progressOf } from './component-entry.ts'
+import { clientIdsOf, type EntryProgress, entryTarget, progressOf } from './component-entries.ts'
 import { findCustodians, findDependence } from './custodians.ts'
-import {
-  changeKeys,
-  type KeyAct,
-  type KeyOperations,
-  type Operator,
-  type RecordAct,
-} from './keys.ts'
+import { changeKeys, type KeyChange, type KeyOperations } from './keys.ts'
+import { discardUnstored, type NoteKey } from './make-key.ts'
 import {
   type AddedKey,
   addedKeyReference,
   addKey,
-  discardUnkept,
   lockKeys,
-  type NoteMade,
   purposeOf,
+  targetReference,
 } from './store-key.ts'
 
 /** One component, brought by one person. */
@@ -36,58 +30,62 @@ interface NewComponent {
   readonly keyCheckValue: string
 }
 
-/** What came of a component. What was refused is on record, too, and answered after the commit. */
-type Outcome = { readonly progress: EntryProgress } | { readonly refusal: Problem }
+/** What was refused is on record, too, and answered after the commit. */
+interface Refused {
+  readonly refusal: Problem
+}
 
 /**
- * Takes in a component. With the last one the key is combined and held against its check value; a key
+ * Takes in a component. With the last one the key is combined and compared with its check value; a key
  * that fails is forgotten with all its components.
  * @throws `Problem` `not_found`; `key_refused`, also for somebody who is no other person than one who
  *   brought a component already.
  */
 export async function enterComponent(
   keys: KeyOperations,
-  operator: Operator,
+  operator: Requester,
   entryId: string,
   component: NewComponent,
 ): Promise<EntryProgress> {
-  const outcome = await discardUnkept(keys, (made) =>
-    changeKeys(keys, async (connection, record): Promise<Outcome> => {
+  const outcome = await discardUnstored(keys, (note) =>
+    changeKeys(keys, async (change): Promise<Refused | { readonly progress: EntryProgress }> => {
+      const { connection, record } = change
       // Nobody gives anybody other credentials meanwhile.
       await lockKeys(keys, connection)
       const entry = await holdComponentEntry(connection, entryId)
       if (!entry) throw new Problem('not_found')
-      const entered = await addComponent(keys, connection, record, operator, entry, component)
+      const entered = await addComponent(keys, change, operator, { ...component, entry })
       if ('refusal' in entered) return entered
       const { components } = entered
-      const clientIds = components.map(({ clientId }) => clientId)
-      const custodianOf = await findCustodians(connection, clientIds)
+      const custodianOf = await findCustodians(connection, clientIdsOf(components))
       if (components.length < entry.componentCount) {
         return { progress: progressOf(entry, components, custodianOf) }
       }
       await deleteComponentEntry(connection, entryId)
-      const combined = await combine(keys, connection, entry, components, made)
-      await record({ ...actOf(entry, combined), ...operator })
-      if ('refusal' in combined) return combined
-      return { progress: progressOf(entry, components, custodianOf, combined.key) }
+      const target = entryTarget(entry)
+      const key = await combine(keys, connection, entry, { components, note })
+      if ('refusal' in key) {
+        const act = `components of entry ${entryId} refused`
+        await record({ act, key: targetReference(target), ...operator })
+        return key
+      }
+      const act = `combined from the components of entry ${entryId}`
+      await record({ act, key: addedKeyReference(target, key), ...operator })
+      return { progress: progressOf(entry, components, custodianOf, key) }
     }),
   )
   if ('refusal' in outcome) throw outcome.refusal
   return outcome.progress
 }
 
-type Added = { readonly components: readonly KeyComponentRow[] } | { readonly refusal: Problem }
-
-/** @throws `Problem` `key_refused` for a component that is not what its sender told. */
+/** @throws `Problem` `key_refused` for a component that is not what its sender said. */
 async function addComponent(
-  keys: KeyOperations,
-  connection: Connection,
-  record: RecordAct,
-  operator: Operator,
-  entry: ComponentEntryRow,
-  { component, keyCheckValue, person }: NewComponent,
-): Promise<Added> {
-  const { entryId } = entry
+  { hsm }: KeyOperations,
+  { connection, record }: KeyChange,
+  operator: Requester,
+  { component, entry, keyCheckValue, person }: NewComponent & { readonly entry: ComponentEntryRow },
+): Promise<Refused | { readonly components: readonly KeyComponentRow[] }> {
+  const { algorithm, entryId, lengthBytes } = entry
   const { clientId } = operator
   const components = await listKeyComponents(connection, [entryId])
   const name = person.trim().toLowerCase()
@@ -96,10 +94,10 @@ async function addComponent(
     await record({ act: `component of ${person} refused: ${detail}`, key: entryId, ...operator })
     return { refusal: new Problem('key_refused', { detail }) }
   }
-  const kept = await keys.hsm.custody.keepComponent(formOf(entry), component, keyCheckValue)
-  const { confirmedBy, controlledBy, createdBy } = (await findCustodians(connection, [clientId]))(
-    clientId,
-  )
+  const form = { algorithm, lengthBytes }
+  const kept = await hsm.custody.keepComponent(form, component, keyCheckValue)
+  const custodianOf = await findCustodians(connection, [clientId])
+  const { confirmedBy, controlledBy, createdBy } = custodianOf(clientId)
   const componentNumber = components.length + 1
   const row = { componentNumber, person: name, clientId, controlledBy, ...kept }
   await insertKeyComponent(connection, entryId, row)
@@ -112,42 +110,25 @@ async function addComponent(
   return { components: [...components, row] }
 }
 
-const formOf = ({ algorithm, lengthBytes }: ComponentEntryRow): KeyForm => ({
-  algorithm,
-  lengthBytes,
-})
-
-type Combined = { readonly key: AddedKey } | { readonly refusal: Problem }
-
-/** What came of an entry, as it is put on record. */
-function actOf(entry: ComponentEntryRow, combined: Combined): KeyAct {
-  const target = entryTarget(entry)
-  return 'refusal' in combined
-    ? { act: `components of entry ${entry.entryId} refused`, key: nameOf(target) }
-    : {
-        act: `combined from the components of entry ${entry.entryId}`,
-        key: addedKeyReference(target, combined.key),
-      }
-}
-
 /** A refusal is answered after the transaction, so that the components are forgotten all the same. */
 async function combine(
   keys: KeyOperations,
   connection: Connection,
   entry: ComponentEntryRow,
-  components: readonly KeyComponentRow[],
-  made: NoteMade,
-): Promise<Combined> {
+  { components, note }: { components: readonly KeyComponentRow[]; note: NoteKey },
+): Promise<Refused | AddedKey> {
+  const { algorithm, keyCheckValue, lengthBytes } = entry
   const target = entryTarget(entry)
   const blocks = components.map(({ keyBlock }) => keyBlock)
+  const form = { algorithm, lengthBytes }
   try {
-    const kept = await keys.hsm.custody.combineComponents(
+    const key = await keys.hsm.custody.combineComponents(
       purposeOf(target),
-      formOf(entry),
+      form,
       blocks,
-      entry.keyCheckValue,
+      keyCheckValue,
     )
-    return { key: await addKey(keys, connection, target, made(kept)) }
+    return await addKey(keys, connection, target, note(key))
   } catch (error) {
     if (error instanceof Problem && error.code === 'key_refused') return { refusal: error }
     throw error

@@ -1,5 +1,5 @@
+import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { KeyForm } from '../../hsm/contract/key-administration.ts'
 import {
   type ComponentEntryRow,
   type EntryPosition,
@@ -13,18 +13,19 @@ import {
 } from '../../storage/keys/components.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type Custodian, findCustodians } from './custodians.ts'
+import { changeKeys, changeKeysOnce, type KeyOperations } from './keys.ts'
 import {
-  changeKeys,
-  changeKeysOnce,
-  type KeyOperations,
-  type Operator,
-  zoneReferenceOf,
-} from './keys.ts'
-import { type AddedKey, type KeyTarget, purposeOf, refuseOtherCipher } from './store-key.ts'
+  type AddedKey,
+  type KeyForm,
+  type KeyTarget,
+  purposeOf,
+  refuseOtherCipher,
+  targetReference,
+} from './store-key.ts'
 
 export type { EntryPosition }
 
-/** How long the people who hold the components have to come. */
+/** How long the people who have the components may take to come. */
 const entrySeconds = 4 * 3_600
 
 /** A key that is to come in components. */
@@ -62,13 +63,13 @@ export interface EntryProgress {
  */
 export async function openEntry(
   keys: KeyOperations,
-  operator: Operator,
+  operator: Requester,
   { componentCount, form, keyCheckValue, target }: NewEntry,
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
   await keys.hsm.refuseOtherForm(purposeOf(target), form)
   refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
-  return changeKeysOnce(keys, request, async (connection, record) => {
+  return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const newEntry = {
       target: JSON.stringify(target),
       ...form,
@@ -78,19 +79,17 @@ export async function openEntry(
     }
     const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
     const act = `component entry ${entry.entryId} opened`
-    await record({ act, key: nameOf(target), ...operator })
+    await record({ act, key: targetReference(target), ...operator })
     return progressOf(entry, [], await findCustodians(connection, []))
   })
 }
 
 /** Forgets the components of keys whose others never came. */
 export const forgetLateComponents = (keys: KeyOperations): Promise<void> =>
-  changeKeys(keys, async (connection, record) => {
+  changeKeys(keys, async ({ connection, record }) => {
     for (const { entryId, target } of await forgetLateEntries(connection)) {
-      await record({
-        act: `component entry ${entryId} expired`,
-        key: nameOf(entryTarget({ target })),
-      })
+      const act = `component entry ${entryId} expired`
+      await record({ act, key: targetReference(entryTarget({ target })) })
     }
   })
 
@@ -127,16 +126,12 @@ export async function listEntries(
   })
 }
 
-const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
+export const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
   components.map(({ clientId }) => clientId)
 
 /** What the key of an entry is to become. */
 export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
   JSON.parse(target) as KeyTarget
-
-/** How a key is told before it is there. */
-export const nameOf = (target: KeyTarget): string =>
-  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
 
 /** How far an entry has come. @param key what it came to, once every component is there. */
 export function progressOf(
@@ -149,7 +144,7 @@ export function progressOf(
   return {
     entryId: entry.entryId,
     family: target.family,
-    target: nameOf(target),
+    target: targetReference(target),
     openedBy: entry.openedBy,
     entered: components.map(({ clientId, componentNumber, controlledBy, person }) => ({
       componentNumber,

@@ -1,0 +1,137 @@
+import { expiryOfDate } from '../../domain/calendar.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import type {
+  CardDataKey,
+  DeviceKeyJwk,
+  DeviceSeal,
+  SessionSealed,
+} from '../../hsm/contract/hsm.ts'
+import type { CardOperations } from '../cards/cards.ts'
+import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.ts'
+import { spendUse } from '../cards/limits.ts'
+import type { FairQueue } from './fair-queue.ts'
+
+/** What the operations on card data work with. */
+export interface CardDataOperations extends CardOperations {
+  /** Opens session keys: each costs a private RSA operation, and all clients share one machine's. */
+  readonly sessionKeyQueue: FairQueue
+}
+
+export type { CardDataKey }
+
+/** The public keys of card data, the ones to use first. @throws `Problem` `unavailable` until made. */
+export const listCardDataKeys = ({
+  hsm,
+}: Pick<CardOperations, 'hsm'>): Promise<readonly CardDataKey[]> => hsm.cardDataKeys()
+
+/** One of them, by its `kid`. @throws `Problem` `not_found`. */
+export async function findCardDataKey(
+  { hsm }: Pick<CardOperations, 'hsm'>,
+  keyId: string,
+): Promise<CardDataKey> {
+  const key = (await hsm.cardDataKeys()).find((each) => each.keyId === keyId)
+  if (!key) throw new Problem('not_found')
+  return key
+}
+
+/** What a device gave to have card data sealed to, and what is asked for. */
+export type CardDataRequest = CardDataWanted & (ForSessionKey | ForDeviceKey)
+
+interface CardDataWanted {
+  readonly publicToken: string
+  readonly includePin: boolean
+}
+
+interface ForSessionKey {
+  readonly form: 'sessionKey'
+  readonly key: string
+}
+
+interface ForDeviceKey {
+  readonly form: 'deviceKey'
+  readonly deviceKey: DeviceKeyJwk
+  readonly nonce: string
+  readonly issuer: string
+}
+
+/** Card data that only the device can open. */
+export type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
+
+/**
+ * A card's data, sealed to the device's key. The disclosure is on record before they leave.
+ * @throws `Problem` `validation_failed` for a device's key that is none; `card_not_found`,
+ * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong with it.
+ */
+export async function revealCardData(
+  operations: CardDataOperations,
+  requester: Requester,
+  asked: CardDataRequest,
+): Promise<SealedCardData> {
+  // Before anything is recorded: it takes as long as it takes, and may come to nothing.
+  const seal = await importKey(operations, requester, asked)
+  const { form, includePin, publicToken } = asked
+  const { clientId, requestId } = requester
+  const card = await disclose(operations, requester, {
+    publicToken,
+    includesPin: includePin,
+    type: 'card_data.revealed',
+    details: { clientId, requestId, form, includePin },
+  })
+  return seal({
+    card,
+    cvk: card.cvk,
+    expiry: expiryOfDate(card.expiryDate),
+    pin: includePin ? revealablePin(card) : null,
+    // The device compares it with its own clock, so this is the machine's.
+    at: new Date(),
+  })
+}
+
+type Seal = (disclosure: Parameters<DeviceSeal<unknown>['seal']>[0]) => Promise<SealedCardData>
+
+async function importKey(
+  operations: CardDataOperations,
+  requester: Requester,
+  asked: CardDataRequest,
+): Promise<Seal> {
+  if (asked.form === 'sessionKey') {
+    const session = await importSessionKey(operations, requester, asked)
+    return async (disclosure) => ({ sessionSealed: await session.seal(disclosure) })
+  }
+  const { deviceKey, issuer, nonce } = asked
+  const device = await operations.hsm.importDeviceKey(deviceKey, { issuer, nonce })
+  if (!device) {
+    const detail = 'must be a public key on P-256 or X25519'
+    throw validationFailed({ pointer: '/deviceKey', detail })
+  }
+  return async (disclosure) => ({ jwe: await device.seal(disclosure) })
+}
+
+/**
+ * Takes in a session key, when all that costs less than looking at it is in order.
+ * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`;
+ * `invalid_session_key`, whatever is wrong with it, when that has been counted.
+ */
+const importSessionKey = (
+  operations: CardDataOperations,
+  requester: Requester,
+  { includePin, key, publicToken }: CardDataWanted & ForSessionKey,
+): Promise<DeviceSeal<SessionSealed>> =>
+  // The limits are looked at in the queue: of many at once, few see a use that another one spends.
+  operations.sessionKeyQueue.run(requester.clientId, async () => {
+    const { database, hsm, limits } = operations
+    // Nothing is locked: what is in order here is looked at again when the disclosure is recorded.
+    const disclosure = { publicToken, includesPin: includePin }
+    const { badSessionKeys, reveals } = limits
+    await refuseDisclosure(operations, requester, disclosure, [reveals, badSessionKeys])
+    const session = await hsm.importSessionKey(key)
+    if (session) return session
+    // Counted, and committed, before it is answered: for the card and its client, or for neither.
+    const { perCard = null, perClient = null } = badSessionKeys ?? {}
+    await database.transaction(async (connection) => {
+      await spendUse(connection, 'card', publicToken, perCard)
+      await spendUse(connection, 'client', requester.clientId, perClient)
+    })
+    throw new Problem('invalid_session_key')
+  })

@@ -1,0 +1,76 @@
+import { dateOf } from '../../domain/calendar.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { StoredPin } from '../../hsm/contract/hsm.ts'
+import { glanceAtCard } from '../../storage/cards/cards.ts'
+import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
+import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'
+import type { EventType } from '../../storage/events/events.ts'
+import { type CardOperations, changeEvent, refuseClosed } from './cards.ts'
+import { refuseUsedUp } from './limits.ts'
+
+/** What is to be disclosed of a card, and what its event says of that. */
+interface Disclosure {
+  readonly publicToken: string
+  readonly includesPin: boolean
+  readonly type: Extract<EventType, 'pin.revealed' | 'card_data.revealed'>
+  readonly details: Readonly<Record<string, string | boolean>>
+}
+
+/** Between what is read and what is recorded another may be quicker: then it is read again, so often. */
+const attemptsMax = 3
+
+/**
+ * Puts a disclosure of a card on record, and spends a use of its limit and of its client's: together, or not
+ * at all. What is disclosed afterwards is the card as it was then.
+ * @throws `Problem` as `refuseDisclosure` does.
+ */
+export async function disclose(
+  operations: CardOperations,
+  requester: Requester,
+  disclosure: Disclosure,
+): Promise<DisclosedCard> {
+  const { includesPin } = disclosure
+  const limits = operations.limits.reveals
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    await refuseDisclosure(operations, requester, disclosure, [limits])
+    const event = await changeEvent(operations, requester, disclosure)
+    const today = dateOf(operations.now())
+    const terms = { clientId: requester.clientId, today, includesPin, limits }
+    const card = await recordDisclosure(operations.database, event, terms)
+    if (card) return card
+  }
+  throw new Problem('unavailable', { detail: 'Others are changing the same card.' })
+}
+
+/**
+ * Refuses what may not be disclosed of the card as it is now; locks and spends nothing.
+ * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this order.
+ */
+export async function refuseDisclosure(
+  operations: CardOperations,
+  { clientId }: Requester,
+  { includesPin, publicToken }: Pick<Disclosure, 'includesPin' | 'publicToken'>,
+  limits: readonly (CardAndClientLimit | null)[],
+): Promise<void> {
+  const card = await glanceAtCard(operations.database, publicToken, clientId)
+  if (!card) throw new Problem('card_not_found')
+  const limitsOfBoth = limits
+    .filter((pair) => pair !== null)
+    .flatMap(({ perCard, perClient }): LimitOf[] => [
+      { kind: 'card', subject: publicToken, limit: perCard },
+      { kind: 'client', subject: clientId, limit: perClient },
+    ])
+  await refuseUsedUp(operations.database, limitsOfBoth)
+  refuseClosed(operations, card)
+  if (includesPin) revealablePin(card)
+}
+
+/** A card's PIN where it is stored so that it can be revealed. @throws `Problem` `pin_not_revealable`. */
+export function revealablePin({
+  pinBlock,
+  pinKey,
+}: Pick<DisclosedCard, 'pinBlock' | 'pinKey'>): StoredPin {
+  if (!pinBlock) throw new Problem('pin_not_revealable')
+  return { pinBlock, pvv: null, pinKey }
+}

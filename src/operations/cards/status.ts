@@ -1,0 +1,85 @@
+import { dateOf } from '../../domain/calendar.ts'
+import {
+  allowedMoves,
+  type CardStatus,
+  type CardStatusCode,
+  describeCardStatus,
+  mayMove,
+} from '../../domain/card-status.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findCard } from '../../storage/cards/cards.ts'
+import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
+import { pruneIdempotencyRecords } from '../../storage/idempotency/idempotency.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import {
+  type CardOperations,
+  type ChangeNote,
+  changeEvent,
+  lockOwnCard,
+  statusNow,
+} from './cards.ts'
+
+/** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
+export async function readCardStatus(
+  operations: CardOperations,
+  { clientId }: Requester,
+  publicToken: string,
+): Promise<CardStatus> {
+  const card = await findCard(operations.database, publicToken, clientId)
+  if (!card) throw new Problem('card_not_found')
+  return describeCardStatus(statusNow(operations, card))
+}
+
+/** A move of a card to another status. */
+interface StatusChange {
+  readonly publicToken: string
+  readonly to: CardStatusCode
+  readonly note: ChangeNote
+}
+
+/**
+ * Moves a card to another status. To set the one that it has changes nothing and records no event.
+ * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
+ */
+export const changeCardStatus = (
+  operations: CardOperations,
+  requester: Requester,
+  { note, publicToken, to }: StatusChange,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  once(operations, request, async (connection) => {
+    const from = statusNow(operations, await lockOwnCard(connection, requester, publicToken))
+    if (from === to) return null
+    if (!mayMove(from, to)) {
+      const allowed = allowedMoves(from)
+      const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
+      const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`
+      throw new Problem('card_status_conflict', { detail })
+    }
+    const change = {
+      publicToken,
+      type: 'card.status_changed',
+      details: { from, to },
+      note,
+    } as const
+    await updateCardStatus(connection, await changeEvent(operations, requester, change), to)
+    return null
+  })
+
+/** Rows changed at a time, so that a sweep delays nobody. */
+const stepSize = 100
+
+/**
+ * Writes the one event of each card that expired, and forgets old idempotency keys, in small steps.
+ * Any number of processes may sweep at once.
+ * @param stop ends it between two steps: the next sweep goes on from there.
+ */
+export async function sweep(
+  { database, now }: Pick<CardOperations, 'database' | 'now'>,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  const today = dateOf(now())
+  while (!stop.aborted && (await expireCards(database, today, stepSize)) > 0);
+  while (!stop.aborted && (await pruneIdempotencyRecords(database, stepSize)) > 0);
+}

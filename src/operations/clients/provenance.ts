@@ -1,0 +1,47 @@
+import { controllersOf, type Requester } from '../../domain/client.ts'
+import type { AdministeredClient } from '../../storage/clients/clients.ts'
+import {
+  countCredentials,
+  insertProvenance,
+  listProvenance,
+  voidConfirmations,
+} from '../../storage/clients/provenance.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { isSame } from '../audit/acts.ts'
+
+/** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
+export async function recordProvenance(
+  connection: Connection,
+  { clientId: by }: Requester,
+  clientId: string,
+  act: 'created' | 'credentials_set' | 'confirmed',
+): Promise<void> {
+  const controlledBy = controllersOf(by, await listProvenance(connection, [by]))
+  await insertProvenance(connection, { clientId, act, by, controlledBy })
+}
+
+/**
+ * Puts on record that a client was given other credentials. Another who gave them may know them: from now
+ * on that one counts as able to act for it, and no confirmation from before counts any more. Whoever
+ * changes their own changes nothing of that.
+ */
+export async function recordCredentials(
+  connection: Connection,
+  operator: Requester,
+  clientId: string,
+): Promise<void> {
+  await countCredentials(connection, clientId)
+  if (operator.clientId === clientId) return
+  await recordProvenance(connection, operator, clientId, 'credentials_set')
+  await voidConfirmations(connection, clientId)
+}
+
+/** Whether a change gives a client other credentials, or lets it in with those that it had. */
+export const hasOtherCredentials = (
+  before: AdministeredClient,
+  after: AdministeredClient,
+): boolean =>
+  before.jwks !== after.jwks ||
+  before.certificateBoundTokens !== after.certificateBoundTokens ||
+  (after.active && !before.active) ||
+  (after.kind === 'admin' && !isSame(before.scopes, after.scopes))

@@ -1,0 +1,90 @@
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findZoneKey } from '../../storage/clients/zone-keys.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { findHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
+import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
+import { changeKeysOnce, type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
+import { makeKey } from './make-key.ts'
+import { type AddedKey, type KeyTarget, purposeOf, zoneMasterKeyBlock } from './store-key.ts'
+
+/** A key that came from elsewhere, under a zone master key. */
+interface KeyInTransport {
+  readonly target: KeyTarget
+  readonly zoneMasterKey: string
+  /** X9.143 version B or D. */
+  readonly keyBlock: string
+  /** As its sender gave it, three bytes or more in hexadecimal; null leaves it unchecked. */
+  readonly keyCheckValue: string | null
+}
+
+/**
+ * Takes in a key block under a zone master key. One of the installation's own is pending until it is
+ * rotated to.
+ * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
+ */
+export async function importKey(
+  keys: KeyOperations,
+  operator: Requester,
+  { keyBlock, keyCheckValue, target, zoneMasterKey }: KeyInTransport,
+  request: RepeatableRequest | null,
+): Promise<Answer<AddedKey>> {
+  const imported = {
+    act: 'imported',
+    target,
+    make: async (connection: Connection) =>
+      keys.hsm.custody.importKeyBlock(
+        purposeOf(target),
+        await zoneMasterKeyBlock(connection, zoneMasterKey),
+        keyBlock,
+        keyCheckValue,
+      ),
+  }
+  return makeKey(keys, operator, imported, request)
+}
+
+/** A key to send elsewhere. */
+interface LeavingKey {
+  readonly key: string
+  /** Of one of the installation's own; the newest active one unless given. */
+  readonly version: number | null
+  /** The network client of a zone key. */
+  readonly clientId: string | null
+  readonly zoneMasterKey: string
+}
+
+/** A key block for another installation. */
+interface ExportedKey {
+  readonly key: string
+  readonly keyBlock: string
+  readonly keyCheckValue: string
+}
+
+/**
+ * Wraps an exportable key under a zone master key, as a key block and in no other form.
+ * @throws `Problem` `not_found`; `key_refused` unless it may leave under this key.
+ */
+export async function exportKey(
+  keys: KeyOperations,
+  operator: Requester,
+  { clientId, key, version, zoneMasterKey }: LeavingKey,
+  request: RepeatableRequest | null,
+): Promise<Answer<ExportedKey>> {
+  // Answered after the commit, so it is on record before it leaves.
+  return changeKeysOnce(keys, request, async ({ connection, record }) => {
+    const findStored = async () => {
+      if (clientId !== null) return findZoneKey(connection, clientId, key)
+      if (version !== null) return findHsmKey(connection, key, version)
+      const rows = await listHsmKeys(connection)
+      return rows.findLast(({ keyName, state }) => keyName === key && state === 'active')
+    }
+    const stored = await findStored()
+    if (!stored) throw new Problem('not_found')
+    const wrappingKey = await zoneMasterKeyBlock(connection, zoneMasterKey)
+    const keyBlock = await keys.hsm.custody.exportKeyBlock(stored.keyBlock, wrappingKey)
+    const reference =
+      'keyVersion' in stored ? referenceOf(key, stored.keyVersion) : zoneReferenceOf(key, clientId)
+    await record({ act: `exported under ${zoneMasterKey}`, key: reference, ...operator })
+    return { key, keyBlock, keyCheckValue: stored.keyCheckValue }
+  })
+}

@@ -1,0 +1,153 @@
+import type { KeyDescription } from '../../hsm/contract/key-administration.ts'
+import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
+import type { HsmKeyState } from '../../storage/keys/hsm-keys.ts'
+import {
+  listHsmKeysAfter,
+  listZoneKeysAfter,
+  listZoneMasterKeysAfter,
+} from '../../storage/keys/lists.ts'
+import { type KeyPassRow, listKeyPasses } from '../../storage/keys/re-encryption.ts'
+import type { KeyOperations } from './keys.ts'
+import { dueAt, rotationDue } from './uses.ts'
+
+/** One version of one key, as an operator sees it. */
+export interface ListedKey extends Partial<KeyDescription> {
+  readonly family: 'master' | 'installation' | 'zone-master' | 'zone'
+  readonly key: string
+  /** Null for a key that has none: its successor has another name. */
+  readonly version: number | null
+  /** The network client of a zone key. */
+  readonly clientId?: string
+  readonly pinBlockFormats?: readonly string[]
+  readonly state: HsmKeyState
+  /** Whether new things are made under it. */
+  readonly current: boolean
+  readonly keyCheckValue: string
+  readonly createdAt: Date | null
+  readonly activatesAt: Date | null
+  readonly activatedAt: Date | null
+  readonly retiredAt: Date | null
+  /** Uses by all processes, of the installation's own keys. */
+  readonly uses?: number
+  /** When its age calls for a rotation; null for a version that makes nothing new. */
+  readonly rotationDueAt?: Date | null
+  /** Why a rotation is due now, or null. */
+  readonly rotationDue?: 'age' | 'uses' | null
+  /** How far everything has been re-encrypted under this version. */
+  readonly pass: KeyPassRow | null
+}
+
+/** Where a page of keys ends: by family, then by name and number, or by network and name. */
+export interface KeyPosition {
+  readonly family: ListedKey['family']
+  readonly key: string
+  /** 0 of a key that has none. */
+  readonly version: number
+  /** Empty but for a zone key. */
+  readonly clientId: string
+}
+
+/** The keys of the installation, its networks and its zones. No key block is among it. */
+export async function listKeys(
+  keys: KeyOperations,
+  after: KeyPosition | null,
+  limit: number,
+): Promise<readonly ListedKey[]> {
+  const listed: ListedKey[] = []
+  for (const family of keyFamilies.slice(after ? keyFamilies.indexOf(after.family) : 0)) {
+    const position = after?.family === family ? after : null
+    if (listed.length < limit) {
+      listed.push(...(await pages[family](keys, position, limit - listed.length)))
+    }
+  }
+  return listed
+}
+
+type Page = (
+  keys: KeyOperations,
+  after: KeyPosition | null,
+  limit: number,
+) => Promise<readonly ListedKey[]>
+
+const undated = { activatesAt: null, activatedAt: null, retiredAt: null, pass: null } as const
+
+/** In the order of the list. */
+const pages: Readonly<Record<ListedKey['family'], Page>> = {
+  async master({ database }, after) {
+    if (after) return []
+    const masterKey = {
+      family: 'master',
+      key: 'master-key',
+      version: null,
+      keyUsage: 'K1',
+      algorithm: 'A',
+      modeOfUse: 'B',
+      exportability: 'N',
+      checkMethod: 'CMAC',
+      state: 'active',
+      current: true,
+      keyCheckValue: await findMasterKeyCheckValue(database),
+      createdAt: null,
+      ...undated,
+    } as const
+    return [masterKey]
+  },
+
+  async installation({ database, hsm }, after, limit) {
+    const position = [after?.key ?? '', after?.version ?? 0, limit] as const
+    const rows = await listHsmKeysAfter(database, ...position)
+    // Of so many versions there are at most so many passes.
+    const passes = await listKeyPasses(database, ...position)
+    return rows.map((listed) => {
+      const { keyBlock, keyName, keyVersion, ...row } = listed
+      const isPassOfIt = (pass: KeyPassRow) =>
+        pass.keyName === keyName && pass.keyVersion === keyVersion
+      // Only the version that makes new things wears out.
+      const period = row.current ? hsm.cryptoperiods[keyName] : undefined
+      return {
+        family: 'installation',
+        key: keyName,
+        version: keyVersion,
+        ...hsm.describeKey(keyBlock),
+        ...row,
+        rotationDue: period ? rotationDue(listed, period, new Date()) : null,
+        rotationDueAt: period ? dueAt(listed, period) : null,
+        pass: passes.find(isPassOfIt) ?? null,
+      }
+    })
+  },
+
+  async 'zone-master'({ database, hsm }, after, limit) {
+    const rows = await listZoneMasterKeysAfter(database, after?.key ?? '', limit)
+    return rows.map(({ keyBlock, keyName, ...row }) => ({
+      ...undated,
+      family: 'zone-master',
+      key: keyName,
+      version: null,
+      ...hsm.describeKey(keyBlock),
+      state: row.retiredAt ? 'retired' : 'active',
+      current: !row.retiredAt,
+      ...row,
+    }))
+  },
+
+  async zone({ database, hsm }, after, limit) {
+    const rows = await listZoneKeysAfter(database, after?.clientId ?? '', after?.key ?? '', limit)
+    return rows.map(({ keyBlock, keyName, ...row }) => ({
+      ...undated,
+      family: 'zone',
+      key: keyName,
+      version: null,
+      ...hsm.describeKey(keyBlock),
+      state: row.retiredAt ? 'retired' : 'active',
+      current: !row.retiredAt,
+      clientId: row.clientId,
+      pinBlockFormats: row.pinBlockFormats,
+      keyCheckValue: row.keyCheckValue,
+      createdAt: row.createdAt,
+      retiredAt: row.retiredAt,
+    }))
+  },
+}
+
+export const keyFamilies = Object.keys(pages) as readonly ListedKey['family'][]

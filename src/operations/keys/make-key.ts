@@ -1,0 +1,137 @@
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { KeptKey, KeyForm } from '../../hsm/contract/key-administration.ts'
+import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
+import { isKeyBlockKept } from '../../storage/keys/key-blocks.ts'
+import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
+import { changeKeysOnce, type KeyOperations } from './keys.ts'
+import {
+  type AddedKey,
+  addedKeyReference,
+  addKey,
+  isForTdes,
+  type KeyTarget,
+  lockKeys,
+  purposeOf,
+} from './store-key.ts'
+
+/** A key to generate. Without a form, the one that its purpose or its PIN block formats ask for. */
+interface NewKey {
+  readonly target: KeyTarget
+  readonly form: KeyForm | null
+  readonly exportable: boolean
+}
+
+/**
+ * Generates a key inside the HSM. One of the installation's own is pending until it is rotated to.
+ * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
+ */
+export async function generateKey(
+  keys: KeyOperations,
+  operator: Requester,
+  newKey: NewKey,
+  request: RepeatableRequest | null,
+): Promise<Answer<AddedKey>> {
+  const known = await recall<AddedKey>(keys, request)
+  if (known) return known
+  return discardUnstored(keys, async (note) => {
+    const generated = await generateUnstored(keys, newKey)
+    note(generated.key)
+    const { target } = newKey
+    const made = { act: 'generated', target, make: generated.unlessRotated }
+    return makeKey(keys, operator, made, request)
+  })
+}
+
+/** A key that was generated before the installation is locked for it. */
+interface UnstoredKey {
+  readonly key: KeptKey
+  /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
+  unlessRotated(): KeptKey
+}
+
+/** Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not locked. */
+export async function generateUnstored(
+  { hsm }: KeyOperations,
+  { exportable, form, target }: NewKey,
+): Promise<UnstoredKey> {
+  const masterKey = () => hsm.custody.masterKeys?.checkValue()
+  const masterKeyBefore = masterKey()
+  const isTdes = target.family === 'zone' && isForTdes(target.pinBlockFormats)
+  const usualForm = isTdes ? ({ algorithm: 'TDES', lengthBytes: 16 } as const) : null
+  const key = await hsm.generateKey(purposeOf(target), form ?? usualForm, exportable)
+  return {
+    key,
+    unlessRotated() {
+      if (masterKey() === masterKeyBefore) return key
+      throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
+    },
+  }
+}
+
+/** A key that is made while the installation is locked, and what its record says of that. */
+interface Making {
+  readonly act: string
+  readonly target: KeyTarget
+  make(connection: Connection): KeptKey | Promise<KeptKey>
+}
+
+/**
+ * Stores a key that is made now. The installation is locked while it is made, so that no key is wrapped
+ * under a master key that another process is just leaving.
+ * @throws as `addKey` does.
+ */
+export const makeKey = (
+  keys: KeyOperations,
+  operator: Requester,
+  { act, make, target }: Making,
+  request: RepeatableRequest | null,
+): Promise<Answer<AddedKey>> =>
+  discardUnstored(keys, (note) =>
+    changeKeysOnce(keys, request, async ({ connection, record }) => {
+      await lockKeys(keys, connection)
+      const added = await addKey(keys, connection, target, note(await make(connection)))
+      await record({ act, key: addedKeyReference(target, added), ...operator })
+      return added
+    }),
+  )
+
+/** Notes a key that was made for a row that may never be written. */
+export type NoteKey = (key: KeptKey) => KeptKey
+
+/**
+ * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores keys
+ * by itself: what was refused, or was a repeat, leaves nothing in a token.
+ */
+export async function discardUnstored<Result>(
+  { database, hsm }: KeyOperations,
+  work: (note: NoteKey) => Promise<Result>,
+): Promise<Result> {
+  const made: KeptKey[] = []
+  const discard = async () => {
+    const { discardKey } = hsm.custody
+    if (!discardKey) return
+    for (const { keyBlock } of made) {
+      try {
+        if (!(await isKeyBlockKept(database, keyBlock))) await discardKey(keyBlock)
+      } catch {
+        // It stays, and nothing uses it.
+      }
+    }
+  }
+  try {
+    const result = await work((key) => {
+      made.push(key)
+      return key
+    })
+    await discard()
+    return result
+  } catch (error) {
+    // Of a database that went away nobody knows what it committed: a key without a row does no harm, a row
+    // without its key does.
+    const mayBeCommitted =
+      error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
+    if (!mayBeCommitted) await discard()
+    throw error
+  }
+}

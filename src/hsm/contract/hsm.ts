@@ -2,6 +2,8 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { CardDataHsm } from './card-data.ts'
+import type { BlockCipher } from './catalogue.ts'
+import type { WrappedKey } from './stored-keys.ts'
 
 export type {
   CardDataKey,
@@ -59,16 +61,6 @@ export interface EncryptedPinBlock {
   readonly bytes: Uint8Array
   /** The key block of the zone key that it is enciphered under, or what the HSM keeps in its place. */
   readonly zoneKeyBlock: string
-}
-
-/** What a zone key enciphers with: TDES of double length, or AES-256. */
-export type ZoneKeyAlgorithm = 'TDES' | 'AES'
-
-/** A zone key as it is kept: a key block under the master key, or a reference to a key in a token. */
-interface ZoneKey {
-  readonly keyBlock: string
-  /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
-  readonly keyCheckValue: string
 }
 
 /** The public half of an access token signing key, as in RFC 7517. */
@@ -138,10 +130,13 @@ export interface Hsm extends CardDataHsm {
   /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
   fingerprintRequestId(requestId: string): Promise<Uint8Array>
 
-  /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
-  generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>
+  /**
+   * Draws a zone key in clear, TDES of double length or AES-256. For the sandbox alone: its test keys are
+   * known to everybody.
+   */
+  generateTestZoneKey(cipher: BlockCipher): Promise<Uint8Array>
   /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
-  importClearZoneKey(algorithm: ZoneKeyAlgorithm, key: Uint8Array): Promise<ZoneKey>
+  importClearZoneKey(cipher: BlockCipher, key: Uint8Array): Promise<WrappedKey>
 
   /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>

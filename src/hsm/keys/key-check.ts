@@ -1,10 +1,8 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../crypto/key-check-value.ts'
 import { areEqualBytes } from '../../crypto/refusal.ts'
-import { KeyRefusal } from './key-strength.ts'
-
-/** How a check value is made of a key. */
-export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
+import type { KeyCheckMethod } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 
 interface KeyCheck {
   readonly method: KeyCheckMethod

@@ -1,33 +1,25 @@
 import type { KeyObject } from 'node:crypto'
 import type { Sealed } from '../../crypto/aes-gcm.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
-import type { TokenSigningKey, ZoneKeyAlgorithm } from '../contract/hsm.ts'
-import type { StoredKey } from './key-ring.ts'
-
-/** A key that was made, as its store keeps it. */
-export type GeneratedKey = Pick<StoredKey, 'keyBlock' | 'keyCheckValue'>
+import type {
+  BlockCipher,
+  KeyAction,
+  KeyKind,
+  KeyName,
+  keyCatalogue,
+} from '../contract/catalogue.ts'
+import type { TokenSigningKey } from '../contract/hsm.ts'
+import type { KeyAttributes } from '../contract/key-administration.ts'
+import type { WrappedKey } from '../contract/stored-keys.ts'
 
 /** `E`: under a zone master key; `N`: never (X9.143, table 8). */
 export type Exportability = 'E' | 'N'
 
-/** What a kept key says of itself (X9.143, tables 5 to 8). */
-export interface KeyUse {
-  readonly keyUsage: string
-  readonly algorithm: string
-  readonly modeOfUse: string
-  readonly exportability: string
-}
-
 /** Where keys are made and work: this is what implementations of the HSM differ in. */
 export interface KeyEngine {
   /** Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow one. */
-  generate(
-    kind: KeyKind,
-    exportability?: Exportability,
-    signal?: AbortSignal,
-  ): Promise<GeneratedKey>
+  generate(kind: KeyKind, exportability?: Exportability, signal?: AbortSignal): Promise<WrappedKey>
   /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
-  import(kind: KeyKind, key: Uint8Array): Promise<GeneratedKey>
+  import(kind: KeyKind, key: Uint8Array): Promise<WrappedKey>
   /**
    * Opens a kept key for what its kind does.
    * @throws Error when it was not made here, is weak, or was made for another use.
@@ -37,14 +29,14 @@ export interface KeyEngine {
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
   /** What a kept key says of itself. Nothing of it is verified before the key is opened. */
-  usageOf(keyBlock: string): KeyUse
+  usageOf(keyBlock: string): KeyAttributes
   /** Unpredictable bytes. */
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
 }
 
 /** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
 export interface BlockKey {
-  readonly cipher: ZoneKeyAlgorithm
+  readonly cipher: BlockCipher
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
@@ -120,7 +112,9 @@ export interface WorkingKeys {
   readonly agree: AgreementKey
 }
 
-export type KeyAction = keyof WorkingKeys
+/** What the key of a name does. */
+export type WorkingKey<Name extends KeyName> =
+  WorkingKeys[(typeof keyCatalogue)[Name]['kind']['action']]
 
 /** What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never opens. */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {

@@ -1,16 +1,22 @@
 import { Problem } from '../../domain/problem.ts'
 import {
-  isKeyName,
+  isInstallationKey,
   isSlow,
+  type KeyAction,
   type KeyKind,
   type KeyName,
-  keyKinds,
+  keyCatalogue,
   keyNames,
-  type WorkingKey,
 } from '../contract/catalogue.ts'
 import type { KeyReference } from '../contract/hsm.ts'
-import type { KeyAction, KeyEngine, WorkingKeys } from './key-engine.ts'
-import { KeyRefusal } from './key-strength.ts'
+import type { KeyUses } from '../contract/key-administration.ts'
+import {
+  KeyRefusal,
+  type KeyState,
+  type KeyStore,
+  type StoredKey,
+} from '../contract/stored-keys.ts'
+import type { KeyEngine, WorkingKey, WorkingKeys } from './key-engine.ts'
 
 /** One version of a key, ready for use. */
 export interface RingKey<Name extends KeyName> {
@@ -39,7 +45,7 @@ export interface KeyRing {
   /** Reads the store again. */
   refresh(): Promise<void>
   /** How often this process has used each version. */
-  readonly countedUses: () => readonly KeyUse[]
+  readonly countedUses: () => readonly KeyUses[]
 }
 
 interface KeyRingOptions {
@@ -158,7 +164,7 @@ function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () =
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
     const isStale = ageFromNow()
-    const stored = (await store.list()).filter(({ keyName }) => isKeyName(keyName))
+    const stored = (await store.list()).filter(({ keyName }) => isInstallationKey(keyName))
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
       const known = opened.get(rowOf(each))
@@ -181,7 +187,12 @@ function ageFromNow(): (afterMs: number) => boolean {
 }
 
 async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
-  return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
+  return {
+    keyName,
+    keyVersion: 1,
+    state: 'active',
+    ...(await engine.generate(keyCatalogue[keyName].kind)),
+  }
 }
 
 /** @throws KeyRefusal that names the key, where its block is not what it should be. */
@@ -190,8 +201,8 @@ async function openKey(
   { keyBlock, keyName: name, keyVersion }: StoredKey,
   counter: UseCounter,
 ): Promise<AnyRingKey['key']> {
-  if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
-  const kind: KeyKind = keyKinds[name]
+  if (!isInstallationKey(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
+  const kind: KeyKind = keyCatalogue[name].kind
   try {
     const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
     return counter.counting(kind.action, { keyName: name, keyVersion }, key) as AnyRingKey['key']
@@ -222,46 +233,15 @@ export async function referencedKey<Name extends KeyName>(
   return ring.version(name, Number(version))
 }
 
-/**
- * The life of a version: every process learns of it while it is `pending`; `active` ones are in use,
- * the newest to make new things and the others to open what was made under them (NIST SP 800-57 part
- * 1, 7.2); nothing is under a `retired` one, which still opens.
- */
-export type KeyState = 'pending' | 'active' | 'retired'
-
-/** One version of a key as it is kept outside the HSM: a key block under the master key. */
-export interface StoredKey {
-  readonly keyName: string
-  readonly keyVersion: number
-  readonly state: KeyState
-  /** X9.143 version D; or where the keys lie in a token, a reference to one (RFC 7512). */
-  readonly keyBlock: string
-  readonly keyCheckValue: string
-}
-
-/** Where an HSM keeps its wrapped keys, shared by every process of an installation. */
-export interface KeyStore {
-  list(): Promise<readonly StoredKey[]>
-  /** Keeps a key, unless another process was first with this name and version. */
-  add(key: StoredKey): Promise<void>
-}
-
-/** How often a version of a key was used by this process. */
-export interface KeyUse {
-  readonly keyName: string
-  readonly keyVersion: number
-  readonly uses: number
-}
-
 /** Counts the uses of keys since this process has them. */
 interface UseCounter {
   /** The same key, which counts what it makes: opening and verifying wear no key out. */
   counting<Action extends KeyAction>(
     action: Action,
-    version: Pick<KeyUse, 'keyName' | 'keyVersion'>,
+    version: Pick<KeyUses, 'keyName' | 'keyVersion'>,
     key: WorkingKeys[Action],
   ): WorkingKeys[Action]
-  counted(): readonly KeyUse[]
+  counted(): readonly KeyUses[]
 }
 
 function createUseCounter(): UseCounter {

@@ -2,14 +2,7 @@ import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
 import { hasOddParity, isWeakTdesKey, setOddParity } from '../../crypto/tdes-keys.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
-
-/** Why a key is not taken. It says nothing of the key but which rule it breaks. */
-export class KeyRefusal extends Error {
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options)
-    this.name = 'KeyRefusal'
-  }
-}
+import { KeyRefusal } from '../contract/stored-keys.ts'
 
 /** Key pairs of this house: P-256, and RSA of 4096 bits. */
 const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }

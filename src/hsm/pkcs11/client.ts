@@ -2,8 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Problem } from '../../domain/problem.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
-import { KeyRefusal } from '../keys/key-strength.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import type { TokenSettings } from './session.ts'
 import type { TokenVerbs } from './verbs.ts'
 
@@ -20,7 +19,7 @@ export interface Token {
     ...given: Parameters<TokenVerbs[Verb]>
   ): Promise<ReturnType<TokenVerbs[Verb]>>
   /** Makes a key that takes long, in a process of its own, so that nobody waits behind it. */
-  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<GeneratedKey>
+  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<WrappedKey>
   close(): void
 }
 

@@ -3,9 +3,13 @@ import { unwrapKeyBlockWith } from '../../crypto/key-block.ts'
 import { deriveKeyBlockKeys, type KeyBlockKeys } from '../../crypto/key-block-derivation.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import type { KeyPurpose } from '../contract/key-administration.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
-import { KeyRefusal, unusable } from '../keys/key-strength.ts'
-import { type Protection, refuseOtherBlockVersion, travelledKind } from '../keys/transported-key.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { unusable } from '../keys/key-strength.ts'
+import {
+  type Protection,
+  refuseOtherBlockVersion,
+  transportedKind,
+} from '../keys/transported-key.ts'
 import { encipherBlocks } from './ciphers.ts'
 import { type Handle, mechanism } from './cryptoki.ts'
 import { importTokenKey } from './make-keys.ts'
@@ -29,14 +33,14 @@ export function importKeyBlock(
   zoneMasterKeyReference: string,
   keyBlock: string,
   keyCheckValue: string | null,
-): GeneratedKey {
+): WrappedKey {
   const zoneMasterKey = openZoneMasterKey(session, zoneMasterKeyReference)
   const { header, key } = orUnusable(() => {
     refuseOtherBlockVersion(zoneMasterKey, keyBlock)
     return unwrapUnder(session, zoneMasterKey, keyBlock)
   })
   try {
-    const kind = travelledKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
+    const kind = transportedKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
     return importTokenKey(session, kind, key)
   } finally {
     key.fill(0)

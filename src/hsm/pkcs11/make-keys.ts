@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expandTdesKey } from '../../crypto/tdes.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
+import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
-import { codeOf, combinedKey, readComponent } from '../keys/components.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { combinedKey, readComponent } from '../keys/components.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
 import { keyKindOf } from '../keys/key-purposes.ts'
-import { drawFitKey, KeyRefusal, refuseUnfitKey } from '../keys/key-strength.ts'
+import { drawFitKey, refuseUnfitKey } from '../keys/key-strength.ts'
 import { drawBytes, openBytes, sealBytes, tokenCheckValue } from './ciphers.ts'
 import { attribute, keyType, mechanism } from './cryptoki.ts'
 import {
@@ -37,10 +37,7 @@ const allowedByMode: Readonly<Record<string, readonly Permission[]>> = {
 }
 
 /** Makes a key in the token, which it never leaves. */
-export async function generateTokenKey(
-  session: TokenSession,
-  kind: KeyKind,
-): Promise<GeneratedKey> {
+export async function generateTokenKey(session: TokenSession, kind: KeyKind): Promise<WrappedKey> {
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
   if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
@@ -59,7 +56,7 @@ export function importTokenKey(
   session: TokenSession,
   kind: KeyKind,
   bytes: Uint8Array,
-): GeneratedKey {
+): WrappedKey {
   refuseUnfitKey(kind, bytes)
   const key = newKey(kind)
   createSecrets(session, kind, key, bytes)
@@ -79,7 +76,7 @@ async function drawCvvKey(
   session: TokenSession,
   kind: KeyKind,
   key: TokenKey,
-): Promise<GeneratedKey> {
+): Promise<WrappedKey> {
   const bytes = await drawFitKey(kind, (lengthBytes) => drawBytes(session, lengthBytes))
   createSecrets(session, kind, key, bytes)
   const keyCheckValue = keyCheckValueOf(kind.algorithm, bytes)
@@ -160,7 +157,7 @@ export async function keepComponent(
   form: KeyForm,
   component: string,
   due: string,
-): Promise<GeneratedKey> {
+): Promise<WrappedKey> {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
   try {
     const key = (await findSealingKey(session)) ?? (await makeSealingKey(session))
@@ -186,7 +183,7 @@ export function combineTokenComponents(
   form: KeyForm,
   kept: readonly string[],
   due: string,
-): GeneratedKey {
+): WrappedKey {
   const kind = keyKindOf(purpose, form)
   const clear: Buffer[] = []
   const wipedAfter = (bytes: Buffer): Buffer => {
@@ -197,7 +194,7 @@ export function combineTokenComponents(
     const components = kept.map((each) => wipedAfter(openComponent(session, form, each)))
     const key = wipedAfter(combinedKey(form, components))
     refuseUnfitKey(kind, key)
-    refuseOtherCheckValue(codeOf(form), key, due)
+    refuseOtherCheckValue(codeOfCipher[form.algorithm], key, due)
     return importTokenKey(session, kind, key)
   } finally {
     for (const bytes of clear) bytes.fill(0)

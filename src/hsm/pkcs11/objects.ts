@@ -1,5 +1,6 @@
 import type { KeyKind } from '../contract/catalogue.ts'
-import type { Exportability, KeyUse } from '../keys/key-engine.ts'
+import type { KeyAttributes } from '../contract/key-administration.ts'
+import type { Exportability } from '../keys/key-engine.ts'
 import { type Attribute, attribute, type Handle, keyType, objectClass } from './cryptoki.ts'
 import type { TokenSession } from './session.ts'
 
@@ -42,7 +43,7 @@ export const labelOf = (
 }
 
 /** What a label says of a key; null where it is of before labels said so. */
-interface TokenKeyUse extends KeyUse {
+interface TokenKeyUse extends KeyAttributes {
   readonly purpose: string | null
   readonly lengthBytes: number | null
 }

@@ -1,4 +1,4 @@
-import { KeyRefusal } from '../keys/key-strength.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
 import { returnValueOf } from './cryptoki.ts'
 import { KeyMissing } from './objects.ts'

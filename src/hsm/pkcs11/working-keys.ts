@@ -1,7 +1,8 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { aesBlockLength } from '../../crypto/aes.ts'
 import { desBlockLength } from '../../crypto/tdes.ts'
-import { inMode, type KeyAction, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
+import { cipherOfCode, type KeyAction } from '../contract/catalogue.ts'
+import { inMode, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
 import type { Token } from './client.ts'
 import { readReference, useOf } from './objects.ts'
 import type { EcPublicJwk, PublicHalf } from './pairs.ts'
@@ -16,7 +17,7 @@ export const tokenKeys: {
 } = {
   blocks(token, reference) {
     const { algorithm, modeOfUse } = useOf(readReference(reference))
-    const cipher = algorithm === 'A' ? 'AES' : 'TDES'
+    const cipher = cipherOfCode(algorithm)
     return inMode(modeOfUse, {
       cipher,
       encipher: async (blocks) =>

@@ -1,21 +1,18 @@
 import { unwrapKeyBlock, wrapKeyBlock } from '../../crypto/key-block.ts'
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
-import type {
-  KeptKey,
-  KeyCustody,
-  KeyForm,
-  MasterKeyCustody,
-} from '../contract/key-administration.ts'
-import { codeOf, combinedKey, readComponent } from '../keys/components.ts'
+import { codeOfCipher } from '../contract/catalogue.ts'
+import type { KeyCustody, KeyForm, MasterKeyCustody } from '../contract/key-administration.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { combinedKey, readComponent } from '../keys/components.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
 import { headerOf, keyKindOf, mayLeave, purposeIn } from '../keys/key-purposes.ts'
+import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 import {
-  KeyRefusal,
-  orProblem,
-  refuseWeakerProtection,
-  refuseWeakKey,
-} from '../keys/key-strength.ts'
-import { type Protection, refuseOtherBlockVersion, travelledKind } from '../keys/transported-key.ts'
+  blockVersionUnder,
+  type Protection,
+  refuseOtherBlockVersion,
+  transportedKind,
+} from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
 /** Keys that come and go, in this process's memory. */
@@ -27,7 +24,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       refuseOtherBlockVersion(protection, keyBlock)
       const { header, key } = unwrapKeyBlock(zoneMasterKey.key, keyBlock)
       refuseWeakKey(header.algorithm, key)
-      const kind = travelledKind(protection, purpose, { header, key, keyCheckValue })
+      const kind = transportedKind(protection, purpose, { header, key, keyCheckValue })
       // Who sent it may say that it must not leave, and not that it may.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
       // Its check value was held against it with its kind.
@@ -80,7 +77,12 @@ type KeptUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'ex
 }
 
 /** Keeps a key under the master key. Its key block says what it said before, and what it is for here. */
-function keep(masterKeys: MasterKeys, use: KeptUse, key: Uint8Array, due: string | null): KeptKey {
+function keep(
+  masterKeys: MasterKeys,
+  use: KeptUse,
+  key: Uint8Array,
+  due: string | null,
+): WrappedKey {
   refuseWeakKey(use.algorithm, key)
   refuseOtherCheckValue(use.algorithm, key, due)
   const exportability = use.exportability === 'E' ? 'E' : 'N'
@@ -104,7 +106,7 @@ function exportUnder(masterKeys: MasterKeys, keyBlock: string, zoneMasterKeyBloc
   if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
   refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
   refuseWeakKey(header.algorithm, key)
-  const version = zoneMasterKey.header.algorithm === 'A' ? 'D' : 'B'
+  const version = blockVersionUnder(zoneMasterKey.header)
   // What it is for here is of no concern elsewhere.
   return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
 }
@@ -117,9 +119,9 @@ function keepComponent(
   form: KeyForm,
   component: string,
   due: string,
-): KeptKey {
+): WrappedKey {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
-  const header = headerOf({ ...componentUse, algorithm: codeOf(form) }, 'N')
+  const header = headerOf({ ...componentUse, algorithm: codeOfCipher[form.algorithm] }, 'N')
   return { keyBlock: masterKeys.wrap(header, bytes), keyCheckValue }
 }
 

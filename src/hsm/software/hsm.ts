@@ -1,6 +1,6 @@
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration } from '../contract/key-administration.ts'
-import type { KeyStore } from '../keys/key-ring.ts'
+import type { KeyStore } from '../contract/stored-keys.ts'
 import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
 import { keyCustody } from './custody.ts'
 import { openSoftwareKeyEngine } from './key-engine.ts'

@@ -15,14 +15,18 @@ import type { UnwrappedKeyBlock } from '../../crypto/key-block.ts'
 import { type KeyBlockHeader, readKeyBlockHeader } from '../../crypto/key-block-header.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
+import {
+  type BlockCipher,
+  cipherOfCode,
+  type KeyAction,
+  type KeyKind,
+} from '../contract/catalogue.ts'
 import { keyCheckValueOf } from '../keys/key-check.ts'
 import {
   type AgreementKey,
   type BlockKey,
   type Exportability,
   inMode,
-  type KeyAction,
   type KeyEngine,
   type SealingKey,
   type SigningKey,
@@ -96,7 +100,7 @@ const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
 } = {
   blocks: ({ algorithm, modeOfUse }, key) =>
-    inMode(modeOfUse, softwareBlockKey(algorithm === 'A' ? 'AES' : 'TDES', key)),
+    inMode(modeOfUse, softwareBlockKey(cipherOfCode(algorithm), key)),
   cvv: (_, key) => ({
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
@@ -117,7 +121,7 @@ const ciphers = {
 } as const
 
 /** A key over whole blocks, with its bytes at hand. */
-function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockKey {
+function softwareBlockKey(cipher: BlockCipher, key: Uint8Array): BlockKey {
   const { decipher, encipher } = ciphers[cipher]
   return {
     cipher,

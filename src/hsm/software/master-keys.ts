@@ -5,7 +5,8 @@ import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../../cryp
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
 import { aesKeyCheckValue } from '../../crypto/key-check-value.ts'
 import { refuse } from '../../crypto/refusal.ts'
-import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
+import { refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 
 /** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
 export interface MasterKeys {

@@ -1,7 +1,9 @@
+import { keyCatalogue, publishedKeyId } from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
+import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
-import { type KeyRing, type KeyStore, openKeyRing } from '../keys/key-ring.ts'
+import { type KeyRing, openKeyRing } from '../keys/key-ring.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
@@ -51,8 +53,8 @@ async function useKey(ring: KeyRing): Promise<void> {
 const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
   async tokenSigningKeys() {
     return (await ring.versions('token-signing')).map(({ key, version }) => ({
-      keyId: `token-signing-${version}`,
-      algorithm: 'ES256',
+      keyId: publishedKeyId('token-signing', version),
+      algorithm: keyCatalogue['token-signing'].publication.algorithm,
       publicJwk: key.publicJwk,
       sign: (message) => key.sign(message),
     }))

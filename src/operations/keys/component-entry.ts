@@ -1,4 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
+import { codeOfCipher } from '../../hsm/contract/catalogue.ts'
 import type { KeyForm } from '../../hsm/contract/key-administration.ts'
 import {
   type ComponentEntryRow,
@@ -67,7 +68,7 @@ export async function openEntry(
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
   await keys.hsm.refuseOtherForm(purposeOf(target), form)
-  refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
+  refuseOtherCipher(target, codeOfCipher[form.algorithm])
   return onRecordOnce(keys, request, async (connection, record) => {
     const newEntry = {
       target: JSON.stringify(target),

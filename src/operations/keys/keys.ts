@@ -1,9 +1,6 @@
+import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import type {
-  Cryptoperiod,
-  KeyAdministration,
-  KeyDescription,
-} from '../../hsm/contract/key-administration.ts'
+import type { KeyAdministration, KeyDescription } from '../../hsm/contract/key-administration.ts'
 import { type ActPosition, newestAct } from '../../storage/clients/acts.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
@@ -220,18 +217,18 @@ async function listedInstallation(
       version: keyVersion,
       ...hsm.describeKey(keyBlock),
       ...row,
-      ...dueOf(listed, hsm.cryptoperiods[keyName]),
+      ...dueOf(listed),
       pass: passes.find(isPassOfIt) ?? null,
     }
   })
 }
 
 /** Only the version that makes new things wears out. */
-function dueOf(
-  row: ListedHsmKeyRow,
-  period: Cryptoperiod | undefined,
-): Pick<ListedKey, 'rotationDue' | 'rotationDueAt'> {
-  if (!row.current || !period) return { rotationDue: null, rotationDueAt: null }
+function dueOf(row: ListedHsmKeyRow): Pick<ListedKey, 'rotationDue' | 'rotationDueAt'> {
+  if (!row.current || !isInstallationKey(row.keyName)) {
+    return { rotationDue: null, rotationDueAt: null }
+  }
+  const period = keyCatalogue[row.keyName].cryptoperiod
   return { rotationDue: rotationDue(row, period, new Date()), rotationDueAt: dueAt(row, period) }
 }
 

@@ -1,3 +1,4 @@
+import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import {
   beginKeyPassRound,
@@ -5,7 +6,7 @@ import {
   type KeyPassRow,
   stepKeyPass,
 } from '../../storage/keys/re-encryption.ts'
-import { type Held, type Holding, holdingsOf } from './encrypted-columns.ts'
+import { type KeyedValue, keyedColumns } from './encrypted-columns.ts'
 import { type KeyManagement, onRecord, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
@@ -20,17 +21,19 @@ const movesAtOnce = 4
  * @returns the pass as it stands, or null where it ended, rests, or is another process's now.
  */
 export async function walkPass(keys: KeyManagement, pass: KeyPassRow): Promise<KeyPassRow | null> {
-  const holdings = holdingsOf(pass.keyName)
+  const columns: readonly KeyedColumn[] = isInstallationKey(pass.keyName)
+    ? keyCatalogue[pass.keyName].columns
+    : []
   const index = Math.max(
     0,
-    holdings.findIndex(({ holdingName }) => holdingName === pass.holding),
+    columns.findIndex((column) => column === pass.holding),
   )
-  const holding = holdings[index]
-  if (!holding) return endRound(keys, pass)
-  const { isLast, position, ...found } = await moveSome(keys, pass, holding)
-  const next = isLast ? holdings[index + 1] : holding
+  const column = columns[index]
+  if (!column) return endRound(keys, pass)
+  const { isLast, position, ...found } = await moveSome(keys, pass, column)
+  const next = isLast ? columns[index + 1] : column
   const stepped = await stepKeyPass(keys.database, pass, keys.processId, {
-    holding: next?.holdingName ?? holding.holdingName,
+    holding: next ?? column,
     position: isLast ? '' : position,
     ...found,
   })
@@ -38,8 +41,8 @@ export async function walkPass(keys: KeyManagement, pass: KeyPassRow): Promise<K
   return next ? stepped : endRound(keys, stepped)
 }
 
-async function moveSome(keys: KeyManagement, pass: KeyPassRow, holding: Holding) {
-  const rows = await holding.page(keys, pass.position, stepSize)
+async function moveSome(keys: KeyManagement, pass: KeyPassRow, column: KeyedColumn) {
+  const rows = await keyedColumns[column](keys, pass.position, stepSize)
   const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
   const moved = await moveAll(older)
   // What does not say its version was left behind if it could be moved.
@@ -53,7 +56,7 @@ async function moveSome(keys: KeyManagement, pass: KeyPassRow, holding: Holding)
   }
 }
 
-async function moveAll(rows: readonly Held[]): Promise<number> {
+async function moveAll(rows: readonly KeyedValue[]): Promise<number> {
   const waiting = [...rows]
   let moved = 0
   const moveOnes = async () => {

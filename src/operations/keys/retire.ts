@@ -1,4 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
+import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import { retireZoneKey } from '../../storage/clients/zone-keys.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { type Holding, holdingsOf } from './encrypted-columns.ts'
+import { keyedColumns } from './encrypted-columns.ts'
 import {
   type KeyManagement,
   type Operator,
@@ -17,7 +18,6 @@ import {
   referenceOf,
   zoneReferenceOf,
 } from './keys.ts'
-import { rotationRule } from './rotate.ts'
 
 /**
  * Retires an active version that has a successor and nothing under it. Only once that has settled:
@@ -91,15 +91,19 @@ async function findObjection(
   const row = await findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
   // Only time empties some: their rotation retires them when it has passed.
-  if (row.state === 'active' && rotationRule(keyName).by === 'time') {
+  if (!isInstallationKey(keyName)) {
+    return inUse(keyName, keyVersion, 'is of a key that this program does not know.')
+  }
+  const { columns, retirement } = keyCatalogue[keyName]
+  if (row.state === 'active' && retirement.by === 'time') {
     return inUse(keyName, keyVersion, 'retires by itself, when what is under it is of no use.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     return inUse(keyName, keyVersion, 'still finds cards.')
   }
-  for (const holding of holdingsOf(keyName)) {
-    if (await isUnder(keys, holding, keyVersion)) {
-      return inUse(keyName, keyVersion, `is still in use in ${holding.holdingName}.`)
+  for (const column of columns) {
+    if (await isUnder(keys, column, keyVersion)) {
+      return inUse(keyName, keyVersion, `is still in use in ${column}.`)
     }
   }
   return null
@@ -107,15 +111,15 @@ async function findObjection(
 
 const pageSize = 1_000
 
-/** Reads everything of a holding, page by page: exact, however long it takes. */
+/** Reads a whole column, page by page: exact, however long it takes. */
 async function isUnder(
   keys: KeyManagement,
-  holding: Holding,
+  column: KeyedColumn,
   keyVersion: number,
 ): Promise<boolean> {
   let after: string | undefined = ''
   while (after !== undefined) {
-    const rows = await holding.page(keys, after, pageSize)
+    const rows = await keyedColumns[column](keys, after, pageSize)
     if (rows.some((row) => row.keyVersion === keyVersion)) return true
     after = rows.length < pageSize ? undefined : rows.at(-1)?.position
   }

@@ -1,4 +1,10 @@
 import { Problem } from '../../domain/problem.ts'
+import {
+  isInstallationKey,
+  type KeyName,
+  keyCatalogue,
+  keyNames,
+} from '../../hsm/contract/catalogue.ts'
 import { forgetPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import {
@@ -44,7 +50,7 @@ export async function rotateKey(
   keyName: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
-  if (!keys.hsm.installationKeys.includes(keyName)) throw new Problem('not_found')
+  if (!isInstallationKey(keyName)) throw new Problem('not_found')
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const
@@ -96,8 +102,8 @@ async function schedule(
 }
 
 /** Two active versions: what is under the older one still moves, or is about to. */
-async function refuseWhileMoving(connection: Connection, keyName: string): Promise<void> {
-  if (rotationRule(keyName).by !== 'pass') return
+async function refuseWhileMoving(connection: Connection, keyName: KeyName): Promise<void> {
+  if (keyCatalogue[keyName].retirement.by !== 're-encryption') return
   const rows = await listHsmKeys(connection)
   const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
   const newest = active.at(-1)
@@ -111,33 +117,6 @@ const findPending = async (
   keyName: string,
 ): Promise<DatedHsmKeyRow | undefined> =>
   (await listHsmKeys(connection)).find((row) => row.keyName === keyName && row.state === 'pending')
-
-/** How a version comes to have nothing under it, so that it may retire. */
-type RotationRule =
-  /** Everything under it is moved to its successor. */
-  | { readonly by: 'pass' }
-  /** What is under it is of no use after so many seconds. */
-  | { readonly by: 'time'; readonly seconds: number }
-  /** Cards keep what they were issued with: an operator retires it when none is left. */
-  | { readonly by: 'word' }
-
-const daySeconds = 24 * 3_600
-/** Access tokens live an hour (contract, section 2); clocks may differ by a minute. */
-const tokenSeconds = 3_600 + 60
-
-const rules: Readonly<Record<string, RotationRule>> = {
-  pan: { by: 'pass' },
-  'pan-fingerprint': { by: 'pass' },
-  'pin-storage': { by: 'pass' },
-  'personal-data': { by: 'pass' },
-  'request-fingerprint': { by: 'time', seconds: daySeconds },
-  'token-signing': { by: 'time', seconds: tokenSeconds },
-  cvk: { by: 'word' },
-  pvk: { by: 'word' },
-}
-
-/** A key that is not in the table stays until an operator retires it. */
-export const rotationRule = (keyName: string): RotationRule => rules[keyName] ?? { by: 'word' }
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
 export async function followKeys(keys: KeyManagement): Promise<void> {
@@ -166,7 +145,7 @@ export async function advanceKeys(
   const rows = await listHsmKeys(keys.database)
   // One key whose rotation is stuck holds up no other.
   const faults: unknown[] = []
-  for (const keyName of new Set(rows.map((row) => row.keyName))) {
+  for (const keyName of keyNames) {
     const versions = rows.filter((row) => row.keyName === keyName)
     await advanceVersions(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
   }
@@ -175,24 +154,25 @@ export async function advanceKeys(
 
 async function advanceVersions(
   keys: KeyManagement,
-  keyName: string,
+  keyName: KeyName,
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {
   const active = versions.filter(({ state }) => state === 'active')
   const newest = active.at(-1)
-  if (newest && active.length > 1) await advanceKey(keys, newest, isStopped)
+  if (newest && active.length > 1) await advanceKey(keys, keyName, newest.keyVersion, isStopped)
   if (keyName === 'pan-fingerprint') await forgetRetired(keys, versions, isStopped)
 }
 
 async function advanceKey(
   keys: KeyManagement,
-  { keyName, keyVersion }: DatedHsmKeyRow,
+  keyName: KeyName,
+  keyVersion: number,
   isStopped: () => boolean,
 ): Promise<void> {
-  const rule = rotationRule(keyName)
-  if (rule.by === 'time') {
-    const seconds = rule.seconds + keys.timings.settleMs / 1_000
+  const { retirement } = keyCatalogue[keyName]
+  if (retirement.by === 'time') {
+    const seconds = retirement.seconds + keys.timings.settleMs / 1_000
     await onRecord(keys, async (connection, record) => {
       const retired = await retireOutlivedHsmKeys(connection, keyName, keyVersion, seconds)
       for (const each of retired) {
@@ -200,7 +180,7 @@ async function advanceKey(
       }
     })
   }
-  if (rule.by !== 'pass') return
+  if (retirement.by !== 're-encryption') return
   await startKeyPass(keys.database, keyName, keyVersion)
   let pass = await claimKeyPass(keys.database, keyName, keyVersion, keys.processId)
   while (pass && !isStopped()) pass = await walkPass(keys, pass)

@@ -1,5 +1,6 @@
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { KeptKey, KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
+import type { KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
+import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { insertZoneKey } from '../../storage/clients/zone-keys.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
@@ -20,7 +21,7 @@ import {
 } from './keys.ts'
 
 /** Notes a key that was made for a row that may never be written. */
-export type NoteMade = (key: KeptKey) => KeptKey
+export type NoteMade = (key: WrappedKey) => WrappedKey
 
 /**
  * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM keeps keys
@@ -30,7 +31,7 @@ export async function discardUnkept<Result>(
   keys: KeyManagement,
   work: (made: NoteMade) => Promise<Result>,
 ): Promise<Result> {
-  const made: KeptKey[] = []
+  const made: WrappedKey[] = []
   const note: NoteMade = (key) => {
     made.push(key)
     return key
@@ -49,7 +50,10 @@ export async function discardUnkept<Result>(
 const mayBeCommitted = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
 
-async function discard({ database, hsm }: KeyManagement, made: readonly KeptKey[]): Promise<void> {
+async function discard(
+  { database, hsm }: KeyManagement,
+  made: readonly WrappedKey[],
+): Promise<void> {
   const { discardKey } = hsm.custody
   if (!discardKey) return
   for (const { keyBlock } of made) {
@@ -96,7 +100,7 @@ const keepKey = (
   operator: Operator,
   { act, target }: { readonly act: string; readonly target: KeyTarget },
   request: RepeatableRequest | null,
-  make: (connection: Connection) => KeptKey | Promise<KeptKey>,
+  make: (connection: Connection) => WrappedKey | Promise<WrappedKey>,
 ): Promise<Answer<KeptVersion>> =>
   discardUnkept(keys, (made) =>
     onRecordOnce(keys, request, async (connection, record) => {
@@ -123,7 +127,7 @@ export async function storeKey(
   keys: KeyManagement,
   connection: Connection,
   target: KeyTarget,
-  kept: KeptKey,
+  kept: WrappedKey,
 ): Promise<KeptVersion> {
   refuseOtherCipher(target, keys.hsm.describeKey(kept.keyBlock).algorithm)
   const version = await keepers[target.family](connection, target as never, kept)
@@ -141,7 +145,7 @@ export function refuseOtherMasterKey({ hsm }: KeyManagement, checkValue: string)
 type Keeper<Family extends KeyTarget['family']> = (
   connection: Connection,
   target: Extract<KeyTarget, { family: Family }>,
-  kept: KeptKey,
+  kept: WrappedKey,
 ) => Promise<number | null>
 
 const keepers: { readonly [Family in KeyTarget['family']]: Keeper<Family> } = {
@@ -219,9 +223,9 @@ export async function generateKey(
 
 /** A key that was drawn before the installation is held for it. */
 export interface DrawnKey {
-  readonly key: KeptKey
+  readonly key: WrappedKey
   /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
-  unlessRotated(): KeptKey
+  unlessRotated(): WrappedKey
 }
 
 /** Draws a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not held. */

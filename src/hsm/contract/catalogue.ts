@@ -22,7 +22,7 @@ export const keyNames = [
 export type KeyName = (typeof keyNames)[number]
 
 /** The letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, elliptic curve, RSA. */
-export type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R'
+type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R'
 
 export type BlockCipher = 'TDES' | 'AES'
 

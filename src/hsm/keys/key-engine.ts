@@ -34,6 +34,20 @@ export interface KeyEngine {
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
 }
 
+/**
+ * Whether a key is what its kind says. A block moved to another row must not turn a key into one with another
+ * use or purpose; one that was made before keys named their purpose is taken for its use alone.
+ */
+export const isOfKind = (
+  kind: KeyKind,
+  { algorithm, keyUsage, modeOfUse }: Omit<KeyAttributes, 'exportability'>,
+  purpose: string | null,
+): boolean =>
+  keyUsage === kind.keyUsage &&
+  algorithm === kind.algorithm &&
+  modeOfUse === kind.modeOfUse &&
+  (purpose ?? kind.purpose) === kind.purpose
+
 /** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
 export interface BlockKey {
   readonly cipher: BlockCipher
@@ -48,7 +62,7 @@ export interface CvvKey {
 }
 
 /** Seals with XAES-256-GCM, each message under a key of its own (c2sp.org/XAES-256-GCM). */
-export interface SealingKey {
+interface SealingKey {
   /** @param nonce 24 random bytes. */
   seal(nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
   /**
@@ -94,7 +108,7 @@ export interface PssKey {
 }
 
 /** Agrees on a secret with the holder of another key on P-256 (SP 800-56A 5.7.1.2). */
-export interface AgreementKey {
+interface AgreementKey {
   readonly publicJwk: SigningKey['publicJwk']
   /** @returns Z, 32 bytes: the x coordinate of the shared point. */
   agree(publicKey: KeyObject): Promise<Uint8Array>

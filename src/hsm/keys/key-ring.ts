@@ -71,8 +71,10 @@ export async function openKeyRing(
   { staleAfterMs = 10_000 }: KeyRingOptions = {},
 ): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
-  for (const name of keyNames) {
-    if (!present.has(name) && !isSlow(name)) await store.add(await firstVersion(engine, name))
+  for (const keyName of keyNames) {
+    if (present.has(keyName) || isSlow(keyName)) continue
+    const made = await engine.generate(keyCatalogue[keyName].kind)
+    await store.add({ keyName, keyVersion: 1, state: 'active', ...made })
   }
   const counter = createUseCounter()
   const read = readerOf(engine, store, counter)
@@ -105,10 +107,6 @@ async function inTime(reading: Promise<void>): Promise<void> {
   }
 }
 
-const refuseUntilMade = (): never => {
-  throw new Problem('unavailable', { detail: 'A key is still being made.' })
-}
-
 function ringOf(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
@@ -126,7 +124,9 @@ function ringOf(
       if (known || !isSlow(name)) return present(known)
       // Another process may have made it by now.
       await readNow()
-      return (await findActive(name)) ?? refuseUntilMade()
+      const made = await findActive(name)
+      if (!made) throw new Problem('unavailable', { detail: 'A key is still being made.' })
+      return made
     },
     async version(name, version) {
       const known = await find(name, version)
@@ -163,7 +163,10 @@ const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlo
 function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
-    const isStale = ageFromNow()
+    // Counted from before the store is asked. A machine that slept may have stopped one of the clocks.
+    const [steady, wall] = [performance.now(), Date.now()]
+    const isStale = (afterMs: number) =>
+      Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
     const stored = (await store.list()).filter(({ keyName }) => isInstallationKey(keyName))
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
@@ -171,27 +174,15 @@ function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () =
       next.set(rowOf(each), known ?? (await openKey(engine, each, counter)))
     }
     opened = next
-    const keys = stored.map((each) => ringKey(each, next))
-    return { keys: keys.toSorted(byUse), isStale }
-  }
-}
-
-const byUse = (a: AnyRingKey, b: AnyRingKey): number =>
-  stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version
-
-/** Counted from before the store is asked. A machine that slept may have stopped one of the clocks. */
-function ageFromNow(): (afterMs: number) => boolean {
-  const steady = performance.now()
-  const wall = Date.now()
-  return (afterMs) => Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
-}
-
-async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
-  return {
-    keyName,
-    keyVersion: 1,
-    state: 'active',
-    ...(await engine.generate(keyCatalogue[keyName].kind)),
+    const keys = stored.map((each) => {
+      const { keyName: name, keyVersion: version, state } = each
+      const reference = `${name}/${version}`
+      return { name, version, reference, state, key: next.get(rowOf(each)) } as AnyRingKey
+    })
+    const inOrder = keys.toSorted(
+      (a, b) => stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version,
+    )
+    return { keys: inOrder, isStale }
   }
 }
 
@@ -210,12 +201,6 @@ async function openKey(
     if (cause instanceof Problem || !(cause instanceof Error)) throw cause
     throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })
   }
-}
-
-function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {
-  const { keyName: name, keyVersion: version, state } = stored
-  const reference = `${name}/${version}`
-  return { name, version, reference, state, key: opened.get(rowOf(stored)) } as AnyRingKey
 }
 
 /**

@@ -201,8 +201,10 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
           settle(answer) {
             clearTimeout(timer)
             waiting.delete(id)
-            if ('answer' in answer) resolve(answer.answer as ReturnType<TokenVerbs[typeof verb]>)
-            else reject(failureOf(answer))
+            if (answer instanceof Problem) reject(answer)
+            else if ('answer' in answer)
+              resolve(answer.answer as ReturnType<TokenVerbs[typeof verb]>)
+            else reject(failures[answer.kind](answer.failure))
           },
         }
         waiting.set(id, entry)
@@ -216,11 +218,10 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
   }
 }
 
-const failureOf = (answer: Exclude<TokenAnswer, { answer: unknown }> | Problem): Error => {
-  if (answer instanceof Problem) return answer
-  const { failure, kind } = answer
-  if (kind === 'keyRefused') return new KeyRefusal(failure)
-  return kind === 'refused' ? new Error(failure) : unavailable(failure)
+const failures: Record<FailureKind, (reason: string) => Error> = {
+  refused: (reason) => new Error(reason),
+  keyRefused: (reason) => new KeyRefusal(reason),
+  unavailable: (reason) => unavailable(reason),
 }
 
 const unavailable = (reason: string): Problem =>
@@ -254,7 +255,7 @@ export type TokenAnswer =
   | { readonly id: number; readonly failure: string; readonly kind: FailureKind }
 
 /**
- * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be told;
+ * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be said;
  * `unavailable`: the token did not do what was asked.
  */
 export type FailureKind = 'refused' | 'keyRefused' | 'unavailable'

@@ -35,10 +35,7 @@ export function importKeyBlock(
   keyCheckValue: string | null,
 ): WrappedKey {
   const zoneMasterKey = openZoneMasterKey(session, zoneMasterKeyReference)
-  const { header, key } = orUnusable(() => {
-    refuseOtherBlockVersion(zoneMasterKey, keyBlock)
-    return unwrapUnder(session, zoneMasterKey, keyBlock)
-  })
+  const { header, key } = unwrapUnder(session, zoneMasterKey, keyBlock)
   try {
     const kind = transportedKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
     return importTokenKey(session, kind, key)
@@ -58,11 +55,8 @@ function openZoneMasterKey(session: TokenSession, reference: string): ZoneMaster
   return { object, algorithm, lengthBytes }
 }
 
-function unwrapUnder(
-  session: TokenSession,
-  { algorithm, lengthBytes, object }: ZoneMasterKey,
-  keyBlock: string,
-) {
+function unwrapUnder(session: TokenSession, zoneMasterKey: ZoneMasterKey, keyBlock: string) {
+  const { algorithm, lengthBytes, object } = zoneMasterKey
   const [cipher, blockLength] =
     algorithm === 'A' ? ([mechanism.aesEcb, 16] as const) : ([mechanism.des3Ecb, 8] as const)
   // Of one block at a time, CBC from an IV of zeros is the bare cipher.
@@ -70,24 +64,19 @@ function unwrapUnder(
   const mac = (message: Uint8Array) => cmac(encipher, blockLength, message)
   const derived: KeyBlockKeys[] = []
   try {
+    refuseOtherBlockVersion(zoneMasterKey, keyBlock)
     return unwrapKeyBlockWith((method) => {
       const keys = deriveKeyBlockKeys(mac, lengthBytes, method)
       derived.push(keys)
       return keys
     }, keyBlock)
+  } catch (error) {
+    if (error instanceof CryptoRefusal) throw new KeyRefusal(unusable)
+    throw error
   } finally {
     for (const { kbak, kbek } of derived) {
       kbak.fill(0)
       kbek.fill(0)
     }
-  }
-}
-
-function orUnusable<Result>(work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof CryptoRefusal) throw new KeyRefusal(unusable)
-    throw error
   }
 }

@@ -41,9 +41,23 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
   if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
-  const { algorithm } = kind
+  const { algorithm, lengthBytes } = kind
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
-  else generateSecret(session, kind, key)
+  else {
+    const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
+    session.cryptoki.C_GenerateKey(
+      session.handle,
+      {
+        mechanism:
+          generations[algorithm === 'T' && lengthBytes === 16 ? 'T of 2 parts' : algorithm],
+      },
+      [
+        ...secretTemplate(key, 'whole', permissionsOf(kind)),
+        // The length of a TDES key is its mechanism's.
+        ...(algorithm === 'T' ? [] : [length]),
+      ],
+    )
+  }
   const whole = findObject(session, key, 'whole')
   return {
     keyBlock: referenceTo(key),
@@ -95,29 +109,18 @@ function createSecrets(
       ...secretTemplate(key, part, permissionsOf(kind)),
       ...bytesTemplate(type, value),
     ])
-  create('whole', importedType(kind), kind.algorithm === 'T' ? expandTdesKey(bytes) : bytes)
+  if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
+  else create('whole', kind.algorithm === 'A' ? keyType.aes : keyType.genericSecret, bytes)
   // Few modules still have single DES: `expandTdesKey` makes A, A, A of it, which is the same.
   if (kind.action === 'cvv') create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
 }
 
-function importedType({ algorithm }: KeyKind): number {
-  if (algorithm === 'T') return keyType.des3
-  return algorithm === 'A' ? keyType.aes : keyType.genericSecret
-}
-
-function generateSecret({ cryptoki, handle }: TokenSession, kind: KeyKind, key: TokenKey): void {
-  const length = { type: attribute.valueLength, value: kind.lengthBytes ?? 0 }
-  cryptoki.C_GenerateKey(handle, { mechanism: generationOf(kind) }, [
-    ...secretTemplate(key, 'whole', permissionsOf(kind)),
-    ...(kind.algorithm === 'T' ? [] : [length]),
-  ])
-}
-
-function generationOf({ algorithm, lengthBytes }: KeyKind): number {
-  if (algorithm === 'A') return mechanism.aesKeyGeneration
-  if (algorithm === 'H') return mechanism.genericSecretKeyGeneration
-  return lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration
-}
+const generations = {
+  A: mechanism.aesKeyGeneration,
+  H: mechanism.genericSecretKeyGeneration,
+  T: mechanism.des3KeyGeneration,
+  'T of 2 parts': mechanism.des2KeyGeneration,
+} as const
 
 const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
 
@@ -160,7 +163,10 @@ export async function keepComponent(
 ): Promise<WrappedKey> {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
   try {
-    const key = (await findSealingKey(session)) ?? (await makeSealingKey(session))
+    // Several that begin at once may make a key each: what was sealed says under which it is.
+    const key =
+      (await findSealingKey(session)) ??
+      readReference((await generateTokenKey(session, sealingKind)).keyBlock)
     const object = findObject(session, key, 'whole')
     refuseExtractable(session, object)
     const iv = drawBytes(session, ivLength)
@@ -216,11 +222,6 @@ function openComponent(session: TokenSession, form: KeyForm, kept: string): Buff
 /** A component of one form is none of another. */
 const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
   Buffer.from(`component ${algorithm} ${lengthBytes}`)
-
-/** Several that begin at once may make a key each: what was sealed says under which it is. */
-async function makeSealingKey(session: TokenSession): Promise<TokenKey> {
-  return readReference((await generateTokenKey(session, sealingKind)).keyBlock)
-}
 
 async function findSealingKey(session: TokenSession): Promise<TokenKey | null> {
   const label = labelOf(sealingKind, 'N')

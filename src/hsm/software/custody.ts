@@ -31,12 +31,25 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       return keep(masterKeys, { ...kind, exportability }, key, null)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
-    orProblem(() => exportUnder(masterKeys, keyBlock, zoneMasterKeyBlock)),
+    orProblem(() => {
+      const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
+      const { header, key } = masterKeys.unwrap(keyBlock)
+      if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
+      refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
+      refuseWeakKey(header.algorithm, key)
+      const version = blockVersionUnder(zoneMasterKey.header)
+      // What it is for here is of no concern elsewhere.
+      return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
+    }),
   keepComponent: (form, component, keyCheckValue) =>
     orProblem(() => keepComponent(masterKeys, form, component, keyCheckValue)),
   combineComponents: (purpose, form, componentBlocks, keyCheckValue) =>
     orProblem(() => {
-      const components = componentBlocks.map((block) => unwrapComponent(masterKeys, block))
+      const components = componentBlocks.map((block) => {
+        const { header, key } = masterKeys.unwrap(block)
+        if (header.keyUsage === componentUse.keyUsage) return key
+        throw new KeyRefusal('This is no key component.')
+      })
       const use = { ...keyKindOf(purpose, form), exportability: 'N' }
       return keep(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
@@ -71,15 +84,15 @@ const sized = ({ algorithm }: { readonly algorithm: string }, key: Uint8Array): 
   lengthBytes: key.length,
 })
 
-/** What a kept key is to say of itself. */
-type KeptUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
+/** What a key that is taken in is to say of itself. */
+type WrappedUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
   readonly purpose: string
 }
 
 /** Keeps a key under the master key. Its key block says what it said before, and what it is for here. */
 function keep(
   masterKeys: MasterKeys,
-  use: KeptUse,
+  use: WrappedUse,
   key: Uint8Array,
   due: string | null,
 ): WrappedKey {
@@ -100,17 +113,6 @@ function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   return zoneMasterKey
 }
 
-function exportUnder(masterKeys: MasterKeys, keyBlock: string, zoneMasterKeyBlock: string): string {
-  const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
-  const { header, key } = masterKeys.unwrap(keyBlock)
-  if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
-  refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
-  refuseWeakKey(header.algorithm, key)
-  const version = blockVersionUnder(zoneMasterKey.header)
-  // What it is for here is of no concern elsewhere.
-  return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
-}
-
 /** A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5). */
 const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
@@ -123,10 +125,4 @@ function keepComponent(
   const { bytes, keyCheckValue } = readComponent(form, component, due)
   const header = headerOf({ ...componentUse, algorithm: codeOfCipher[form.algorithm] }, 'N')
   return { keyBlock: masterKeys.wrap(header, bytes), keyCheckValue }
-}
-
-function unwrapComponent(masterKeys: MasterKeys, keyBlock: string): Uint8Array {
-  const { header, key } = masterKeys.unwrap(keyBlock)
-  if (header.keyUsage !== componentUse.keyUsage) throw new KeyRefusal('This is no key component.')
-  return key
 }

@@ -41,9 +41,16 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
   let current = ''
   // Keys that work are not given up for a file that lacks the one in use.
   const readWith = async (due: string) => {
-    const read = byCheckValue(await source.read())
-    if (!read.has(due)) throw new KeyRefusal(missing(due, [...read.keys()]))
-    keys = read
+    const read = await source.read()
+    for (const key of read) refuseWeakKey('A', key.reveal())
+    const present = new Map(read.map((key) => [masterKeyCheckValue(key), key]))
+    if (!present.has(due)) {
+      throw new KeyRefusal(
+        `This database is under the master key with check value ${due}; ` +
+          `the one given has ${[...present.keys()].join(', ')}.`,
+      )
+    }
+    keys = present
   }
   const refresh = async () => {
     const due = await source.current()
@@ -66,10 +73,6 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
   }
 }
 
-const missing = (due: string, present: readonly string[]): string =>
-  `This database is under the master key with check value ${due}; ` +
-  `the one given has ${present.join(', ')}.`
-
 /** One master key that never changes. */
 function soleMasterKey(masterKey: SecretKey): MasterKeys {
   const checkValue = masterKeyCheckValue(masterKey)
@@ -85,11 +88,6 @@ function soleMasterKey(masterKey: SecretKey): MasterKeys {
 
 export const masterKeysOf = (given: SecretKey | MasterKeys): MasterKeys =>
   given instanceof SecretKey ? soleMasterKey(given) : given
-
-function byCheckValue(keys: readonly SecretKey[]): Map<string, SecretKey> {
-  for (const key of keys) refuseWeakKey('A', key.reveal())
-  return new Map(keys.map((key) => [masterKeyCheckValue(key), key]))
-}
 
 function wrapUnder(
   masterKey: SecretKey | undefined,

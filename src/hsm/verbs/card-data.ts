@@ -128,9 +128,16 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => 
   async importDeviceKey(key, claims) {
     // Before the device's key is looked at: a seal that could not be made must not be on record.
     const signingKey = await ring.active('card-data-sign-ec')
-    const jwk = agreementJwkOf(key)
-    const agreement = jwk && agree(jwk)
-    if (!jwk || !agreement) return null
+    const jwk = deviceJwkOf(key)
+    if (!jwk) return null
+    let agreement: EphemeralAgreement
+    try {
+      // By a key pair of our own for this answer alone.
+      agreement = agreeEphemerally(readAgreementJwk(jwk))
+    } catch (error) {
+      if (error instanceof CryptoRefusal) return null
+      throw error
+    }
     const cnf = { jkt: jwkThumbprint(jwk) }
     return {
       async seal(disclosure) {
@@ -141,19 +148,9 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => 
   },
 })
 
-function agreementJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
+function deviceJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
   if (kty === 'EC' && crv === 'P-256' && y !== undefined) return { kty, crv, x, y }
   return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
-}
-
-/** By a key pair of our own for this answer alone. */
-function agree(jwk: AgreementJwk): EphemeralAgreement | null {
-  try {
-    return agreeEphemerally(readAgreementJwk(jwk))
-  } catch (error) {
-    if (error instanceof CryptoRefusal) return null
-    throw error
-  }
 }
 
 /** A JWS in compact form (RFC 7515 3.1). */
@@ -210,24 +207,16 @@ async function unwrapSessionKey(
   let found: Uint8Array | null = null
   // One after the other: one call must not take as many threads as the key has versions.
   for (const wrapKey of wrapKeys) {
-    const isFit = isCanonical && fits(wrapped, modulusOf(wrapKey))
-    const opened = await wrapKey.unwrap(isFit ? wrapped : unfitFor(wrapKey))
+    // A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1).
+    const modulus = Buffer.from(wrapKey.publicJwk.n, 'base64url')
+    const isFit =
+      isCanonical && wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
+    // Nothing comes of this one, for as much work as with any other.
+    const unfit = randomBytes(modulus.length).fill(0, 0, 1)
+    const opened = await wrapKey.unwrap(isFit ? wrapped : unfit)
     if (isFit && opened?.length === sessionKeyLength) found ??= opened
   }
   return found
-}
-
-/** A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1). */
-const fits = (wrapped: Buffer, modulus: Buffer): boolean =>
-  wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
-
-const modulusOf = ({ publicJwk }: UnwrappingKey): Buffer => Buffer.from(publicJwk.n, 'base64url')
-
-/** A ciphertext that nothing comes of, for as much work as with any other. */
-function unfitFor(wrapKey: UnwrappingKey): Buffer {
-  const bytes = randomBytes(modulusOf(wrapKey).length)
-  bytes[0] = 0
-  return bytes
 }
 
 async function seal(

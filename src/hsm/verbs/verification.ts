@@ -10,7 +10,7 @@ import {
   codeOfCipher,
   type KeyKind,
 } from '../contract/catalogue.ts'
-import type { EncryptedPinBlock, Hsm, StoredPin } from '../contract/hsm.ts'
+import type { EncryptedPinBlock, Hsm } from '../contract/hsm.ts'
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { drawFitKey } from '../keys/key-strength.ts'
@@ -31,7 +31,12 @@ export const verificationVerbs = (ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     const pan = await openPan(ring, card)
     const pin = await readPin(zoneKeys, pan, pinBlock)
     // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
-    return pin?.length === pinLength && isPinOf(ring, pan, stored, pin)
+    if (pin?.length !== pinLength) return false
+    if (stored.pinBlock !== null) {
+      return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
+    }
+    const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
+    return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
   },
   async verifyCvv2(card, cvk, expiry, cvv2) {
     const { key } = await referencedKey(ring, 'cvk', cvk)
@@ -51,14 +56,6 @@ const readPin = async (
   pan: Pan,
   { bytes, format, zoneKeyBlock }: EncryptedPinBlock,
 ): Promise<string | null> => readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
-
-async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string): Promise<boolean> {
-  if (stored.pinBlock !== null) {
-    return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
-  }
-  const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
-  return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
-}
 
 /** The card's CVV2, three digits. */
 export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> =>

@@ -2,12 +2,12 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
 import type { CardReference, KeyReference, PinRules, StoredPin } from './hsm.ts'
 
-/** What is told of a card, and when. */
+/** What a device is shown of a card, and when. */
 export interface CardDisclosure {
   readonly card: CardReference
   readonly cvk: KeyReference
   readonly expiry: Expiry
-  /** Null where the PIN is not told. */
+  /** Null where the PIN is not shown. */
   readonly pin: StoredPin | null
   readonly at: Date
 }
@@ -35,7 +35,7 @@ export interface DeviceKeyJwk {
   readonly y?: string
 }
 
-/** Who answers, and what the device gave to tell its answer from others. */
+/** Who answers, and what the device gave to know its answer by. */
 export interface DeviceKeyClaims {
   readonly issuer: string
   readonly nonce: string

@@ -44,7 +44,7 @@ export type KeyAction = 'blocks' | 'cvv' | 'seal' | 'mac' | 'sign' | 'signPss' |
 
 /** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {
-  /** What it is for and nothing else: of keys with one use, a name tells which is which. */
+  /** What it is for and nothing else: of keys with one use, a name says which is which. */
   readonly purpose: string
   readonly keyUsage: string
   readonly algorithm: AlgorithmCode
@@ -78,7 +78,7 @@ export interface Cryptoperiod {
   readonly originatorDays: number
   /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
   readonly recipientDays: number
-  /** Uses after which a rotation is due; null where none that can be reached is too many. */
+  /** Uses after which a rotation is due; null where there can never be too many. */
   readonly usesAtMost: number | null
 }
 

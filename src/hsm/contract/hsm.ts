@@ -13,7 +13,7 @@ export type {
   SessionSealed,
 } from './card-data.ts'
 
-/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be told from it. */
+/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be learned from it. */
 export interface PanFingerprint {
   readonly fingerprint: Uint8Array
   /** The version of the key that it was made under. */
@@ -46,7 +46,7 @@ interface RequestFingerprint {
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
 export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
 
-/** The formats of PIN blocks that travel (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
+/** The formats of PIN blocks between zones (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
 export const pinBlockFormats = [
   'ISO_FORMAT_0',
   'ISO_FORMAT_1',
@@ -59,7 +59,7 @@ export type PinBlockFormat = (typeof pinBlockFormats)[number]
 export interface EncryptedPinBlock {
   readonly format: PinBlockFormat
   readonly bytes: Uint8Array
-  /** The key block of the zone key that it is enciphered under, or what the HSM keeps in its place. */
+  /** The key block of the zone key that it is enciphered under, or what the HSM has in its place. */
   readonly zoneKeyBlock: string
 }
 
@@ -153,7 +153,7 @@ export interface CardReference {
   readonly encryptedPan: Uint8Array
 }
 
-/** A PIN as it is kept: a format 4 block that it can be revealed from, or a PVV that it cannot. */
+/** A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot. */
 export type StoredPin =
   | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
   | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }

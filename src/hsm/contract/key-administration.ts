@@ -40,7 +40,7 @@ export interface KeyUses {
 }
 
 /**
- * What administration asks of an HSM. No verb takes or gives a clear key but `keepComponent`, which
+ * What administration asks of an HSM. No verb takes or gives a clear key but `importComponent`, which
  * takes one component of one. Each throws `Problem` `key_refused` for a key that may not be taken, and
  * otherwise what the verbs of `Hsm` throw.
  */
@@ -86,13 +86,13 @@ export interface KeyCustody {
     keyCheckValue: string | null,
   ): Promise<WrappedKey>
   /**
-   * A kept key under a zone master key.
+   * A wrapped key under a zone master key.
    * @throws `Problem` `key_refused` unless it is exportable, and where the HSM lets none out.
    */
   exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
   /** Takes in one component, in hexadecimal. */
-  keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<WrappedKey>
-  /** The key that kept components make (PCI PIN Security 3.1, requirement 12). */
+  importComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<WrappedKey>
+  /** The key that wrapped components make (PCI PIN Security 3.1, requirement 12). */
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,
@@ -101,7 +101,7 @@ export interface KeyCustody {
   ): Promise<WrappedKey>
 
   /**
-   * Destroys a key that was made and then not kept. Null where a key is its key block, and goes with it.
+   * Destroys a key that was made and then not stored. Null where a key is its key block, and goes with it.
    */
   readonly discardKey: ((keyBlock: string) => Promise<void>) | null
 
@@ -109,7 +109,7 @@ export interface KeyCustody {
   readonly masterKeys: MasterKeyCustody | null
 }
 
-/** The key that all others are kept under. */
+/** The key that all others are wrapped under. */
 export interface MasterKeyCustody {
   /** Of the one that key blocks are made under. */
   checkValue(): string
@@ -119,7 +119,7 @@ export interface MasterKeyCustody {
    */
   read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
   /**
-   * The same kept key under another master key at hand, labelled with its purpose.
+   * The same wrapped key under another master key at hand, labelled with its purpose.
    * @throws `Problem` `key_refused` when its label names another.
    */
   rewrap(keyBlock: string, purpose: string, checkValue: string): Promise<string>

@@ -1,4 +1,4 @@
-/** A key as it is kept outside the HSM. */
+/** A key as it is stored outside the HSM. */
 export interface WrappedKey {
   /** X9.143 version D, under the master key; or where the keys lie in a token, a reference to one (RFC 7512). */
   readonly keyBlock: string
@@ -20,10 +20,10 @@ export interface StoredKey extends WrappedKey {
   readonly state: KeyState
 }
 
-/** Where an HSM keeps its wrapped keys, shared by every process of an installation. */
+/** Where an HSM stores its wrapped keys, shared by every process of an installation. */
 export interface KeyStore {
   list(): Promise<readonly StoredKey[]>
-  /** Keeps a key, unless another process was first with this name and version. */
+  /** Stores a key, unless another process was first with this name and version. */
   add(key: StoredKey): Promise<void>
 }
 

@@ -21,14 +21,14 @@ export interface KeyEngine {
   /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
   import(kind: KeyKind, key: Uint8Array): Promise<WrappedKey>
   /**
-   * Opens a kept key for what its kind does.
+   * Opens a wrapped key for what its kind does.
    * @throws Error when it was not made here, is weak, or was made for another use.
    */
   open<Action extends KeyAction>(
     kind: KeyKind & { readonly action: Action },
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
-  /** What a kept key says of itself. Nothing of it is verified before the key is opened. */
+  /** What a wrapped key says of itself. Nothing of it is verified before the key is opened. */
   usageOf(keyBlock: string): KeyAttributes
   /** Unpredictable bytes. */
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
@@ -96,7 +96,7 @@ export interface UnwrappingKey {
   readonly publicJwk: RsaPublicJwk
   /**
    * @param wrapped as long as the modulus, and below it.
-   * @returns null when it does not open. No more is told, and it takes as long.
+   * @returns null when it does not open. No more is said, and it takes as long.
    */
   unwrap(wrapped: Uint8Array): Promise<Uint8Array | null>
 }

@@ -74,7 +74,7 @@ export function refuseOtherPurpose(
 /** The optional block that names what a key is for (X9.143:2021 6.3.6, block `LB`: a label). */
 const labelId = 'LB'
 
-/** What a key block that is kept says of its key (X9.143:2021 6.2). Its MAC binds all of it. */
+/** What the block of a wrapped key says of it (X9.143:2021 6.2). Its MAC binds all of it. */
 export const headerOf = (
   {
     algorithm,

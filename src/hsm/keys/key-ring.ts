@@ -63,7 +63,7 @@ interface Reading {
 
 /**
  * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
- * agree on one key each: the store keeps the first.
+ * agree on one key each: the first to be stored.
  */
 export async function openKeyRing(
   engine: KeyEngine,
@@ -92,7 +92,7 @@ export async function openKeyRing(
 
 const readTimeoutMs = 2_000
 
-/** Whoever asks may hold the connection that the store waits for: then it must let go, not wait. */
+/** Whoever asks may have the connection that the store waits for: then it must let go, not wait. */
 async function inTime(reading: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -192,7 +192,7 @@ async function openKey(
   { keyBlock, keyName: name, keyVersion }: StoredKey,
   counter: UseCounter,
 ): Promise<AnyRingKey['key']> {
-  if (!isInstallationKey(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
+  if (!isInstallationKey(name)) throw new Error(`The key store has an unknown key: ${name}.`)
   const kind: KeyKind = keyCatalogue[name].kind
   try {
     const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)

@@ -53,10 +53,10 @@ export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
  */
 export function refuseWeakerProtection(
   protecting: { readonly algorithm: string; readonly lengthBytes: number },
-  kept: { readonly algorithm: string; readonly lengthBytes: number },
+  protectedKey: { readonly algorithm: string; readonly lengthBytes: number },
 ): void {
   const strength = strengthBits(protecting.algorithm, protecting.lengthBytes)
-  if (strength < strengthBits(kept.algorithm, kept.lengthBytes)) {
+  if (strength < strengthBits(protectedKey.algorithm, protectedKey.lengthBytes)) {
     throw new KeyRefusal('A key must not be protected by a weaker one.')
   }
 }

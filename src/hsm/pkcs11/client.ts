@@ -8,7 +8,7 @@ import type { TokenVerbs } from './verbs.ts'
 
 /** A token that is asked from here and lives in a process of its own, which is begun anew at need. */
 export interface Token {
-  /** Of the keys that tell this token from others, each of them as good. */
+  /** Of the keys that this token is known by, each of them as good. */
   readonly checkValues: readonly string[]
   /**
    * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was asked
@@ -70,7 +70,7 @@ interface Running {
 function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): Running {
   let current: Promise<TokenProcess> | null = null
   let resting: { readonly problem: Problem; readonly until: number } | null = null
-  const keep = (token: TokenProcess): TokenProcess => {
+  const follow = (token: TokenProcess): TokenProcess => {
     void token.ended.then(() => {
       current = null
     })
@@ -83,11 +83,11 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
     current = null
     throw problem
   }
-  current = Promise.resolve(keep(first))
+  current = Promise.resolve(follow(first))
   return {
     async running() {
       if (resting && performance.now() < resting.until) throw resting.problem
-      current ??= start().then(keep, rest)
+      current ??= start().then(follow, rest)
       return current
     },
     close() {
@@ -100,7 +100,7 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
 const tokenUnavailable = (detail: string, cause?: unknown): Problem =>
   new Problem('unavailable', { detail, cause })
 
-/** A process that holds the token, from here. */
+/** A process that has the token, from here. */
 interface TokenProcess {
   readonly checkValues: readonly string[]
   /** Resolves when there is no more to be had of it. */
@@ -227,7 +227,7 @@ const failures: Record<FailureKind, (reason: string) => Error> = {
 const unavailable = (reason: string): Problem =>
   new Problem('unavailable', { detail: 'The token gave no answer.', cause: new Error(reason) })
 
-/** The first message to the process that holds the token. */
+/** The first message to the process that has the token. */
 export interface Start {
   readonly settings: TokenSettings
   /** A key that the token must have; null when this installation does not know its token yet. */

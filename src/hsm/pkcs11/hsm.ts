@@ -80,7 +80,7 @@ const limited =
     }
   }
 
-/** Keys that lie and work in a PKCS#11 token; the key store keeps references to them. */
+/** Keys that lie and work in a PKCS#11 token; the key store has references to them. */
 export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   async generate(kind, exportability = 'N', signal) {
     if (exportability !== 'N') throw new KeyRefusal('A key of a token does not leave it.')
@@ -103,7 +103,7 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   random: (lengthBytes) => token.ask('random', lengthBytes),
 })
 
-/** Keys that come into a token. None leaves it, and the key that it keeps them under is its own. */
+/** Keys that come into a token. None leaves it, and the key that it wraps them under is its own. */
 const tokenCustody = (token: Token): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
     orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),
@@ -111,8 +111,8 @@ const tokenCustody = (token: Token): KeyCustody => ({
     orProblem(() => {
       throw new KeyRefusal('A key of a token does not leave it.')
     }),
-  keepComponent: (form, component, keyCheckValue) =>
-    orProblem(() => token.ask('keepComponent', form, component, keyCheckValue)),
+  importComponent: (form, component, keyCheckValue) =>
+    orProblem(() => token.ask('importComponent', form, component, keyCheckValue)),
   combineComponents: (purpose, form, components, keyCheckValue) =>
     orProblem(() => token.ask('combineComponents', purpose, form, components, keyCheckValue)),
   discardKey: (keyBlock) => token.ask('destroy', keyBlock),

@@ -155,7 +155,7 @@ const mark = ';sealed='
  * Takes in one component, in hexadecimal. @returns it sealed under a key of the token.
  * @throws KeyRefusal
  */
-export async function keepComponent(
+export async function importComponent(
   session: TokenSession,
   form: KeyForm,
   component: string,
@@ -187,7 +187,7 @@ export function combineTokenComponents(
   session: TokenSession,
   purpose: KeyPurpose,
   form: KeyForm,
-  kept: readonly string[],
+  wrapped: readonly string[],
   due: string,
 ): WrappedKey {
   const kind = keyKindOf(purpose, form)
@@ -197,7 +197,7 @@ export function combineTokenComponents(
     return bytes
   }
   try {
-    const components = kept.map((each) => wipedAfter(openComponent(session, form, each)))
+    const components = wrapped.map((each) => wipedAfter(openComponent(session, form, each)))
     const key = wipedAfter(combinedKey(form, components))
     refuseUnfitKey(kind, key)
     refuseOtherCheckValue(codeOfCipher[form.algorithm], key, due)
@@ -207,8 +207,8 @@ export function combineTokenComponents(
   }
 }
 
-function openComponent(session: TokenSession, form: KeyForm, kept: string): Buffer {
-  const [reference = '', text] = kept.split(mark)
+function openComponent(session: TokenSession, form: KeyForm, wrapped: string): Buffer {
+  const [reference = '', text] = wrapped.split(mark)
   const key = readReference(reference)
   if (text === undefined || key.label !== labelOf(sealingKind, 'N')) {
     throw new KeyRefusal('This is no key component.')

@@ -5,7 +5,7 @@ import { type Attribute, attribute, type Handle, keyType, objectClass } from './
 import type { TokenSession } from './session.ts'
 
 /**
- * A key in the token, as the key store keeps it: a URI in the form of RFC 7512. Its use stands in
+ * A key in the token, as the key store has it: a URI in the form of RFC 7512. Its use stands in
  * the label, which cannot be changed in the token, so a reference cannot be given another use.
  */
 export interface TokenKey {
@@ -68,7 +68,7 @@ export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
 const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const
 
-/** The key is not in the token, or the token is away: only another look tells. */
+/** The key is not in the token, or the token is away: only another look can say. */
 export class KeyMissing extends Error {
   constructor() {
     super('This key is not in the token.')

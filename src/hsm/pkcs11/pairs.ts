@@ -46,7 +46,7 @@ export function signDigestPss(
 
 /**
  * Opens RSA-OAEP with SHA-256. The token does the bare operation, because many modules know SHA-1
- * only and tell what is wrong with a padding by how they fail.
+ * only, and show what is wrong with a padding by how they fail.
  * @returns null when the padding is wrong, whatever is wrong with it.
  */
 export function unwrapOaep(

@@ -101,7 +101,7 @@ function readPinFile(path: string): string {
 const label = 'pinfold-installation'
 
 /**
- * The check values of the keys that tell this token from others: an AES key that does nothing else,
+ * The check values of the keys that this token is known by: an AES key that does nothing else,
  * made in the token by the first process that finds none. Processes that start at once may make one
  * each; whichever the database remembers, this is the token that has it.
  */

@@ -16,8 +16,8 @@ import { importKeyBlock } from './import-key-block.ts'
 import {
   combineTokenComponents,
   generateTokenKey,
+  importComponent,
   importTokenKey,
-  keepComponent,
 } from './make-keys.ts'
 import {
   destroyKey,
@@ -51,7 +51,7 @@ export interface TokenVerbs {
     keyCheckValue: string | null,
   ): WrappedKey
   /** Seals a component, in hexadecimal, until the others have come. */
-  keepComponent(form: KeyForm, component: string, keyCheckValue: string): WrappedKey
+  importComponent(form: KeyForm, component: string, keyCheckValue: string): WrappedKey
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,
@@ -98,7 +98,7 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     generate: (kind) => generateTokenKey(session, kind),
     import: (kind, bytes) => importTokenKey(session, kind, bytes),
     importKeyBlock: (...given) => importKeyBlock(session, ...given),
-    keepComponent: (...given) => keepComponent(session, ...given),
+    importComponent: (...given) => importComponent(session, ...given),
     combineComponents: (...given) => combineTokenComponents(session, ...given),
     inspect(reference) {
       const key = readReference(reference)

@@ -27,8 +27,8 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const kind = transportedKind(protection, purpose, { header, key, keyCheckValue })
       // Who sent it may say that it must not leave, and not that it may.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
-      // Its check value was held against it with its kind.
-      return keep(masterKeys, { ...kind, exportability }, key, null)
+      // Its check value was checked with its kind.
+      return wrapKey(masterKeys, { ...kind, exportability }, key, null)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
     orProblem(() => {
@@ -41,8 +41,8 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       // What it is for here is of no concern elsewhere.
       return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
     }),
-  keepComponent: (form, component, keyCheckValue) =>
-    orProblem(() => keepComponent(masterKeys, form, component, keyCheckValue)),
+  importComponent: (form, component, keyCheckValue) =>
+    orProblem(() => importComponent(masterKeys, form, component, keyCheckValue)),
   combineComponents: (purpose, form, componentBlocks, keyCheckValue) =>
     orProblem(() => {
       const components = componentBlocks.map((block) => {
@@ -51,7 +51,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
         throw new KeyRefusal('This is no key component.')
       })
       const use = { ...keyKindOf(purpose, form), exportability: 'N' }
-      return keep(masterKeys, use, combinedKey(form, components), keyCheckValue)
+      return wrapKey(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
   discardKey: null,
   masterKeys: masterKeyCustody(masterKeys),
@@ -89,8 +89,8 @@ type WrappedUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 
   readonly purpose: string
 }
 
-/** Keeps a key under the master key. Its key block says what it said before, and what it is for here. */
-function keep(
+/** Wraps a key under the master key. Its key block says what it said before, and what it is for here. */
+function wrapKey(
   masterKeys: MasterKeys,
   use: WrappedUse,
   key: Uint8Array,
@@ -116,7 +116,7 @@ function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
 /** A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5). */
 const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
-function keepComponent(
+function importComponent(
   masterKeys: MasterKeys,
   form: KeyForm,
   component: string,

@@ -6,7 +6,7 @@ import { openSoftwareKeyEngine } from './key-engine.ts'
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 
 interface SoftwareHsmOptions extends HsmOptions {
-  /** AES-256: every other key is kept as a key block under it. */
+  /** AES-256: every other key is a key block under it. */
   readonly masterKey: SecretKey | MasterKeys
 }
 

@@ -30,26 +30,26 @@ import { drawFitKey, refuseUnfitKey, refuseWeakKey } from '../keys/key-strength.
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
-/** Keys that work in this process and are kept as X9.143 key blocks of version D under a master key. */
+/** Keys that work in this process and are stored as X9.143 key blocks of version D under a master key. */
 export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEngine {
   const masterKeys = masterKeysOf(masterKey)
-  const keep = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
+  const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
     keyBlock: masterKeys.wrap(headerOf(kind, exportability), key),
     keyCheckValue: keyCheckValueOf(kind.algorithm, key),
   })
   return {
     async generate(kind, exportability = 'N', signal) {
       if (kind.lengthBytes !== null) {
-        return keep(kind, await drawFitKey(kind, randomBytes), exportability)
+        return wrapKey(kind, await drawFitKey(kind, randomBytes), exportability)
       }
-      if (kind.algorithm === 'R') return keep(kind, await generateRsaKey(signal), exportability)
+      if (kind.algorithm === 'R') return wrapKey(kind, await generateRsaKey(signal), exportability)
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      return keep(kind, privateKey.export({ format: 'der', type: 'pkcs8' }), exportability)
+      return wrapKey(kind, privateKey.export({ format: 'der', type: 'pkcs8' }), exportability)
     },
     async import(kind, key) {
       refuseUnfitKey(kind, key)
       refuseWeakKey(kind.algorithm, key)
-      return keep(kind, key, 'N')
+      return wrapKey(kind, key, 'N')
     },
     async open(kind, keyBlock) {
       const { header, key } = await unwrap(masterKeys, keyBlock)

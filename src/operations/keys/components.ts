@@ -90,7 +90,7 @@ async function addComponent(
     await record({ act: `component of ${person} refused: ${detail}`, key: entryId, ...operator })
     return { refusal: new Problem('key_refused', { detail }) }
   }
-  const kept = await keys.hsm.custody.keepComponent(formOf(entry), component, keyCheckValue)
+  const kept = await keys.hsm.custody.importComponent(formOf(entry), component, keyCheckValue)
   const { confirmedBy, controlledBy, createdBy } = (await findCustodians(connection, [clientId]))(
     clientId,
   )

@@ -41,23 +41,9 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
   if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
-  const { algorithm, lengthBytes } = kind
+  const { algorithm } = kind
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
-  else {
-    const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
-    session.cryptoki.C_GenerateKey(
-      session.handle,
-      {
-        mechanism:
-          generations[algorithm === 'T' && lengthBytes === 16 ? 'T of 2 parts' : algorithm],
-      },
-      [
-        ...secretTemplate(key, 'whole', permissionsOf(kind)),
-        // The length of a TDES key is its mechanism's.
-        ...(algorithm === 'T' ? [] : [length]),
-      ],
-    )
-  }
+  else generateSecret(session, kind, algorithm, key)
   const whole = findObject(session, key, 'whole')
   return {
     keyBlock: referenceTo(key),
@@ -115,12 +101,24 @@ function createSecrets(
   if (kind.action === 'cvv') create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
 }
 
-const generations = {
-  A: mechanism.aesKeyGeneration,
-  H: mechanism.genericSecretKeyGeneration,
-  T: mechanism.des3KeyGeneration,
-  'T of 2 parts': mechanism.des2KeyGeneration,
-} as const
+function generateSecret(
+  { cryptoki, handle }: TokenSession,
+  kind: KeyKind,
+  algorithm: 'A' | 'T' | 'H',
+  key: TokenKey,
+): void {
+  const { lengthBytes } = kind
+  const generation = {
+    A: mechanism.aesKeyGeneration,
+    T: lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration,
+    H: mechanism.genericSecretKeyGeneration,
+  }[algorithm]
+  const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
+  cryptoki.C_GenerateKey(handle, { mechanism: generation }, [
+    ...secretTemplate(key, 'whole', permissionsOf(kind)),
+    ...(algorithm === 'T' ? [] : [length]),
+  ])
+}
 
 const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
 

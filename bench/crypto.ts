@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { cpus } from 'node:os'
-import type { KeyStore, StoredKey } from '../src/hsm/keys/key-ring.ts'
+import type { KeyStore, StoredKey } from '../src/hsm/contract/stored-keys.ts'
 import { openToken } from '../src/hsm/pkcs11/client.ts'
 import { openPkcs11Hsm } from '../src/hsm/pkcs11/hsm.ts'
 import { openSoftwareHsm } from '../src/hsm/software/hsm.ts'

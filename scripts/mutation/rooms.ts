@@ -13,19 +13,22 @@ export const rooms = {
   domain: { folder: 'src/domain', tests: ['test/domain/*.test.ts'], scoreMin: 95 },
   crypto: { folder: 'src/crypto', tests: ['test/crypto/*.test.ts'], scoreMin: 90 },
   authorizing: {
-    folder: 'src/authorizing',
+    folder: 'src/operations/authorizations',
     tests: [
-      'test/authorizing/objections.test.ts',
-      'test/authorizing/events.test.ts',
-      'test/authorizing/repeats.test.ts',
-      'test/authorizing/in-flight.test.ts',
-      'test/authorizing/pin-blocks.test.ts',
+      'test/operations/authorizations/objections.test.ts',
+      'test/operations/authorizations/events.test.ts',
+      'test/operations/authorizations/repeats.test.ts',
+      'test/operations/authorizations/in-flight.test.ts',
+      'test/operations/authorizations/pin-blocks.test.ts',
     ],
     scoreMin: 90,
   },
   idempotency: {
-    folder: 'src/idempotency',
-    tests: ['test/issuing/idempotency.test.ts', 'test/authorizing/repeats.test.ts'],
+    folder: 'src/operations/idempotency',
+    tests: [
+      'test/operations/idempotency/idempotency.test.ts',
+      'test/operations/authorizations/repeats.test.ts',
+    ],
     scoreMin: 90,
   },
 } satisfies Record<string, Room>

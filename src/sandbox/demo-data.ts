@@ -1,6 +1,6 @@
 import type { ClientKind } from '../domain/client.ts'
 import type { Product } from '../domain/product.ts'
-import type { ZoneKeyAlgorithm } from '../hsm/contract/hsm.ts'
+import type { BlockCipher } from '../hsm/contract/catalogue.ts'
 
 /** A demo client and the name that `sandbox.json` has for it. */
 export interface DemoClient {
@@ -65,7 +65,7 @@ export const simulatorZoneKey = {
 /** The demo network's keys: test keys, shown in clear so that anyone can play the network. */
 export const demoZoneKeys: readonly {
   readonly keyName: string
-  readonly algorithm: ZoneKeyAlgorithm
+  readonly algorithm: BlockCipher
   readonly pinBlockFormats: readonly string[]
 }[] = [
   {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Hsm, ZoneKeyAlgorithm } from '../hsm/contract/hsm.ts'
+import type { BlockCipher } from '../hsm/contract/catalogue.ts'
+import type { Hsm } from '../hsm/contract/hsm.ts'
 import { upsertClient } from '../storage/clients/clients.ts'
 import { grantProduct, insertProduct } from '../storage/clients/products.ts'
 import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/clients/zone-keys.ts'
@@ -39,7 +40,7 @@ export interface SandboxCredentials extends Credentials {
 
 interface TestZoneKey {
   readonly key: string
-  readonly algorithm: ZoneKeyAlgorithm
+  readonly algorithm: BlockCipher
   /** In hex. */
   readonly value: string
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { TryKind } from '../domain/tries.ts'
+import { isInstallationKey, keyCatalogue } from '../hsm/contract/catalogue.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
@@ -137,7 +138,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
  * Shows how worn the keys are that new things are made under. Where the database is away, nothing is told
  * of them, and everything else still is.
  */
-export function watchKeys(registry: Registry, { database, hsm }: KeyOperations): void {
+export function watchKeys(registry: Registry, { database }: KeyOperations): void {
   const show = (name: string, help: string, measure: (row: DatedHsmKeyRow, now: Date) => number) =>
     new Gauge({
       name,
@@ -161,8 +162,8 @@ export function watchKeys(registry: Registry, { database, hsm }: KeyOperations):
     'pinfold_key_rotation_due',
     'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
     (row, now) => {
-      const period = hsm.cryptoperiods[row.keyName]
-      return period && rotationDue(row, period, now) !== null ? 1 : 0
+      if (!isInstallationKey(row.keyName)) return 0
+      return rotationDue(row, keyCatalogue[row.keyName].cryptoperiod, now) === null ? 0 : 1
     },
   )
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { hasOddParity, isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
-import { keyKinds } from '../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../src/hsm/contract/catalogue.ts'
 import { drawFitKey } from '../../src/hsm/keys/key-strength.ts'
 import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 
@@ -33,14 +33,14 @@ test('a key is drawn again while it is weak, and always has odd parity', async (
   const part = setOddParity(randomBytes(8))
   const weak = [Buffer.alloc(16), Buffer.alloc(16, 0xfe), Buffer.concat([part, part])]
   const drawn = [...weak, randomBytes(16)]
-  const key = await drawFitKey(keyKinds.pvk, () => drawn.shift() ?? randomBytes(16))
+  const key = await drawFitKey(keyCatalogue.pvk.kind, () => drawn.shift() ?? randomBytes(16))
   assert.equal(drawn.length, 0)
   assert.ok(hasOddParity(key) && !isWeakTdesKey(key))
   const property = fc.asyncProperty(
     fc.uint8Array({ minLength: 16, maxLength: 16 }),
     async (bytes) => {
       const first = [bytes]
-      const made = await drawFitKey(keyKinds.cvk, () => first.shift() ?? randomBytes(16))
+      const made = await drawFitKey(keyCatalogue.cvk.kind, () => first.shift() ?? randomBytes(16))
       assert.ok(hasOddParity(made) && !isWeakTdesKey(made))
     },
   )

@@ -4,11 +4,11 @@ import { sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { makeExpiry } from '../../src/domain/calendar.ts'
 import type { Pan } from '../../src/domain/pan.ts'
-import { type KeyName, keyKinds } from '../../src/hsm/contract/catalogue.ts'
+import { type KeyName, keyCatalogue } from '../../src/hsm/contract/catalogue.ts'
 import type { CardReference, Hsm, PinRules } from '../../src/hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../../src/hsm/contract/key-administration.ts'
+import type { KeyStore, StoredKey } from '../../src/hsm/contract/stored-keys.ts'
 import type { KeyEngine } from '../../src/hsm/keys/key-engine.ts'
-import type { KeyStore, StoredKey } from '../../src/hsm/keys/key-ring.ts'
 import type { HsmOptions } from '../../src/hsm/verbs/hsm.ts'
 
 /** What the HSM contract is proven on: an implementation, and what a test puts into it. */
@@ -50,7 +50,7 @@ export async function openWith(
 ): Promise<Hsm & KeyAdministration & { keyStore: ReturnType<typeof memoryKeyStore> }> {
   const rows: StoredKey[] = []
   for (const [keyName, bytes] of Object.entries(known) as [KeyName, Uint8Array][]) {
-    const key = await engine.import(keyKinds[keyName], bytes)
+    const key = await engine.import(keyCatalogue[keyName].kind, bytes)
     rows.push({ keyName, keyVersion: 1, state: 'active', ...key })
   }
   const keyStore = memoryKeyStore(rows)

@@ -3,7 +3,8 @@ import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
 import { Pin } from '../../src/domain/pin.ts'
 import type { Product } from '../../src/domain/product.ts'
-import type { PinBlockFormat, ZoneKeyAlgorithm } from '../../src/hsm/contract/hsm.ts'
+import type { BlockCipher } from '../../src/hsm/contract/catalogue.ts'
+import type { PinBlockFormat } from '../../src/hsm/contract/hsm.ts'
 import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { grantProduct, insertProduct } from '../../src/storage/clients/products.ts'
@@ -212,7 +213,7 @@ export const addZoneKey = async (
   { database, issuing: { hsm } }: TestService,
   clientId: string,
   keyName: string,
-  { algorithm, formats }: { algorithm: ZoneKeyAlgorithm; formats: readonly PinBlockFormat[] },
+  { algorithm, formats }: { algorithm: BlockCipher; formats: readonly PinBlockFormat[] },
 ): Promise<Buffer> => {
   const value = Buffer.from(await hsm.generateTestZoneKey(algorithm))
   const imported = await hsm.importClearZoneKey(algorithm, value)

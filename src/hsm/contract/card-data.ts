@@ -1,12 +1,13 @@
 import type { Expiry } from '../../domain/calendar.ts'
+import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
 import type { CardReference, KeyReference, PinRules, StoredPin } from './hsm.ts'
 
-/** What is told of a card, and when. */
+/** What a device is shown of a card, and when. */
 export interface CardDisclosure {
   readonly card: CardReference
   readonly cvk: KeyReference
   readonly expiry: Expiry
-  /** Null where the PIN is not told. */
+  /** Null where the PIN is not shown. */
   readonly pin: StoredPin | null
   readonly at: Date
 }
@@ -34,7 +35,7 @@ export interface DeviceKeyJwk {
   readonly y?: string
 }
 
-/** Who answers, and what the device gave to tell its answer from others. */
+/** Who answers, and what the device gave to know its answer by. */
 export interface DeviceKeyClaims {
   readonly issuer: string
   readonly nonce: string
@@ -56,11 +57,13 @@ export interface PinEnvelope {
   readonly expiresAt: Date
 }
 
+type DevicePublication = (typeof keyCatalogue)[DeviceKeyName]['publication']
+
 /** The public half of a card-data key, as it is published (RFC 7517). */
 export interface CardDataKey {
   readonly keyId: string
-  readonly use: 'enc' | 'sig'
-  readonly algorithm: 'RSA-OAEP-256' | 'PS256' | 'ES256' | 'ECDH-ES'
+  readonly use: DevicePublication['use']
+  readonly algorithm: DevicePublication['algorithm']
   readonly publicJwk: Readonly<Record<string, string>>
   /** SubjectPublicKeyInfo in PEM (RFC 7468 13). */
   readonly publicPem: string

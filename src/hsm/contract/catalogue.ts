@@ -1,15 +1,99 @@
-import type { KeyAction, WorkingKeys } from '../keys/key-engine.ts'
+import { KeyRefusal } from './stored-keys.ts'
+
+/**
+ * The keys of an installation. Each is used for one thing and no other, and all that is to be known of one is
+ * said below, once: a name that is added here does not compile before.
+ */
+export const keyNames = [
+  'pan',
+  'pan-fingerprint',
+  'pin-storage',
+  'personal-data',
+  'request-fingerprint',
+  'cvk',
+  'pvk',
+  'token-signing',
+  'card-data-wrap',
+  'card-data-sign',
+  'card-data-sign-ec',
+  'card-data-pin',
+] as const
+
+export type KeyName = (typeof keyNames)[number]
+
+/** The letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, elliptic curve, RSA. */
+type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R'
+
+export type BlockCipher = 'TDES' | 'AES'
+
+/** The letter of each block cipher. */
+export const codeOfCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
+  BlockCipher,
+  AlgorithmCode
+>
+
+/** The block cipher of a letter. @throws KeyRefusal when it is the letter of none. */
+export function cipherOfCode(algorithm: string): BlockCipher {
+  if (algorithm === codeOfCipher.AES) return 'AES'
+  if (algorithm === codeOfCipher.TDES) return 'TDES'
+  throw new KeyRefusal('Only AES and TDES keys are taken.')
+}
+
+/** What a key does, whether its bytes lie in this process or in a token. */
+export type KeyAction = 'blocks' | 'cvv' | 'seal' | 'mac' | 'sign' | 'signPss' | 'unwrap' | 'agree'
 
 /** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {
-  /** What it is for and nothing else: of keys with one use, a name tells which is which. */
+  /** What it is for and nothing else: of keys with one use, a name says which is which. */
   readonly purpose: string
   readonly keyUsage: string
-  readonly algorithm: 'A' | 'T' | 'H' | 'E' | 'R'
+  readonly algorithm: AlgorithmCode
   readonly modeOfUse: string
   readonly action: KeyAction
   /** Bytes to draw; nothing for a key pair. */
   readonly lengthBytes: 16 | 24 | 32 | null
+}
+
+/** When a version that has a successor retires. */
+type Retirement =
+  /** When all that was under it has been re-encrypted under its successor. */
+  | { readonly by: 're-encryption' }
+  /** When what was made under it is of no use any more, so long after its successor became active. */
+  | { readonly by: 'time'; readonly seconds: number }
+  /** When an operator says so and no card names it: cards keep what they were issued with. */
+  | { readonly by: 'operator' }
+
+/** How the public half of a pair is published (RFC 7517). */
+type Publication =
+  | { readonly to: 'token verifiers'; readonly use: 'sig'; readonly algorithm: 'ES256' }
+  | {
+      readonly to: 'devices'
+      readonly use: 'enc' | 'sig'
+      readonly algorithm: 'RSA-OAEP-256' | 'PS256' | 'ES256' | 'ECDH-ES'
+    }
+
+/** For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5, 5.3.6). */
+export interface Cryptoperiod {
+  /** Days in which new things are made under it: the originator-usage period. Then a rotation is due. */
+  readonly originatorDays: number
+  /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
+  readonly recipientDays: number
+  /** Uses after which a rotation is due; null where there can never be too many. */
+  readonly usesAtMost: number | null
+}
+
+interface CatalogueEntry<Name extends string> {
+  /** What it is for, in words. */
+  readonly description: string
+  readonly kind: KeyKind & { readonly purpose: Name }
+  readonly retirement: Retirement
+  /** The columns that are under it or name it, in the order in which they are re-encrypted. */
+  readonly columns: readonly string[]
+  /** Whether it may ever leave: what opens data at rest, or signs, never does. */
+  readonly mayLeave: boolean
+  readonly publication: Publication | null
+  /** What an operator's own policy says goes before it. */
+  readonly cryptoperiod: Cryptoperiod
 }
 
 const aes256 = { algorithm: 'A', modeOfUse: 'B', lengthBytes: 32 } as const
@@ -21,98 +105,16 @@ const hmac = {
   action: 'mac',
 } as const
 const doubleLengthTdes = { algorithm: 'T', modeOfUse: 'C', lengthBytes: 16 } as const
+const ec = { algorithm: 'E', lengthBytes: null } as const
+const rsa = { algorithm: 'R', lengthBytes: null } as const
 
-/** The keys of an installation: each is used for one thing and no other. */
-export const keyKinds = {
-  /** Enciphers PANs. */
-  pan: { purpose: 'pan', keyUsage: 'D0', action: 'seal', ...aes256 },
-  /** Finds a card by its PAN. */
-  'pan-fingerprint': { purpose: 'pan-fingerprint', ...hmac },
-  /** Enciphers PIN blocks at rest; no PIN ever travels under it. */
-  'pin-storage': { purpose: 'pin-storage', keyUsage: 'P0', action: 'blocks', ...aes256 },
-  /** Enciphers personal data, notes and remembered answers. */
-  'personal-data': { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
-  /** Tells repeated requests from others. */
-  'request-fingerprint': { purpose: 'request-fingerprint', ...hmac },
-  /** Makes CVV, CVV2 and iCVV. */
-  cvk: { purpose: 'cvk', keyUsage: 'C0', action: 'cvv', ...doubleLengthTdes },
-  /** Makes PVVs. */
-  pvk: { purpose: 'pvk', keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
-  /** Signs access tokens. */
-  'token-signing': {
-    purpose: 'token-signing',
-    keyUsage: 'S0',
-    algorithm: 'E',
-    modeOfUse: 'S',
-    lengthBytes: null,
-    action: 'sign',
-  },
-  /** Opens the session keys that devices make. */
-  'card-data-wrap': {
-    purpose: 'card-data-wrap',
-    keyUsage: 'K3',
-    algorithm: 'R',
-    modeOfUse: 'D',
-    action: 'unwrap',
-    lengthBytes: null,
-  },
-  /** Signs card data under a session key. */
-  'card-data-sign': {
-    purpose: 'card-data-sign',
-    keyUsage: 'S0',
-    algorithm: 'R',
-    modeOfUse: 'S',
-    action: 'signPss',
-    lengthBytes: null,
-  },
-  /** Signs card data to a device's key. */
-  'card-data-sign-ec': {
-    purpose: 'card-data-sign-ec',
-    keyUsage: 'S0',
-    algorithm: 'E',
-    modeOfUse: 'S',
-    action: 'sign',
-    lengthBytes: null,
-  },
-  /** Opens the PINs that devices seal. */
-  'card-data-pin': {
-    purpose: 'card-data-pin',
-    keyUsage: 'K3',
-    algorithm: 'E',
-    modeOfUse: 'X',
-    action: 'agree',
-    lengthBytes: null,
-  },
-} as const satisfies Record<string, KeyKind>
-
-export type KeyName = keyof typeof keyKinds
-
-/** What the key of a name does. */
-export type WorkingKey<Name extends KeyName> = WorkingKeys[(typeof keyKinds)[Name]['action']]
-
-export const keyNames = Object.keys(keyKinds).filter(isKeyName)
-
-/** Whether a key takes seconds to make: nobody waits for it at the start. */
-export const isSlow = (name: KeyName): boolean => keyKinds[name].algorithm === 'R'
-
-export function isKeyName(text: string): text is KeyName {
-  return Object.hasOwn(keyKinds, text)
-}
-
-/** For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5, 5.3.6). */
-export interface Cryptoperiod {
-  /** Days in which new things are made under it: the originator-usage period. Then a rotation is due. */
-  readonly originatorDays: number
-  /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
-  readonly recipientDays: number
-  /** Uses after which a rotation is due; null where none that can be reached is too many. */
-  readonly usesAtMost: number | null
-}
+const daySeconds = 24 * 3_600
+/** Access tokens live an hour (contract, section 2); clocks may differ by a minute. */
+const tokenSeconds = 3_600 + 60
 
 const year = 365
 /** How often a key of a cipher of 128-bit blocks may make something (SP 800-38B, appendix B.2). */
 const ofAes = 2 ** 48
-
 /** SP 800-57 part 1, table 1, row 9: a key that others are derived from lasts about a year. */
 const deriving = { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes } as const
 /** Row 3: a key that authenticates lasts two years at most, and three more to verify. */
@@ -126,22 +128,145 @@ const signing = { originatorDays: 2 * year, recipientDays: 3 * year, usesAtMost:
 /** Rows 10 and 13: a key that opens what others seal to it lasts two years at most. */
 const receiving = { originatorDays: 2 * year, recipientDays: 2 * year, usesAtMost: null } as const
 
-/** Every key of an installation. What an operator's own policy says goes before it. */
-export const cryptoperiods: Readonly<Record<KeyName, Cryptoperiod>> = {
-  pan: deriving,
-  'personal-data': deriving,
-  /** Row 6, enciphering data: two years at most. PINs deserve half. */
-  'pin-storage': { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
-  'pan-fingerprint': authenticating,
-  /** What it made is of no use after a day. */
-  'request-fingerprint': { ...authenticating, originatorDays: year, recipientDays: year + 1 },
-  /** Cards keep the version that they were issued under until they expire. */
-  cvk: authenticating,
-  pvk: authenticating,
-  /** An access token lives an hour. */
-  'token-signing': { ...signing, originatorDays: 90, recipientDays: 91 },
-  'card-data-wrap': receiving,
-  'card-data-sign': signing,
-  'card-data-sign-ec': signing,
-  'card-data-pin': receiving,
-}
+const staysHere = { mayLeave: false, publication: null } as const
+/** Other processors of the cards may need it. */
+const mayBeShared = { mayLeave: true, publication: null } as const
+const reEncrypted = { retirement: { by: 're-encryption' } } as const
+const untilOperator = { retirement: { by: 'operator' } } as const
+
+export const keyCatalogue = {
+  pan: {
+    description: 'Enciphers PANs.',
+    kind: { purpose: 'pan', keyUsage: 'D0', action: 'seal', ...aes256 },
+    ...reEncrypted,
+    columns: ['card.encrypted_pan'],
+    ...staysHere,
+    cryptoperiod: deriving,
+  },
+  'pan-fingerprint': {
+    description: 'Finds a card by its PAN.',
+    kind: { purpose: 'pan-fingerprint', ...hmac },
+    ...reEncrypted,
+    columns: ['pan_fingerprint'],
+    ...staysHere,
+    cryptoperiod: authenticating,
+  },
+  'pin-storage': {
+    description: 'Enciphers PIN blocks at rest; no PIN is ever transported under it.',
+    kind: { purpose: 'pin-storage', keyUsage: 'P0', action: 'blocks', ...aes256 },
+    ...reEncrypted,
+    columns: ['card.pin_block'],
+    ...staysHere,
+    // Row 6, enciphering data: two years at most. PINs deserve half.
+    cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
+  },
+  'personal-data': {
+    description: 'Enciphers personal data, notes, remembered answers and webhook secrets.',
+    kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
+    ...reEncrypted,
+    columns: [
+      'card.personal_data',
+      'event.note',
+      'idempotency_record.answer',
+      'sandbox_secret.sealed',
+      'webhook.secret',
+      'webhook.description',
+      // After the present ones, each of which may become a former one.
+      'webhook_former_secret.secret',
+    ],
+    ...staysHere,
+    cryptoperiod: deriving,
+  },
+  'request-fingerprint': {
+    description: 'Tells repeated requests from others.',
+    kind: { purpose: 'request-fingerprint', ...hmac },
+    retirement: { by: 'time', seconds: daySeconds },
+    columns: [],
+    ...staysHere,
+    // What it made is of no use after a day.
+    cryptoperiod: { ...authenticating, originatorDays: year, recipientDays: year + 1 },
+  },
+  cvk: {
+    description: 'Makes CVV, CVV2 and iCVV.',
+    kind: { purpose: 'cvk', keyUsage: 'C0', action: 'cvv', ...doubleLengthTdes },
+    ...untilOperator,
+    columns: ['card.cvk'],
+    ...mayBeShared,
+    cryptoperiod: authenticating,
+  },
+  pvk: {
+    description: 'Makes PVVs.',
+    kind: { purpose: 'pvk', keyUsage: 'V2', action: 'blocks', ...doubleLengthTdes },
+    ...untilOperator,
+    columns: ['card.pvv'],
+    ...mayBeShared,
+    cryptoperiod: authenticating,
+  },
+  'token-signing': {
+    description: 'Signs access tokens.',
+    kind: { purpose: 'token-signing', keyUsage: 'S0', modeOfUse: 'S', action: 'sign', ...ec },
+    retirement: { by: 'time', seconds: tokenSeconds },
+    columns: [],
+    mayLeave: false,
+    publication: { to: 'token verifiers', use: 'sig', algorithm: 'ES256' },
+    // An access token lives an hour.
+    cryptoperiod: { ...signing, originatorDays: 90, recipientDays: 91 },
+  },
+  'card-data-wrap': {
+    description: 'Opens the session keys that devices make.',
+    kind: { purpose: 'card-data-wrap', keyUsage: 'K3', modeOfUse: 'D', action: 'unwrap', ...rsa },
+    ...untilOperator,
+    columns: [],
+    mayLeave: false,
+    publication: { to: 'devices', use: 'enc', algorithm: 'RSA-OAEP-256' },
+    cryptoperiod: receiving,
+  },
+  'card-data-sign': {
+    description: 'Signs card data under a session key.',
+    kind: { purpose: 'card-data-sign', keyUsage: 'S0', modeOfUse: 'S', action: 'signPss', ...rsa },
+    ...untilOperator,
+    columns: [],
+    mayLeave: false,
+    publication: { to: 'devices', use: 'sig', algorithm: 'PS256' },
+    cryptoperiod: signing,
+  },
+  'card-data-sign-ec': {
+    description: 'Signs card data to a device’s key.',
+    kind: { purpose: 'card-data-sign-ec', keyUsage: 'S0', modeOfUse: 'S', action: 'sign', ...ec },
+    ...untilOperator,
+    columns: [],
+    mayLeave: false,
+    publication: { to: 'devices', use: 'sig', algorithm: 'ES256' },
+    cryptoperiod: signing,
+  },
+  'card-data-pin': {
+    description: 'Opens the PINs that devices seal.',
+    kind: { purpose: 'card-data-pin', keyUsage: 'K3', modeOfUse: 'X', action: 'agree', ...ec },
+    ...untilOperator,
+    columns: [],
+    mayLeave: false,
+    publication: { to: 'devices', use: 'enc', algorithm: 'ECDH-ES' },
+    cryptoperiod: receiving,
+  },
+} as const satisfies { readonly [Name in KeyName]: CatalogueEntry<Name> }
+
+type Catalogue = typeof keyCatalogue
+
+/** A column that is under one of these keys, or names it. */
+export type KeyedColumn = Catalogue[KeyName]['columns'][number]
+
+/** The names of keys that are published to devices. */
+export type DeviceKeyName = {
+  [Name in KeyName]: Catalogue[Name]['publication'] extends { readonly to: 'devices' }
+    ? Name
+    : never
+}[KeyName]
+
+export const isInstallationKey = (name: string): name is KeyName =>
+  Object.hasOwn(keyCatalogue, name)
+
+/** Whether a key takes seconds to make: nobody waits for it at the start. */
+export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
+
+/** What a version of a published key is known by outside: its `kid`. */
+export const publishedKeyId = (name: KeyName, version: number): string => `${name}-${version}`

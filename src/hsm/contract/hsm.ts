@@ -2,6 +2,8 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { CardDataHsm } from './card-data.ts'
+import type { BlockCipher } from './catalogue.ts'
+import type { WrappedKey } from './stored-keys.ts'
 
 export type {
   CardDataKey,
@@ -11,7 +13,7 @@ export type {
   SessionSealed,
 } from './card-data.ts'
 
-/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be told from it. */
+/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be learned from it. */
 export interface PanFingerprint {
   readonly fingerprint: Uint8Array
   /** The version of the key that it was made under. */
@@ -44,7 +46,7 @@ interface RequestFingerprint {
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
 export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
 
-/** The formats of PIN blocks that travel (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
+/** The formats of PIN blocks between zones (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
 export const pinBlockFormats = [
   'ISO_FORMAT_0',
   'ISO_FORMAT_1',
@@ -57,18 +59,8 @@ export type PinBlockFormat = (typeof pinBlockFormats)[number]
 export interface EncryptedPinBlock {
   readonly format: PinBlockFormat
   readonly bytes: Uint8Array
-  /** The key block of the zone key that it is enciphered under, or what the HSM keeps in its place. */
+  /** The key block of the zone key that it is enciphered under, or what the HSM has in its place. */
   readonly zoneKeyBlock: string
-}
-
-/** What a zone key enciphers with: TDES of double length, or AES-256. */
-export type ZoneKeyAlgorithm = 'TDES' | 'AES'
-
-/** A zone key as it is kept: a key block under the master key, or a reference to a key in a token. */
-interface ZoneKey {
-  readonly keyBlock: string
-  /** In hex: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
-  readonly keyCheckValue: string
 }
 
 /** The public half of an access token signing key, as in RFC 7517. */
@@ -138,10 +130,13 @@ export interface Hsm extends CardDataHsm {
   /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
   fingerprintRequestId(requestId: string): Promise<Uint8Array>
 
-  /** Draws a zone key in clear, for the sandbox alone: its test keys are told to everybody. */
-  generateTestZoneKey(algorithm: ZoneKeyAlgorithm): Promise<Uint8Array>
+  /**
+   * Draws a zone key in clear, TDES of double length or AES-256. For the sandbox alone: its test keys are
+   * known to everybody.
+   */
+  generateTestZoneKey(cipher: BlockCipher): Promise<Uint8Array>
   /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
-  importClearZoneKey(algorithm: ZoneKeyAlgorithm, key: Uint8Array): Promise<ZoneKey>
+  importClearZoneKey(cipher: BlockCipher, key: Uint8Array): Promise<WrappedKey>
 
   /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
@@ -158,7 +153,7 @@ export interface CardReference {
   readonly encryptedPan: Uint8Array
 }
 
-/** A PIN as it is kept: a format 4 block that it can be revealed from, or a PVV that it cannot. */
+/** A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot. */
 export type StoredPin =
   | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
   | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }

@@ -1,58 +1,57 @@
-import type { KeyCheckMethod } from '../keys/key-check.ts'
-import type { KeyUse } from '../keys/key-ring.ts'
-import type { Cryptoperiod } from './catalogue.ts'
+import type { BlockCipher } from './catalogue.ts'
 import type { CardReference, PanFingerprint, RecordPurpose, StoredPin } from './hsm.ts'
-
-export type { Cryptoperiod, KeyUse }
+import type { WrappedKey } from './stored-keys.ts'
 
 /** What a key is to become, and so what it may be used for. */
 export type KeyPurpose =
-  /** One of the installation's own keys, by its name in the key table. */
+  /** One of the installation's own keys, by its name in the catalogue. */
   | { readonly family: 'installation'; readonly keyName: string }
   /** A network's key for PIN blocks. */
   | { readonly family: 'zone' }
-  /** A key that other keys travel under. */
+  /** A key that other keys are transported under. */
   | { readonly family: 'zone-master' }
 
 /** A key's algorithm and length, where its purpose leaves a choice. */
 export interface KeyForm {
-  readonly algorithm: 'TDES' | 'AES'
+  readonly algorithm: BlockCipher
   readonly lengthBytes: number
 }
 
-/** A key as it is kept: an X9.143 key block of version D under the master key. */
-export interface KeptKey {
-  readonly keyBlock: string
-  /** In hexadecimal capitals. */
-  readonly keyCheckValue: string
-}
-
-/** What a kept key says of itself (X9.143, tables 5 to 8). */
-export interface KeyDescription {
+/** What a wrapped key says of itself (X9.143, tables 5 to 8). */
+export interface KeyAttributes {
   readonly keyUsage: string
   readonly algorithm: string
   readonly modeOfUse: string
   readonly exportability: string
+}
+
+/** How a check value is made of a key. */
+export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
+
+export interface KeyDescription extends KeyAttributes {
   readonly checkMethod: KeyCheckMethod
 }
 
+/** How often a version of a key was used by this process. */
+export interface KeyUses {
+  readonly keyName: string
+  readonly keyVersion: number
+  readonly uses: number
+}
+
 /**
- * What administration asks of an HSM. No verb takes or gives a clear key but `keepComponent`, which
+ * What administration asks of an HSM. No verb takes or gives a clear key but `importComponent`, which
  * takes one component of one. Each throws `Problem` `key_refused` for a key that may not be taken, and
  * otherwise what the verbs of `Hsm` throw.
  */
 export interface KeyAdministration {
-  /** The names of the installation's own keys. */
-  readonly installationKeys: readonly string[]
-  /** For how long, and how often, a version of each of them may be used. */
-  readonly cryptoperiods: Readonly<Record<string, Cryptoperiod>>
   /** How often this process has used each version since it opened the HSM. */
-  countedUses(): readonly KeyUse[]
+  countedUses(): readonly KeyUses[]
   /** Reads the keys again, as another process may have left them. */
   refreshKeys(): Promise<void>
   describeKey(keyBlock: string): KeyDescription
   /** Draws a key. Without a form, the one that the purpose asks for. */
-  generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<KeptKey>
+  generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<WrappedKey>
 
   /** The version that sealed bytes are under: a PAN's, or a record's. */
   sealedVersionOf(sealed: Uint8Array): number
@@ -85,24 +84,24 @@ export interface KeyCustody {
     zoneMasterKeyBlock: string,
     keyBlock: string,
     keyCheckValue: string | null,
-  ): Promise<KeptKey>
+  ): Promise<WrappedKey>
   /**
-   * A kept key under a zone master key.
+   * A wrapped key under a zone master key.
    * @throws `Problem` `key_refused` unless it is exportable, and where the HSM lets none out.
    */
   exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
   /** Takes in one component, in hexadecimal. */
-  keepComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<KeptKey>
-  /** The key that kept components make (PCI PIN Security 3.1, requirement 12). */
+  importComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<WrappedKey>
+  /** The key that wrapped components make (PCI PIN Security 3.1, requirement 12). */
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,
     componentBlocks: readonly string[],
     keyCheckValue: string,
-  ): Promise<KeptKey>
+  ): Promise<WrappedKey>
 
   /**
-   * Destroys a key that was made and then not kept. Null where a key is its key block, and goes with it.
+   * Destroys a key that was made and then not stored. Null where a key is its key block, and goes with it.
    */
   readonly discardKey: ((keyBlock: string) => Promise<void>) | null
 
@@ -110,7 +109,7 @@ export interface KeyCustody {
   readonly masterKeys: MasterKeyCustody | null
 }
 
-/** The key that all others are kept under. */
+/** The key that all others are wrapped under. */
 export interface MasterKeyCustody {
   /** Of the one that key blocks are made under. */
   checkValue(): string
@@ -120,7 +119,7 @@ export interface MasterKeyCustody {
    */
   read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
   /**
-   * The same kept key under another master key at hand, labelled with its purpose.
+   * The same wrapped key under another master key at hand, labelled with its purpose.
    * @throws `Problem` `key_refused` when its label names another.
    */
   rewrap(keyBlock: string, purpose: string, checkValue: string): Promise<string>

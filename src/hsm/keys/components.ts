@@ -1,12 +1,9 @@
 import { areEqualBytes } from '../../crypto/refusal.ts'
 import { combineComponents, setOddParity } from '../../crypto/tdes-keys.ts'
+import { codeOfCipher } from '../contract/catalogue.ts'
 import type { KeyForm } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from './key-check.ts'
-import { KeyRefusal } from './key-strength.ts'
-
-/** The letter that key blocks have for an algorithm (X9.143, table 6). */
-export const codeOf = ({ algorithm }: Pick<KeyForm, 'algorithm'>): 'A' | 'T' =>
-  algorithm === 'AES' ? 'A' : 'T'
 
 /** One component, in clear. */
 interface ReadComponent {
@@ -20,13 +17,14 @@ interface ReadComponent {
  */
 export function readComponent(form: KeyForm, component: string, due: string): ReadComponent {
   const { lengthBytes } = form
+  const algorithm = codeOfCipher[form.algorithm]
   const isHex = /^[0-9A-Fa-f]+$/.test(component) && component.length === 2 * lengthBytes
   if (!isHex) throw new KeyRefusal(`A component has ${2 * lengthBytes} hexadecimal digits.`)
   const bytes = Buffer.from(component, 'hex')
   // Of zeros, it leaves the whole key to the others.
   if (bytes.every((byte) => byte === bytes[0])) throw new KeyRefusal('The component is weak.')
-  refuseOtherCheckValue(codeOf(form), bytes, due)
-  return { bytes, keyCheckValue: keyCheckValueOf(codeOf(form), bytes) }
+  refuseOtherCheckValue(algorithm, bytes, due)
+  return { bytes, keyCheckValue: keyCheckValueOf(algorithm, bytes) }
 }
 
 /**

@@ -1,10 +1,8 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey } from 'node:crypto'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../crypto/key-check-value.ts'
 import { areEqualBytes } from '../../crypto/refusal.ts'
-import { KeyRefusal } from './key-strength.ts'
-
-/** How a check value is made of a key. */
-export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
+import type { KeyCheckMethod } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 
 interface KeyCheck {
   readonly method: KeyCheckMethod
@@ -45,14 +43,14 @@ function keyCheckOf(algorithm: string): KeyCheck {
   return check
 }
 
-/** A check value with all the digits that it can have: senders tell from three bytes to the whole block. */
+/** A check value with all the digits that it can have: senders give from three bytes to the whole block. */
 const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = {
   A: (key) => aesKeyCheckValue(key, 16),
   T: (key) => tdesKeyCheckValue(key, 8),
 }
 
 /**
- * Holds a key against the check value that its sender told, of which each digit counts; null leaves it
+ * Checks a key by the value that its sender gave, of which each digit counts; null leaves it
  * unchecked.
  * @throws KeyRefusal when it is another, or shorter than three bytes.
  */

@@ -1,50 +1,56 @@
 import type { KeyObject } from 'node:crypto'
 import type { Sealed } from '../../crypto/aes-gcm.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
-import type { TokenSigningKey, ZoneKeyAlgorithm } from '../contract/hsm.ts'
-import type { StoredKey } from './key-ring.ts'
-
-/** A key that was made, as its store keeps it. */
-export type GeneratedKey = Pick<StoredKey, 'keyBlock' | 'keyCheckValue'>
+import type {
+  BlockCipher,
+  KeyAction,
+  KeyKind,
+  KeyName,
+  keyCatalogue,
+} from '../contract/catalogue.ts'
+import type { TokenSigningKey } from '../contract/hsm.ts'
+import type { KeyAttributes } from '../contract/key-administration.ts'
+import type { WrappedKey } from '../contract/stored-keys.ts'
 
 /** `E`: under a zone master key; `N`: never (X9.143, table 8). */
 export type Exportability = 'E' | 'N'
 
-/** What a kept key says of itself (X9.143, tables 5 to 8). */
-export interface KeyUse {
-  readonly keyUsage: string
-  readonly algorithm: string
-  readonly modeOfUse: string
-  readonly exportability: string
-}
-
 /** Where keys are made and work: this is what implementations of the HSM differ in. */
 export interface KeyEngine {
   /** Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow one. */
-  generate(
-    kind: KeyKind,
-    exportability?: Exportability,
-    signal?: AbortSignal,
-  ): Promise<GeneratedKey>
+  generate(kind: KeyKind, exportability?: Exportability, signal?: AbortSignal): Promise<WrappedKey>
   /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
-  import(kind: KeyKind, key: Uint8Array): Promise<GeneratedKey>
+  import(kind: KeyKind, key: Uint8Array): Promise<WrappedKey>
   /**
-   * Opens a kept key for what its kind does.
+   * Opens a wrapped key for what its kind does.
    * @throws Error when it was not made here, is weak, or was made for another use.
    */
   open<Action extends KeyAction>(
     kind: KeyKind & { readonly action: Action },
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
-  /** What a kept key says of itself. Nothing of it is verified before the key is opened. */
-  usageOf(keyBlock: string): KeyUse
+  /** What a wrapped key says of itself. Nothing of it is verified before the key is opened. */
+  usageOf(keyBlock: string): KeyAttributes
   /** Unpredictable bytes. */
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
 }
 
+/**
+ * Whether a key is what its kind says. A block moved to another row must not turn a key into one with another
+ * use or purpose; one that was made before keys named their purpose is taken for its use alone.
+ */
+export const isOfKind = (
+  kind: KeyKind,
+  { algorithm, keyUsage, modeOfUse }: Omit<KeyAttributes, 'exportability'>,
+  purpose: string | null,
+): boolean =>
+  keyUsage === kind.keyUsage &&
+  algorithm === kind.algorithm &&
+  modeOfUse === kind.modeOfUse &&
+  (purpose ?? kind.purpose) === kind.purpose
+
 /** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
 export interface BlockKey {
-  readonly cipher: ZoneKeyAlgorithm
+  readonly cipher: BlockCipher
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
@@ -56,7 +62,7 @@ export interface CvvKey {
 }
 
 /** Seals with XAES-256-GCM, each message under a key of its own (c2sp.org/XAES-256-GCM). */
-export interface SealingKey {
+interface SealingKey {
   /** @param nonce 24 random bytes. */
   seal(nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
   /**
@@ -90,7 +96,7 @@ export interface UnwrappingKey {
   readonly publicJwk: RsaPublicJwk
   /**
    * @param wrapped as long as the modulus, and below it.
-   * @returns null when it does not open. No more is told, and it takes as long.
+   * @returns null when it does not open. No more is said, and it takes as long.
    */
   unwrap(wrapped: Uint8Array): Promise<Uint8Array | null>
 }
@@ -102,7 +108,7 @@ export interface PssKey {
 }
 
 /** Agrees on a secret with the holder of another key on P-256 (SP 800-56A 5.7.1.2). */
-export interface AgreementKey {
+interface AgreementKey {
   readonly publicJwk: SigningKey['publicJwk']
   /** @returns Z, 32 bytes: the x coordinate of the shared point. */
   agree(publicKey: KeyObject): Promise<Uint8Array>
@@ -120,7 +126,9 @@ export interface WorkingKeys {
   readonly agree: AgreementKey
 }
 
-export type KeyAction = keyof WorkingKeys
+/** What the key of a name does. */
+export type WorkingKey<Name extends KeyName> =
+  WorkingKeys[(typeof keyCatalogue)[Name]['kind']['action']]
 
 /** What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never opens. */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {

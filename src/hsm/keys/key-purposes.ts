@@ -1,8 +1,14 @@
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
-import { isKeyName, type KeyKind, type KeyName, keyKinds } from '../contract/catalogue.ts'
-import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
-import type { Exportability, KeyUse } from './key-engine.ts'
-import { KeyRefusal } from './key-strength.ts'
+import {
+  cipherOfCode,
+  codeOfCipher,
+  isInstallationKey,
+  type KeyKind,
+  keyCatalogue,
+} from '../contract/catalogue.ts'
+import type { KeyAttributes, KeyForm, KeyPurpose } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
+import type { Exportability } from './key-engine.ts'
 
 /** What keys of each family may be (X9.143, tables 5 to 7). */
 const families = {
@@ -14,10 +20,19 @@ const keyLengths = [16, 24, 32] as const
 
 /** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
 export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
-  if (purpose.family === 'installation') return installationKind(purpose.keyName, form)
+  if (purpose.family === 'installation') {
+    const { keyName } = purpose
+    if (!isInstallationKey(keyName)) throw new KeyRefusal('There is no key of this name.')
+    const kind: KeyKind = keyCatalogue[keyName].kind
+    const isForm =
+      form === null ||
+      (codeOfCipher[form.algorithm] === kind.algorithm && form.lengthBytes === kind.lengthBytes)
+    if (!isForm) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
+    return kind
+  }
   const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
   const { keyUsage, lengths } = families[purpose.family]
-  const code = algorithm === 'AES' ? 'A' : 'T'
+  const code = codeOfCipher[algorithm]
   const length = keyLengths.find((each) => each === lengthBytes)
   if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
     throw new KeyRefusal('The key has a length that is not taken.')
@@ -32,35 +47,22 @@ export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
   }
 }
 
-/** The installation's own keys that other processors of its cards may need. */
-const leavingKeys: readonly string[] = ['cvk', 'pvk'] satisfies KeyName[]
-
-/** Whether keys of a purpose may ever leave: what opens data at rest, or signs, never does. */
+/** Whether keys of a purpose may ever leave: zone keys are another's too, zone master keys never do. */
 export const mayLeave = (purpose: KeyPurpose): boolean =>
-  purpose.family === 'zone' ||
-  (purpose.family === 'installation' && leavingKeys.includes(purpose.keyName))
-
-function installationKind(keyName: string, form: KeyForm | null): KeyKind {
-  if (!isKeyName(keyName)) throw new KeyRefusal('There is no key of this name.')
-  const kind: KeyKind = keyKinds[keyName]
-  const algorithm = { TDES: 'T', AES: 'A' }
-  const fits =
-    form === null ||
-    (algorithm[form.algorithm] === kind.algorithm && form.lengthBytes === kind.lengthBytes)
-  if (!fits) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
-  return kind
-}
+  purpose.family === 'installation'
+    ? isInstallationKey(purpose.keyName) && keyCatalogue[purpose.keyName].mayLeave
+    : purpose.family === 'zone'
 
 /**
  * The kind that a key block's key becomes: of the purpose, in the mode of use that the block names.
  * @throws KeyRefusal when the key is for another use than the purpose.
  */
-export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes: number): KeyKind {
-  const algorithm = use.algorithm === 'A' ? 'AES' : 'TDES'
-  if (use.algorithm !== 'A' && use.algorithm !== 'T') {
-    throw new KeyRefusal('Only AES and TDES keys travel.')
-  }
-  const kind = keyKindOf(purpose, { algorithm, lengthBytes })
+export function refuseOtherPurpose(
+  purpose: KeyPurpose,
+  use: KeyAttributes,
+  lengthBytes: number,
+): KeyKind {
+  const kind = keyKindOf(purpose, { algorithm: cipherOfCode(use.algorithm), lengthBytes })
   const modes: readonly string[] =
     purpose.family === 'installation' ? [kind.modeOfUse] : families[purpose.family].modesOfUse
   if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
@@ -72,14 +74,14 @@ export function refuseOtherPurpose(purpose: KeyPurpose, use: KeyUse, lengthBytes
 /** The optional block that names what a key is for (X9.143:2021 6.3.6, block `LB`: a label). */
 const labelId = 'LB'
 
-/** What a key block that is kept says of its key (X9.143:2021 6.2). Its MAC binds all of it. */
+/** What the block of a wrapped key says of it (X9.143:2021 6.2). Its MAC binds all of it. */
 export const headerOf = (
   {
     algorithm,
     keyUsage,
     modeOfUse,
     purpose,
-  }: Pick<KeyUse, 'algorithm' | 'keyUsage' | 'modeOfUse'> & { readonly purpose?: string },
+  }: Pick<KeyAttributes, 'algorithm' | 'keyUsage' | 'modeOfUse'> & { readonly purpose?: string },
   exportability: Exportability,
 ): KeyBlockHeader => ({
   version: 'D',

@@ -1,16 +1,22 @@
 import { Problem } from '../../domain/problem.ts'
 import {
-  isKeyName,
+  isInstallationKey,
   isSlow,
+  type KeyAction,
   type KeyKind,
   type KeyName,
-  keyKinds,
+  keyCatalogue,
   keyNames,
-  type WorkingKey,
 } from '../contract/catalogue.ts'
 import type { KeyReference } from '../contract/hsm.ts'
-import type { KeyAction, KeyEngine, WorkingKeys } from './key-engine.ts'
-import { KeyRefusal } from './key-strength.ts'
+import type { KeyUses } from '../contract/key-administration.ts'
+import {
+  KeyRefusal,
+  type KeyState,
+  type KeyStore,
+  type StoredKey,
+} from '../contract/stored-keys.ts'
+import type { KeyEngine, WorkingKey, WorkingKeys } from './key-engine.ts'
 
 /** One version of a key, ready for use. */
 export interface RingKey<Name extends KeyName> {
@@ -39,7 +45,7 @@ export interface KeyRing {
   /** Reads the store again. */
   refresh(): Promise<void>
   /** How often this process has used each version. */
-  readonly countedUses: () => readonly KeyUse[]
+  readonly countedUses: () => readonly KeyUses[]
 }
 
 interface KeyRingOptions {
@@ -57,7 +63,7 @@ interface Reading {
 
 /**
  * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
- * agree on one key each: the store keeps the first.
+ * agree on one key each: the first to be stored.
  */
 export async function openKeyRing(
   engine: KeyEngine,
@@ -65,8 +71,10 @@ export async function openKeyRing(
   { staleAfterMs = 10_000 }: KeyRingOptions = {},
 ): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
-  for (const name of keyNames) {
-    if (!present.has(name) && !isSlow(name)) await store.add(await firstVersion(engine, name))
+  for (const keyName of keyNames) {
+    if (present.has(keyName) || isSlow(keyName)) continue
+    const made = await engine.generate(keyCatalogue[keyName].kind)
+    await store.add({ keyName, keyVersion: 1, state: 'active', ...made })
   }
   const counter = createUseCounter()
   const read = readerOf(engine, store, counter)
@@ -84,7 +92,7 @@ export async function openKeyRing(
 
 const readTimeoutMs = 2_000
 
-/** Whoever asks may hold the connection that the store waits for: then it must let go, not wait. */
+/** Whoever asks may have the connection that the store waits for: then it must let go, not wait. */
 async function inTime(reading: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -97,10 +105,6 @@ async function inTime(reading: Promise<void>): Promise<void> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-const refuseUntilMade = (): never => {
-  throw new Problem('unavailable', { detail: 'A key is still being made.' })
 }
 
 function ringOf(
@@ -120,7 +124,9 @@ function ringOf(
       if (known || !isSlow(name)) return present(known)
       // Another process may have made it by now.
       await readNow()
-      return (await findActive(name)) ?? refuseUntilMade()
+      const made = await findActive(name)
+      if (!made) throw new Problem('unavailable', { detail: 'A key is still being made.' })
+      return made
     },
     async version(name, version) {
       const known = await find(name, version)
@@ -157,31 +163,27 @@ const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlo
 function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
-    const isStale = ageFromNow()
-    const stored = (await store.list()).filter(({ keyName }) => isKeyName(keyName))
+    // Counted from before the store is asked. A machine that slept may have stopped one of the clocks.
+    const [steady, wall] = [performance.now(), Date.now()]
+    const isStale = (afterMs: number) =>
+      Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
+    const stored = (await store.list()).filter(({ keyName }) => isInstallationKey(keyName))
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
       const known = opened.get(rowOf(each))
       next.set(rowOf(each), known ?? (await openKey(engine, each, counter)))
     }
     opened = next
-    const keys = stored.map((each) => ringKey(each, next))
-    return { keys: keys.toSorted(byUse), isStale }
+    const keys = stored.map((each) => {
+      const { keyName: name, keyVersion: version, state } = each
+      const reference = `${name}/${version}`
+      return { name, version, reference, state, key: next.get(rowOf(each)) } as AnyRingKey
+    })
+    const inOrder = keys.toSorted(
+      (a, b) => stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version,
+    )
+    return { keys: inOrder, isStale }
   }
-}
-
-const byUse = (a: AnyRingKey, b: AnyRingKey): number =>
-  stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version
-
-/** Counted from before the store is asked. A machine that slept may have stopped one of the clocks. */
-function ageFromNow(): (afterMs: number) => boolean {
-  const steady = performance.now()
-  const wall = Date.now()
-  return (afterMs) => Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
-}
-
-async function firstVersion(engine: KeyEngine, keyName: KeyName): Promise<StoredKey> {
-  return { keyName, keyVersion: 1, state: 'active', ...(await engine.generate(keyKinds[keyName])) }
 }
 
 /** @throws KeyRefusal that names the key, where its block is not what it should be. */
@@ -190,8 +192,8 @@ async function openKey(
   { keyBlock, keyName: name, keyVersion }: StoredKey,
   counter: UseCounter,
 ): Promise<AnyRingKey['key']> {
-  if (!isKeyName(name)) throw new Error(`The key store holds an unknown key: ${name}.`)
-  const kind: KeyKind = keyKinds[name]
+  if (!isInstallationKey(name)) throw new Error(`The key store has an unknown key: ${name}.`)
+  const kind: KeyKind = keyCatalogue[name].kind
   try {
     const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
     return counter.counting(kind.action, { keyName: name, keyVersion }, key) as AnyRingKey['key']
@@ -199,12 +201,6 @@ async function openKey(
     if (cause instanceof Problem || !(cause instanceof Error)) throw cause
     throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })
   }
-}
-
-function ringKey(stored: StoredKey, opened: ReadonlyMap<string, AnyRingKey['key']>): AnyRingKey {
-  const { keyName: name, keyVersion: version, state } = stored
-  const reference = `${name}/${version}`
-  return { name, version, reference, state, key: opened.get(rowOf(stored)) } as AnyRingKey
 }
 
 /**
@@ -222,46 +218,15 @@ export async function referencedKey<Name extends KeyName>(
   return ring.version(name, Number(version))
 }
 
-/**
- * The life of a version: every process learns of it while it is `pending`; `active` ones are in use,
- * the newest to make new things and the others to open what was made under them (NIST SP 800-57 part
- * 1, 7.2); nothing is under a `retired` one, which still opens.
- */
-export type KeyState = 'pending' | 'active' | 'retired'
-
-/** One version of a key as it is kept outside the HSM: a key block under the master key. */
-export interface StoredKey {
-  readonly keyName: string
-  readonly keyVersion: number
-  readonly state: KeyState
-  /** X9.143 version D; or where the keys lie in a token, a reference to one (RFC 7512). */
-  readonly keyBlock: string
-  readonly keyCheckValue: string
-}
-
-/** Where an HSM keeps its wrapped keys, shared by every process of an installation. */
-export interface KeyStore {
-  list(): Promise<readonly StoredKey[]>
-  /** Keeps a key, unless another process was first with this name and version. */
-  add(key: StoredKey): Promise<void>
-}
-
-/** How often a version of a key was used by this process. */
-export interface KeyUse {
-  readonly keyName: string
-  readonly keyVersion: number
-  readonly uses: number
-}
-
 /** Counts the uses of keys since this process has them. */
 interface UseCounter {
   /** The same key, which counts what it makes: opening and verifying wear no key out. */
   counting<Action extends KeyAction>(
     action: Action,
-    version: Pick<KeyUse, 'keyName' | 'keyVersion'>,
+    version: Pick<KeyUses, 'keyName' | 'keyVersion'>,
     key: WorkingKeys[Action],
   ): WorkingKeys[Action]
-  counted(): readonly KeyUse[]
+  counted(): readonly KeyUses[]
 }
 
 function createUseCounter(): UseCounter {

@@ -1,15 +1,8 @@
 import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
 import { hasOddParity, isWeakTdesKey, setOddParity } from '../../crypto/tdes-keys.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
-
-/** Why a key is not taken. It says nothing of the key but which rule it breaks. */
-export class KeyRefusal extends Error {
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options)
-    this.name = 'KeyRefusal'
-  }
-}
+import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 
 /** Key pairs of this house: P-256, and RSA of 4096 bits. */
 const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }
@@ -37,25 +30,20 @@ const strengths: Readonly<Record<string, Readonly<Record<number, number>>>> = {
  */
 export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
   strengthBits(algorithm, key.length)
-  if (algorithm === 'T') refuseWeakTdesKey(key)
-  else if (!(algorithm in pairStrengths)) refuseRepetition(key)
-}
-
-function refuseWeakTdesKey(key: Uint8Array): void {
-  if (!hasOddParity(key)) throw new KeyRefusal('The key has wrong parity.')
-  if (isWeakTdesKey(key)) throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
-  const adjusted = setOddParity(key)
-  // A third part equal to the first makes it a double-length key that passes for a triple one.
-  if (key.length === 24 && areEqualBytes(adjusted.subarray(0, 8), adjusted.subarray(16))) {
-    throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
+  if (algorithm in pairStrengths) return
+  if (algorithm !== codeOfCipher.TDES) {
+    // A key of one repeated byte or two equal halves was not drawn at random.
+    const half = key.length / 2
+    if (areEqualBytes(key.subarray(0, half), key.subarray(half))) {
+      throw new KeyRefusal('The key has equal parts.')
+    }
+    return
   }
-}
-
-/** A key of one repeated byte or two equal halves was not drawn at random. */
-function refuseRepetition(key: Uint8Array): void {
-  const half = key.length / 2
-  if (areEqualBytes(key.subarray(0, half), key.subarray(half))) {
-    throw new KeyRefusal('The key has equal parts.')
+  if (!hasOddParity(key)) throw new KeyRefusal('The key has wrong parity.')
+  // A third part equal to the first makes it a double-length key that passes for a triple one.
+  const isDoubleLength = key.length === 24 && areEqualBytes(key.subarray(0, 8), key.subarray(16))
+  if (isDoubleLength || isWeakTdesKey(key)) {
+    throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
   }
 }
 
@@ -65,10 +53,10 @@ function refuseRepetition(key: Uint8Array): void {
  */
 export function refuseWeakerProtection(
   protecting: { readonly algorithm: string; readonly lengthBytes: number },
-  kept: { readonly algorithm: string; readonly lengthBytes: number },
+  protectedKey: { readonly algorithm: string; readonly lengthBytes: number },
 ): void {
   const strength = strengthBits(protecting.algorithm, protecting.lengthBytes)
-  if (strength < strengthBits(kept.algorithm, kept.lengthBytes)) {
+  if (strength < strengthBits(protectedKey.algorithm, protectedKey.lengthBytes)) {
     throw new KeyRefusal('A key must not be protected by a weaker one.')
   }
 }
@@ -90,21 +78,17 @@ export async function drawFitKey(
 ): Promise<Uint8Array> {
   if (kind.lengthBytes === null) throw new Error('A key pair is not drawn but generated.')
   const drawn = await draw(kind.lengthBytes)
-  const key = kind.algorithm === 'T' ? setOddParity(drawn) : drawn
-  return isFit(kind, key) ? key : drawFitKey(kind, draw)
-}
-
-function isFit(kind: KeyKind, key: Uint8Array): boolean {
+  const key = kind.algorithm === codeOfCipher.TDES ? setOddParity(drawn) : drawn
   try {
     refuseUnfitKey(kind, key)
-    return true
+    return key
   } catch (error) {
-    if (error instanceof KeyRefusal) return false
+    if (error instanceof KeyRefusal) return drawFitKey(kind, draw)
     throw error
   }
 }
 
-/** What a key or block is refused for is told; what failed inside a block is not. */
+/** Says what a key or block is refused for; never what failed inside a block. */
 export async function orProblem<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -115,5 +99,5 @@ export async function orProblem<Result>(work: () => Result | Promise<Result>): P
   }
 }
 
-/** What is told of a key block that did not unwrap: never which part of it was wrong. */
+/** Said of a key block that did not unwrap: never which part of it was wrong. */
 export const unusable = 'The key block is not one under this key, or not whole.'

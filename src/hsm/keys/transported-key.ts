@@ -1,9 +1,10 @@
 import { type KeyBlockHeader, readKeyBlockHeader } from '../../crypto/key-block-header.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
+import { cipherOfCode, type KeyKind } from '../contract/catalogue.ts'
 import type { KeyPurpose } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import { refuseOtherCheckValue } from './key-check.ts'
 import { refuseOtherPurpose } from './key-purposes.ts'
-import { KeyRefusal, refuseWeakerProtection } from './key-strength.ts'
+import { refuseWeakerProtection } from './key-strength.ts'
 
 /** What a key is protected by: its algorithm as key blocks name it, and its length. */
 export interface Protection {
@@ -11,20 +12,24 @@ export interface Protection {
   readonly lengthBytes: number
 }
 
+/** The version of the blocks that a key protects: B by TDES, D by AES (X9.143:2021 6.2). */
+export const blockVersionUnder = ({ algorithm }: Pick<Protection, 'algorithm'>): 'B' | 'D' =>
+  cipherOfCode(algorithm) === 'AES' ? 'D' : 'B'
+
 /**
  * Refuses a block of the version that is not for its protection key: one key is not to be used by two
- * algorithms (X9.143:2021 6.2: B by TDES, D by AES).
+ * algorithms.
  * @throws KeyRefusal; CryptoRefusal `key_block_refused` when the header is malformed.
  */
-export function refuseOtherBlockVersion({ algorithm }: Protection, keyBlock: string): void {
+export function refuseOtherBlockVersion(protection: Protection, keyBlock: string): void {
   const { version } = readKeyBlockHeader(keyBlock).header
-  if (version === (algorithm === 'A' ? 'D' : 'B')) return
+  if (version === blockVersionUnder(protection)) return
   throw new KeyRefusal(
     'The version of the key block is not for a zone master key of its algorithm.',
   )
 }
 
-/** A key that came in a key block, and what its sender told of it. */
+/** A key that came in a key block, and what its sender said of it. */
 interface TransportedKey {
   readonly header: KeyBlockHeader
   readonly key: Uint8Array
@@ -34,9 +39,9 @@ interface TransportedKey {
 /**
  * The kind that a key becomes that came in a key block.
  * @throws KeyRefusal unless it may be taken in for the purpose: one key, protected by one as strong, for
- *   the use that the purpose asks for, and with the check value that was told.
+ *   the use that the purpose asks for, and with the check value that was given.
  */
-export function travelledKind(
+export function transportedKind(
   protection: Protection,
   purpose: KeyPurpose,
   { header, key, keyCheckValue }: TransportedKey,

@@ -102,7 +102,13 @@ export const tokenCheckValue = (
 type Check = (session: TokenSession, whole: Handle, key: TokenKey) => Buffer
 
 const checks: Record<KeyKind['algorithm'], Check> = {
-  A: (session, whole) => aesCheckValue(session, whole),
+  // CMAC of zeros. Of one block at a time, CBC from an IV of zeros is the bare cipher.
+  A: (session, whole) =>
+    cmac(
+      (block) => encipherBlocks(session, whole, mechanism.aesEcb, block),
+      16,
+      Buffer.alloc(16),
+    ).subarray(0, lengthBytes),
   T: (session, whole) =>
     encipherBlocks(session, whole, mechanism.des3Ecb, Buffer.alloc(8)).subarray(0, 3),
   H: (session, whole) => macOf(session, whole, Buffer.alloc(0)).subarray(0, lengthBytes),
@@ -115,14 +121,6 @@ function publicKeyHash(jwk: PublicHalf): Buffer {
   const spki = publicKey.export({ format: 'der', type: 'spki' })
   return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
 }
-
-/** CMAC of zeros. Of one block at a time, CBC from an IV of zeros is the bare cipher. */
-function aesCheckValue(session: TokenSession, key: Handle): Buffer {
-  const encipher = (block: Uint8Array) => encipherBlocks(session, key, mechanism.aesEcb, block)
-  return cmac(encipher, 16, Buffer.alloc(16)).subarray(0, lengthBytes)
-}
-
-const recordTagLength = 16
 
 /**
  * Seals a record under a key of its own, which the token derives from one that never leaves it
@@ -152,8 +150,8 @@ export const openRecord = (
 ): Buffer =>
   withSubkey(derive(session, key, nonce), (subkey, iv) =>
     openAesGcm(subkey, iv, associated, {
-      ciphertext: sealed.subarray(0, -recordTagLength),
-      tag: sealed.subarray(-recordTagLength),
+      ciphertext: sealed.subarray(0, -tagLength),
+      tag: sealed.subarray(-tagLength),
     }),
   )
 

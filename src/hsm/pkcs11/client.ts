@@ -2,14 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Problem } from '../../domain/problem.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
-import { KeyRefusal } from '../keys/key-strength.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import type { TokenSettings } from './session.ts'
 import type { TokenVerbs } from './verbs.ts'
 
 /** A token that is asked from here and lives in a process of its own, which is begun anew at need. */
 export interface Token {
-  /** Of the keys that tell this token from others, each of them as good. */
+  /** Of the keys that this token is known by, each of them as good. */
   readonly checkValues: readonly string[]
   /**
    * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was asked
@@ -20,7 +19,7 @@ export interface Token {
     ...given: Parameters<TokenVerbs[Verb]>
   ): Promise<ReturnType<TokenVerbs[Verb]>>
   /** Makes a key that takes long, in a process of its own, so that nobody waits behind it. */
-  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<GeneratedKey>
+  generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<WrappedKey>
   close(): void
 }
 
@@ -71,7 +70,7 @@ interface Running {
 function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): Running {
   let current: Promise<TokenProcess> | null = null
   let resting: { readonly problem: Problem; readonly until: number } | null = null
-  const keep = (token: TokenProcess): TokenProcess => {
+  const follow = (token: TokenProcess): TokenProcess => {
     void token.ended.then(() => {
       current = null
     })
@@ -84,11 +83,11 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
     current = null
     throw problem
   }
-  current = Promise.resolve(keep(first))
+  current = Promise.resolve(follow(first))
   return {
     async running() {
       if (resting && performance.now() < resting.until) throw resting.problem
-      current ??= start().then(keep, rest)
+      current ??= start().then(follow, rest)
       return current
     },
     close() {
@@ -101,7 +100,7 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
 const tokenUnavailable = (detail: string, cause?: unknown): Problem =>
   new Problem('unavailable', { detail, cause })
 
-/** A process that holds the token, from here. */
+/** A process that has the token, from here. */
 interface TokenProcess {
   readonly checkValues: readonly string[]
   /** Resolves when there is no more to be had of it. */
@@ -202,8 +201,10 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
           settle(answer) {
             clearTimeout(timer)
             waiting.delete(id)
-            if ('answer' in answer) resolve(answer.answer as ReturnType<TokenVerbs[typeof verb]>)
-            else reject(failureOf(answer))
+            if (answer instanceof Problem) reject(answer)
+            else if ('answer' in answer)
+              resolve(answer.answer as ReturnType<TokenVerbs[typeof verb]>)
+            else reject(failures[answer.kind](answer.failure))
           },
         }
         waiting.set(id, entry)
@@ -217,17 +218,16 @@ function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
   }
 }
 
-const failureOf = (answer: Exclude<TokenAnswer, { answer: unknown }> | Problem): Error => {
-  if (answer instanceof Problem) return answer
-  const { failure, kind } = answer
-  if (kind === 'keyRefused') return new KeyRefusal(failure)
-  return kind === 'refused' ? new Error(failure) : unavailable(failure)
+const failures: Record<FailureKind, (reason: string) => Error> = {
+  refused: (reason) => new Error(reason),
+  keyRefused: (reason) => new KeyRefusal(reason),
+  unavailable: (reason) => unavailable(reason),
 }
 
 const unavailable = (reason: string): Problem =>
   new Problem('unavailable', { detail: 'The token gave no answer.', cause: new Error(reason) })
 
-/** The first message to the process that holds the token. */
+/** The first message to the process that has the token. */
 export interface Start {
   readonly settings: TokenSettings
   /** A key that the token must have; null when this installation does not know its token yet. */
@@ -255,7 +255,7 @@ export type TokenAnswer =
   | { readonly id: number; readonly failure: string; readonly kind: FailureKind }
 
 /**
- * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be told;
+ * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be said;
  * `unavailable`: the token did not do what was asked.
  */
 export type FailureKind = 'refused' | 'keyRefused' | 'unavailable'

@@ -1,9 +1,9 @@
 import { Problem } from '../../domain/problem.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
-import type { KeyEngine } from '../keys/key-engine.ts'
-import { KeyRefusal, orProblem, refuseUnfitKey } from '../keys/key-strength.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
+import { isOfKind, type KeyEngine } from '../keys/key-engine.ts'
+import { orProblem, refuseUnfitKey } from '../keys/key-strength.ts'
 import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
 import type { Token } from './client.ts'
 import { readReference, useOf } from './objects.ts'
@@ -25,7 +25,11 @@ export async function openPkcs11Hsm({
   ...options
 }: Pkcs11HsmOptions): Promise<Hsm & KeyAdministration> {
   const hsm = await openEngineHsm(openPkcs11KeyEngine(token), options, tokenCustody(token))
-  return { ...hsm, ...limitVerbs(hsm) }
+  const limits = Object.entries(hsm)
+    .filter(([name]) => limitedNames.has(name))
+    .map(([name, verb]: [string, Verb]) => [name, limited(verb)])
+  // The same names with the same functions, only that each of them ends.
+  return { ...hsm, ...(Object.fromEntries(limits) as Hsm) }
 }
 
 /** The verbs that a request waits for. Making keys may take its time. */
@@ -60,19 +64,15 @@ const limitedNames = new Set(
 
 type Verb = (...given: never[]) => Promise<unknown>
 
-const limitVerbs = (hsm: Hsm): Hsm => {
-  const limits = Object.entries(hsm)
-    .filter(([name]) => limitedNames.has(name))
-    .map(([name, verb]: [string, Verb]) => [name, limited(verb)])
-  // The same names with the same functions, only that each of them ends.
-  return Object.fromEntries(limits) as Hsm
-}
-
 const limited =
   (verb: Verb): Verb =>
   async (...given) => {
     const timeOut = Promise.withResolvers<never>()
-    const timer = setTimeout(() => timeOut.reject(tooSlow()), verbTimeoutMs)
+    const tooSlow = { detail: 'The token did not answer in time.' }
+    const timer = setTimeout(
+      () => timeOut.reject(new Problem('unavailable', tooSlow)),
+      verbTimeoutMs,
+    )
     try {
       return await Promise.race([verb(...given), timeOut.promise])
     } finally {
@@ -80,10 +80,7 @@ const limited =
     }
   }
 
-const tooSlow = (): Problem =>
-  new Problem('unavailable', { detail: 'The token did not answer in time.' })
-
-/** Keys that lie and work in a PKCS#11 token; the key store keeps references to them. */
+/** Keys that lie and work in a PKCS#11 token; the key store has references to them. */
 export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   async generate(kind, exportability = 'N', signal) {
     if (exportability !== 'N') throw new KeyRefusal('A key of a token does not leave it.')
@@ -95,7 +92,8 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
     return token.ask('import', kind, key)
   },
   async open(kind, reference) {
-    refuseOtherUse(kind, reference)
+    const use = useOf(readReference(reference))
+    if (!isOfKind(kind, use, use.purpose)) throw new Error('This key is for another use.')
     return tokenKeys[kind.action](token, reference, await token.ask('inspect', reference))
   },
   usageOf(reference) {
@@ -105,18 +103,7 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   random: (lengthBytes) => token.ask('random', lengthBytes),
 })
 
-/** A reference moved to another row must not turn a key into one with another use or purpose. */
-function refuseOtherUse(kind: KeyKind, reference: string): void {
-  const { algorithm, keyUsage, modeOfUse, purpose } = useOf(readReference(reference))
-  const isForThis =
-    keyUsage === kind.keyUsage &&
-    algorithm === kind.algorithm &&
-    modeOfUse === kind.modeOfUse &&
-    (purpose ?? kind.purpose) === kind.purpose
-  if (!isForThis) throw new Error('This key is for another use.')
-}
-
-/** Keys that come into a token. None leaves it, and the key that it keeps them under is its own. */
+/** Keys that come into a token. None leaves it, and the key that it wraps them under is its own. */
 const tokenCustody = (token: Token): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
     orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),
@@ -124,8 +111,8 @@ const tokenCustody = (token: Token): KeyCustody => ({
     orProblem(() => {
       throw new KeyRefusal('A key of a token does not leave it.')
     }),
-  keepComponent: (form, component, keyCheckValue) =>
-    orProblem(() => token.ask('keepComponent', form, component, keyCheckValue)),
+  importComponent: (form, component, keyCheckValue) =>
+    orProblem(() => token.ask('importComponent', form, component, keyCheckValue)),
   combineComponents: (purpose, form, components, keyCheckValue) =>
     orProblem(() => token.ask('combineComponents', purpose, form, components, keyCheckValue)),
   discardKey: (keyBlock) => token.ask('destroy', keyBlock),

@@ -3,9 +3,13 @@ import { unwrapKeyBlockWith } from '../../crypto/key-block.ts'
 import { deriveKeyBlockKeys, type KeyBlockKeys } from '../../crypto/key-block-derivation.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import type { KeyPurpose } from '../contract/key-administration.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
-import { KeyRefusal, unusable } from '../keys/key-strength.ts'
-import { type Protection, refuseOtherBlockVersion, travelledKind } from '../keys/transported-key.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { unusable } from '../keys/key-strength.ts'
+import {
+  type Protection,
+  refuseOtherBlockVersion,
+  transportedKind,
+} from '../keys/transported-key.ts'
 import { encipherBlocks } from './ciphers.ts'
 import { type Handle, mechanism } from './cryptoki.ts'
 import { importTokenKey } from './make-keys.ts'
@@ -29,14 +33,11 @@ export function importKeyBlock(
   zoneMasterKeyReference: string,
   keyBlock: string,
   keyCheckValue: string | null,
-): GeneratedKey {
+): WrappedKey {
   const zoneMasterKey = openZoneMasterKey(session, zoneMasterKeyReference)
-  const { header, key } = orUnusable(() => {
-    refuseOtherBlockVersion(zoneMasterKey, keyBlock)
-    return unwrapUnder(session, zoneMasterKey, keyBlock)
-  })
+  const { header, key } = unwrapUnder(session, zoneMasterKey, keyBlock)
   try {
-    const kind = travelledKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
+    const kind = transportedKind(zoneMasterKey, purpose, { header, key, keyCheckValue })
     return importTokenKey(session, kind, key)
   } finally {
     key.fill(0)
@@ -54,11 +55,8 @@ function openZoneMasterKey(session: TokenSession, reference: string): ZoneMaster
   return { object, algorithm, lengthBytes }
 }
 
-function unwrapUnder(
-  session: TokenSession,
-  { algorithm, lengthBytes, object }: ZoneMasterKey,
-  keyBlock: string,
-) {
+function unwrapUnder(session: TokenSession, zoneMasterKey: ZoneMasterKey, keyBlock: string) {
+  const { algorithm, lengthBytes, object } = zoneMasterKey
   const [cipher, blockLength] =
     algorithm === 'A' ? ([mechanism.aesEcb, 16] as const) : ([mechanism.des3Ecb, 8] as const)
   // Of one block at a time, CBC from an IV of zeros is the bare cipher.
@@ -66,24 +64,19 @@ function unwrapUnder(
   const mac = (message: Uint8Array) => cmac(encipher, blockLength, message)
   const derived: KeyBlockKeys[] = []
   try {
+    refuseOtherBlockVersion(zoneMasterKey, keyBlock)
     return unwrapKeyBlockWith((method) => {
       const keys = deriveKeyBlockKeys(mac, lengthBytes, method)
       derived.push(keys)
       return keys
     }, keyBlock)
+  } catch (error) {
+    if (error instanceof CryptoRefusal) throw new KeyRefusal(unusable)
+    throw error
   } finally {
     for (const { kbak, kbek } of derived) {
       kbak.fill(0)
       kbek.fill(0)
     }
-  }
-}
-
-function orUnusable<Result>(work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof CryptoRefusal) throw new KeyRefusal(unusable)
-    throw error
   }
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { expandTdesKey } from '../../crypto/tdes.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
+import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
-import { codeOf, combinedKey, readComponent } from '../keys/components.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { combinedKey, readComponent } from '../keys/components.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
 import { keyKindOf } from '../keys/key-purposes.ts'
-import { drawFitKey, KeyRefusal, refuseUnfitKey } from '../keys/key-strength.ts'
+import { drawFitKey, refuseUnfitKey } from '../keys/key-strength.ts'
 import { drawBytes, openBytes, sealBytes, tokenCheckValue } from './ciphers.ts'
 import { attribute, keyType, mechanism } from './cryptoki.ts'
 import {
@@ -37,16 +37,13 @@ const allowedByMode: Readonly<Record<string, readonly Permission[]>> = {
 }
 
 /** Makes a key in the token, which it never leaves. */
-export async function generateTokenKey(
-  session: TokenSession,
-  kind: KeyKind,
-): Promise<GeneratedKey> {
+export async function generateTokenKey(session: TokenSession, kind: KeyKind): Promise<WrappedKey> {
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
   if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
   const { algorithm } = kind
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
-  else generateSecret(session, kind, key)
+  else generateSecret(session, kind, algorithm, key)
   const whole = findObject(session, key, 'whole')
   return {
     keyBlock: referenceTo(key),
@@ -59,7 +56,7 @@ export function importTokenKey(
   session: TokenSession,
   kind: KeyKind,
   bytes: Uint8Array,
-): GeneratedKey {
+): WrappedKey {
   refuseUnfitKey(kind, bytes)
   const key = newKey(kind)
   createSecrets(session, kind, key, bytes)
@@ -79,7 +76,7 @@ async function drawCvvKey(
   session: TokenSession,
   kind: KeyKind,
   key: TokenKey,
-): Promise<GeneratedKey> {
+): Promise<WrappedKey> {
   const bytes = await drawFitKey(kind, (lengthBytes) => drawBytes(session, lengthBytes))
   createSecrets(session, kind, key, bytes)
   const keyCheckValue = keyCheckValueOf(kind.algorithm, bytes)
@@ -98,28 +95,29 @@ function createSecrets(
       ...secretTemplate(key, part, permissionsOf(kind)),
       ...bytesTemplate(type, value),
     ])
-  create('whole', importedType(kind), kind.algorithm === 'T' ? expandTdesKey(bytes) : bytes)
+  if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
+  else create('whole', kind.algorithm === 'A' ? keyType.aes : keyType.genericSecret, bytes)
   // Few modules still have single DES: `expandTdesKey` makes A, A, A of it, which is the same.
   if (kind.action === 'cvv') create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
 }
 
-function importedType({ algorithm }: KeyKind): number {
-  if (algorithm === 'T') return keyType.des3
-  return algorithm === 'A' ? keyType.aes : keyType.genericSecret
-}
-
-function generateSecret({ cryptoki, handle }: TokenSession, kind: KeyKind, key: TokenKey): void {
-  const length = { type: attribute.valueLength, value: kind.lengthBytes ?? 0 }
-  cryptoki.C_GenerateKey(handle, { mechanism: generationOf(kind) }, [
+function generateSecret(
+  { cryptoki, handle }: TokenSession,
+  kind: KeyKind,
+  algorithm: 'A' | 'T' | 'H',
+  key: TokenKey,
+): void {
+  const { lengthBytes } = kind
+  const generation = {
+    A: mechanism.aesKeyGeneration,
+    T: lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration,
+    H: mechanism.genericSecretKeyGeneration,
+  }[algorithm]
+  const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
+  cryptoki.C_GenerateKey(handle, { mechanism: generation }, [
     ...secretTemplate(key, 'whole', permissionsOf(kind)),
-    ...(kind.algorithm === 'T' ? [] : [length]),
+    ...(algorithm === 'T' ? [] : [length]),
   ])
-}
-
-function generationOf({ algorithm, lengthBytes }: KeyKind): number {
-  if (algorithm === 'A') return mechanism.aesKeyGeneration
-  if (algorithm === 'H') return mechanism.genericSecretKeyGeneration
-  return lengthBytes === 16 ? mechanism.des2KeyGeneration : mechanism.des3KeyGeneration
 }
 
 const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
@@ -155,15 +153,18 @@ const mark = ';sealed='
  * Takes in one component, in hexadecimal. @returns it sealed under a key of the token.
  * @throws KeyRefusal
  */
-export async function keepComponent(
+export async function importComponent(
   session: TokenSession,
   form: KeyForm,
   component: string,
   due: string,
-): Promise<GeneratedKey> {
+): Promise<WrappedKey> {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
   try {
-    const key = (await findSealingKey(session)) ?? (await makeSealingKey(session))
+    // Several that begin at once may make a key each: what was sealed says under which it is.
+    const key =
+      (await findSealingKey(session)) ??
+      readReference((await generateTokenKey(session, sealingKind)).keyBlock)
     const object = findObject(session, key, 'whole')
     refuseExtractable(session, object)
     const iv = drawBytes(session, ivLength)
@@ -184,9 +185,9 @@ export function combineTokenComponents(
   session: TokenSession,
   purpose: KeyPurpose,
   form: KeyForm,
-  kept: readonly string[],
+  wrapped: readonly string[],
   due: string,
-): GeneratedKey {
+): WrappedKey {
   const kind = keyKindOf(purpose, form)
   const clear: Buffer[] = []
   const wipedAfter = (bytes: Buffer): Buffer => {
@@ -194,18 +195,18 @@ export function combineTokenComponents(
     return bytes
   }
   try {
-    const components = kept.map((each) => wipedAfter(openComponent(session, form, each)))
+    const components = wrapped.map((each) => wipedAfter(openComponent(session, form, each)))
     const key = wipedAfter(combinedKey(form, components))
     refuseUnfitKey(kind, key)
-    refuseOtherCheckValue(codeOf(form), key, due)
+    refuseOtherCheckValue(codeOfCipher[form.algorithm], key, due)
     return importTokenKey(session, kind, key)
   } finally {
     for (const bytes of clear) bytes.fill(0)
   }
 }
 
-function openComponent(session: TokenSession, form: KeyForm, kept: string): Buffer {
-  const [reference = '', text] = kept.split(mark)
+function openComponent(session: TokenSession, form: KeyForm, wrapped: string): Buffer {
+  const [reference = '', text] = wrapped.split(mark)
   const key = readReference(reference)
   if (text === undefined || key.label !== labelOf(sealingKind, 'N')) {
     throw new KeyRefusal('This is no key component.')
@@ -219,11 +220,6 @@ function openComponent(session: TokenSession, form: KeyForm, kept: string): Buff
 /** A component of one form is none of another. */
 const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
   Buffer.from(`component ${algorithm} ${lengthBytes}`)
-
-/** Several that begin at once may make a key each: what was sealed says under which it is. */
-async function makeSealingKey(session: TokenSession): Promise<TokenKey> {
-  return readReference((await generateTokenKey(session, sealingKind)).keyBlock)
-}
 
 async function findSealingKey(session: TokenSession): Promise<TokenKey | null> {
   const label = labelOf(sealingKind, 'N')

@@ -1,10 +1,11 @@
 import type { KeyKind } from '../contract/catalogue.ts'
-import type { Exportability, KeyUse } from '../keys/key-engine.ts'
+import type { KeyAttributes } from '../contract/key-administration.ts'
+import type { Exportability } from '../keys/key-engine.ts'
 import { type Attribute, attribute, type Handle, keyType, objectClass } from './cryptoki.ts'
 import type { TokenSession } from './session.ts'
 
 /**
- * A key in the token, as the key store keeps it: a URI in the form of RFC 7512. Its use stands in
+ * A key in the token, as the key store has it: a URI in the form of RFC 7512. Its use stands in
  * the label, which cannot be changed in the token, so a reference cannot be given another use.
  */
 export interface TokenKey {
@@ -42,7 +43,7 @@ export const labelOf = (
 }
 
 /** What a label says of a key; null where it is of before labels said so. */
-interface TokenKeyUse extends KeyUse {
+interface TokenKeyUse extends KeyAttributes {
   readonly purpose: string | null
   readonly lengthBytes: number | null
 }
@@ -67,7 +68,7 @@ export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
 const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const
 
-/** The key is not in the token, or the token is away: only another look tells. */
+/** The key is not in the token, or the token is away: only another look can say. */
 export class KeyMissing extends Error {
   constructor() {
     super('This key is not in the token.')

@@ -46,7 +46,7 @@ export function signDigestPss(
 
 /**
  * Opens RSA-OAEP with SHA-256. The token does the bare operation, because many modules know SHA-1
- * only and tell what is wrong with a padding by how they fail.
+ * only, and show what is wrong with a padding by how they fail.
  * @returns null when the padding is wrong, whatever is wrong with it.
  */
 export function unwrapOaep(
@@ -99,35 +99,25 @@ export type PublicHalf = EcPublicJwk | RsaPublicJwk
 
 /** The public half of a key pair. @throws Error when it is neither on P-256 nor of RSA. */
 export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
-  const read = attributesOf(session, key)
-  return useOf(key).algorithm === 'R' ? rsaJwk(read) : ecJwk(read)
-}
-
-type Read = (...types: readonly number[]) => readonly Buffer[]
-
-function attributesOf(session: TokenSession, key: TokenKey): Read {
   const { cryptoki, handle } = session
   const object = findObject(session, key, 'publicHalf')
-  return (...types) => {
-    const found = types.map((type) => ({ type }))
-    return cryptoki.C_GetAttributeValue(handle, object, found).map(({ value }) => value)
+  const read = (...types: readonly number[]): readonly Buffer[] => {
+    const attributes = types.map((type) => ({ type }))
+    return cryptoki.C_GetAttributeValue(handle, object, attributes).map(({ value }) => value)
   }
+  if (useOf(key).algorithm !== 'R') return ecJwk(read(attribute.ecPoint))
+  const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
+  if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
+  return { kty: 'RSA', n: integer(modulus), e: integer(exponent) }
 }
 
 /** An integer without leading zeros (RFC 7518 2, Base64urlUInt). */
 const integer = (bytes: Buffer): string =>
   bytes.subarray(bytes.findIndex((byte) => byte !== 0)).toString('base64url')
 
-function rsaJwk(read: Read): RsaPublicJwk {
-  const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
-  if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
-  return { kty: 'RSA', n: integer(modulus), e: integer(exponent) }
-}
-
 const coordinateLength = 32
 
-function ecJwk(read: Read): EcPublicJwk {
-  const [value = Buffer.alloc(0)] = read(attribute.ecPoint)
+function ecJwk([value = Buffer.alloc(0)]: readonly Buffer[]): EcPublicJwk {
   // An uncompressed point (SEC 1, 2.3.3), which some modules wrap as a DER octet string.
   const point = value.subarray(-1 - 2 * coordinateLength)
   if (point[0] !== 4 || point.length !== 1 + 2 * coordinateLength) {

@@ -1,4 +1,4 @@
-import { KeyRefusal } from '../keys/key-strength.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
 import { returnValueOf } from './cryptoki.ts'
 import { KeyMissing } from './objects.ts'
@@ -61,24 +61,26 @@ const wrongToken = 'The token of this label does not hold the keys of this insta
 
 async function answer(question: TokenQuestion): Promise<void> {
   if (!work) return
+  // Each question carries the arguments of its verb, which the types cannot follow.
+  const run = work.verbs[question.verb] as (...given: readonly unknown[]) => unknown
   try {
-    reply({ id: question.id, answer: await ask(work.verbs, question) })
+    reply({ id: question.id, answer: await run(...question.given) })
   } catch (error) {
     await fail(work, question, error)
   }
-}
-
-function ask(verbs: SessionVerbs, { given, verb }: TokenQuestion): unknown {
-  // Each question carries the arguments of its verb, which the types cannot follow.
-  const run = verbs[verb] as (...given: readonly unknown[]) => unknown
-  return run(...given)
 }
 
 /** Whatever went wrong, the session may be in the middle of it: a new one takes its place. */
 async function fail({ session }: Work, question: TokenQuestion, error: unknown): Promise<void> {
   const renewed = renew(session)
   work = renewed
-  const kind = renewed ? kindOf(question, error) : 'unavailable'
+  // What was asked is at fault when it was not the module that objected, or when something did not
+  // open: modules report a wrong tag by any of several return values, some of them general.
+  const isFaultOfQuestion =
+    error instanceof KeyMissing || returnValueOf(error) === null || question.verb === 'open'
+  let kind: FailureKind = 'unavailable'
+  if (renewed && error instanceof KeyRefusal) kind = 'keyRefused'
+  else if (renewed && isFaultOfQuestion) kind = 'refused'
   const answer = { id: question.id, failure: messageOf(error), kind }
   reply(answer, () => {
     if (!renewed) process.exit(1)
@@ -94,18 +96,6 @@ function renew(session: TokenSession): Work | null {
     return null
   }
 }
-
-function kindOf(question: TokenQuestion, error: unknown): FailureKind {
-  if (error instanceof KeyRefusal) return 'keyRefused'
-  return isFaultOfQuestion(question, error) ? 'refused' : 'unavailable'
-}
-
-/**
- * What was asked is at fault when it was not the module that objected, or when something did not
- * open: modules tell a wrong tag by any of several return values, some of them general.
- */
-const isFaultOfQuestion = ({ verb }: TokenQuestion, error: unknown): boolean =>
-  error instanceof KeyMissing || returnValueOf(error) === null || verb === 'open'
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -46,23 +46,28 @@ export interface TokenSession {
 /** @throws Error when there is not exactly one token of this label; PinRefused. */
 export function openTokenSession(settings: TokenSettings): TokenSession {
   const cryptoki = loadCryptoki(settings.module)
-  const slot = findToken(cryptoki, settings.tokenLabel)
-  return openSession(cryptoki, slot, readPinFile(settings.pinFile))
-}
-
-function findToken(cryptoki: Cryptoki, label: string): Handle {
   const slots = cryptoki
     .C_GetSlotList(true)
     // PKCS#11 pads labels with blanks to 32 bytes.
-    .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === label)
+    .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === settings.tokenLabel)
   const [slot] = slots
-  if (slot && slots.length === 1) return slot
-  throw new Error(`${slots.length} tokens have the label ${label}; there must be one.`)
+  if (!slot || slots.length > 1) {
+    throw new Error(
+      `${slots.length} tokens have the label ${settings.tokenLabel}; there must be one.`,
+    )
+  }
+  return openSession(cryptoki, slot, readPinFile(settings.pinFile))
 }
 
 function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSession {
   const handle = cryptoki.C_OpenSession(slot, sessionFlags.readWrite | sessionFlags.serial)
-  logIn(cryptoki, handle, pin)
+  try {
+    cryptoki.C_Login(handle, normalUser, pin)
+  } catch (error) {
+    const returned = returnValueOf(error)
+    if (returned !== null && pinRefusals.includes(returned)) throw new PinRefused(error)
+    if (returned !== alreadyLoggedIn) throw error
+  }
   return {
     cryptoki,
     handle,
@@ -72,16 +77,6 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
       return openSession(cryptoki, slot, pin)
     },
     end: () => cryptoki.C_Finalize(),
-  }
-}
-
-function logIn(cryptoki: Cryptoki, handle: Handle, pin: string): void {
-  try {
-    cryptoki.C_Login(handle, normalUser, pin)
-  } catch (error) {
-    const returned = returnValueOf(error)
-    if (returned === alreadyLoggedIn) return
-    throw returned !== null && pinRefusals.includes(returned) ? new PinRefused(error) : error
   }
 }
 
@@ -95,28 +90,30 @@ function readPinFile(path: string): string {
     if ((fstatSync(file).mode & 0o077) !== 0) {
       throw new Error(`${path} holds a PIN and must be readable by its owner alone (mode 0600).`)
     }
-    return onlyLine(path, readFileSync(file, 'utf8'))
+    const line = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    if (/^[^\p{Cc}]{1,255}$/u.test(line)) return line
+    throw new Error(`${path} must hold the PIN of the token, and nothing else.`)
   } finally {
     closeSync(file)
   }
 }
 
-function onlyLine(path: string, text: string): string {
-  const line = text.replace(/\r?\n$/, '')
-  if (/^[^\p{Cc}]{1,255}$/u.test(line)) return line
-  throw new Error(`${path} must hold the PIN of the token, and nothing else.`)
-}
-
 const label = 'pinfold-installation'
 
 /**
- * The check values of the keys that tell this token from others: an AES key that does nothing else,
+ * The check values of the keys that this token is known by: an AES key that does nothing else,
  * made in the token by the first process that finds none. Processes that start at once may make one
  * each; whichever the database remembers, this is the token that has it.
  */
 export function installationCheckValues(session: TokenSession): readonly string[] {
   const found = findInstallationKeys(session)
-  if (found.length === 0) make(session)
+  if (found.length === 0) {
+    const id = randomBytes(16).toString('hex')
+    session.cryptoki.C_GenerateKey(session.handle, { mechanism: mechanism.aesKeyGeneration }, [
+      ...secretTemplate({ label, id }, 'whole', ['encrypt']),
+      { type: attribute.valueLength, value: 32 },
+    ])
+  }
   for (let look = 1; ; look += 1) {
     try {
       return findInstallationKeys(session)
@@ -140,11 +137,3 @@ export const hasInstallationKey = (session: TokenSession): boolean =>
 
 const findInstallationKeys = (session: TokenSession): Handle[] =>
   findObjects(session, [{ type: attribute.label, value: label }])
-
-function make(session: TokenSession): void {
-  const id = randomBytes(16).toString('hex')
-  session.cryptoki.C_GenerateKey(session.handle, { mechanism: mechanism.aesKeyGeneration }, [
-    ...secretTemplate({ label, id }, 'whole', ['encrypt']),
-    { type: attribute.valueLength, value: 32 },
-  ])
-}

@@ -1,7 +1,7 @@
 import { xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
-import type { GeneratedKey } from '../keys/key-engine.ts'
+import type { WrappedKey } from '../contract/stored-keys.ts'
 import {
   decipherBlocks,
   drawBytes,
@@ -16,8 +16,8 @@ import { importKeyBlock } from './import-key-block.ts'
 import {
   combineTokenComponents,
   generateTokenKey,
+  importComponent,
   importTokenKey,
-  keepComponent,
 } from './make-keys.ts'
 import {
   destroyKey,
@@ -41,23 +41,23 @@ import type { TokenSession } from './session.ts'
 /** What a token is asked. Keys are named by their references. */
 export interface TokenVerbs {
   random(lengthBytes: number): Buffer
-  generate(kind: KeyKind): GeneratedKey
-  import(kind: KeyKind, bytes: Uint8Array): GeneratedKey
+  generate(kind: KeyKind): WrappedKey
+  import(kind: KeyKind, bytes: Uint8Array): WrappedKey
   /** Takes in a key block under a zone master key of the token. */
   importKeyBlock(
     purpose: KeyPurpose,
     zoneMasterKey: string,
     keyBlock: string,
     keyCheckValue: string | null,
-  ): GeneratedKey
+  ): WrappedKey
   /** Seals a component, in hexadecimal, until the others have come. */
-  keepComponent(form: KeyForm, component: string, keyCheckValue: string): GeneratedKey
+  importComponent(form: KeyForm, component: string, keyCheckValue: string): WrappedKey
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,
     components: readonly string[],
     keyCheckValue: string,
-  ): GeneratedKey
+  ): WrappedKey
   /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
   inspect(reference: string): PublicHalf | null
   /** Destroys every part of a key. */
@@ -98,7 +98,7 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     generate: (kind) => generateTokenKey(session, kind),
     import: (kind, bytes) => importTokenKey(session, kind, bytes),
     importKeyBlock: (...given) => importKeyBlock(session, ...given),
-    keepComponent: (...given) => keepComponent(session, ...given),
+    importComponent: (...given) => importComponent(session, ...given),
     combineComponents: (...given) => combineTokenComponents(session, ...given),
     inspect(reference) {
       const key = readReference(reference)

@@ -1,7 +1,8 @@
-import { createHash, type KeyObject } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { aesBlockLength } from '../../crypto/aes.ts'
 import { desBlockLength } from '../../crypto/tdes.ts'
-import { inMode, type KeyAction, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
+import { cipherOfCode, type KeyAction } from '../contract/catalogue.ts'
+import { inMode, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
 import type { Token } from './client.ts'
 import { readReference, useOf } from './objects.ts'
 import type { EcPublicJwk, PublicHalf } from './pairs.ts'
@@ -16,7 +17,7 @@ export const tokenKeys: {
 } = {
   blocks(token, reference) {
     const { algorithm, modeOfUse } = useOf(readReference(reference))
-    const cipher = algorithm === 'A' ? 'AES' : 'TDES'
+    const cipher = cipherOfCode(algorithm)
     return inMode(modeOfUse, {
       cipher,
       encipher: async (blocks) =>
@@ -53,7 +54,13 @@ export const tokenKeys: {
   }),
   agree: (token, reference, publicHalf) => ({
     publicJwk: ecHalf(publicHalf),
-    agree: async (publicKey) => token.ask('agree', reference, pointOf(publicKey)),
+    async agree(publicKey) {
+      const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
+      if (crv !== 'P-256') throw new Error('This key is not on P-256.')
+      // Node has found that it is on its curve. Uncompressed (SEC 1, 2.3.3).
+      const point = [Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]
+      return token.ask('agree', reference, Buffer.concat(point))
+    },
   }),
 }
 
@@ -67,13 +74,6 @@ function ecHalf(publicHalf: PublicHalf | null): EcPublicJwk {
 function rsaHalf(publicHalf: PublicHalf | null): RsaPublicJwk {
   if (publicHalf?.kty !== 'RSA') throw new Error('This key has no public half of RSA.')
   return publicHalf
-}
-
-/** A point that Node has found to be on its curve, uncompressed (SEC 1, 2.3.3). */
-function pointOf(publicKey: KeyObject): Buffer {
-  const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
-  if (crv !== 'P-256') throw new Error('This key is not on P-256.')
-  return Buffer.concat([Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
 }
 
 const blockLengths = { AES: aesBlockLength, TDES: desBlockLength }

@@ -1,21 +1,18 @@
 import { unwrapKeyBlock, wrapKeyBlock } from '../../crypto/key-block.ts'
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
-import type {
-  KeptKey,
-  KeyCustody,
-  KeyForm,
-  MasterKeyCustody,
-} from '../contract/key-administration.ts'
-import { codeOf, combinedKey, readComponent } from '../keys/components.ts'
+import { codeOfCipher } from '../contract/catalogue.ts'
+import type { KeyCustody, KeyForm, MasterKeyCustody } from '../contract/key-administration.ts'
+import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
+import { combinedKey, readComponent } from '../keys/components.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
 import { headerOf, keyKindOf, mayLeave, purposeIn } from '../keys/key-purposes.ts'
+import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 import {
-  KeyRefusal,
-  orProblem,
-  refuseWeakerProtection,
-  refuseWeakKey,
-} from '../keys/key-strength.ts'
-import { type Protection, refuseOtherBlockVersion, travelledKind } from '../keys/transported-key.ts'
+  blockVersionUnder,
+  type Protection,
+  refuseOtherBlockVersion,
+  transportedKind,
+} from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
 /** Keys that come and go, in this process's memory. */
@@ -27,21 +24,34 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       refuseOtherBlockVersion(protection, keyBlock)
       const { header, key } = unwrapKeyBlock(zoneMasterKey.key, keyBlock)
       refuseWeakKey(header.algorithm, key)
-      const kind = travelledKind(protection, purpose, { header, key, keyCheckValue })
+      const kind = transportedKind(protection, purpose, { header, key, keyCheckValue })
       // Who sent it may say that it must not leave, and not that it may.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
-      // Its check value was held against it with its kind.
-      return keep(masterKeys, { ...kind, exportability }, key, null)
+      // Its check value was checked with its kind.
+      return wrapKey(masterKeys, { ...kind, exportability }, key, null)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
-    orProblem(() => exportUnder(masterKeys, keyBlock, zoneMasterKeyBlock)),
-  keepComponent: (form, component, keyCheckValue) =>
-    orProblem(() => keepComponent(masterKeys, form, component, keyCheckValue)),
+    orProblem(() => {
+      const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
+      const { header, key } = masterKeys.unwrap(keyBlock)
+      if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
+      refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
+      refuseWeakKey(header.algorithm, key)
+      const version = blockVersionUnder(zoneMasterKey.header)
+      // What it is for here is of no concern elsewhere.
+      return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
+    }),
+  importComponent: (form, component, keyCheckValue) =>
+    orProblem(() => importComponent(masterKeys, form, component, keyCheckValue)),
   combineComponents: (purpose, form, componentBlocks, keyCheckValue) =>
     orProblem(() => {
-      const components = componentBlocks.map((block) => unwrapComponent(masterKeys, block))
+      const components = componentBlocks.map((block) => {
+        const { header, key } = masterKeys.unwrap(block)
+        if (header.keyUsage === componentUse.keyUsage) return key
+        throw new KeyRefusal('This is no key component.')
+      })
       const use = { ...keyKindOf(purpose, form), exportability: 'N' }
-      return keep(masterKeys, use, combinedKey(form, components), keyCheckValue)
+      return wrapKey(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
   discardKey: null,
   masterKeys: masterKeyCustody(masterKeys),
@@ -74,13 +84,18 @@ const sized = ({ algorithm }: { readonly algorithm: string }, key: Uint8Array): 
   lengthBytes: key.length,
 })
 
-/** What a kept key is to say of itself. */
-type KeptUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
+/** What a key that is taken in is to say of itself. */
+type WrappedUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
   readonly purpose: string
 }
 
-/** Keeps a key under the master key. Its key block says what it said before, and what it is for here. */
-function keep(masterKeys: MasterKeys, use: KeptUse, key: Uint8Array, due: string | null): KeptKey {
+/** Wraps a key under the master key. Its key block says what it said before, and what it is for here. */
+function wrapKey(
+  masterKeys: MasterKeys,
+  use: WrappedUse,
+  key: Uint8Array,
+  due: string | null,
+): WrappedKey {
   refuseWeakKey(use.algorithm, key)
   refuseOtherCheckValue(use.algorithm, key, due)
   const exportability = use.exportability === 'E' ? 'E' : 'N'
@@ -98,33 +113,16 @@ function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   return zoneMasterKey
 }
 
-function exportUnder(masterKeys: MasterKeys, keyBlock: string, zoneMasterKeyBlock: string): string {
-  const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
-  const { header, key } = masterKeys.unwrap(keyBlock)
-  if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
-  refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
-  refuseWeakKey(header.algorithm, key)
-  const version = zoneMasterKey.header.algorithm === 'A' ? 'D' : 'B'
-  // What it is for here is of no concern elsewhere.
-  return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
-}
-
 /** A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5). */
 const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
-function keepComponent(
+function importComponent(
   masterKeys: MasterKeys,
   form: KeyForm,
   component: string,
   due: string,
-): KeptKey {
+): WrappedKey {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
-  const header = headerOf({ ...componentUse, algorithm: codeOf(form) }, 'N')
+  const header = headerOf({ ...componentUse, algorithm: codeOfCipher[form.algorithm] }, 'N')
   return { keyBlock: masterKeys.wrap(header, bytes), keyCheckValue }
-}
-
-function unwrapComponent(masterKeys: MasterKeys, keyBlock: string): Uint8Array {
-  const { header, key } = masterKeys.unwrap(keyBlock)
-  if (header.keyUsage !== componentUse.keyUsage) throw new KeyRefusal('This is no key component.')
-  return key
 }

@@ -1,13 +1,12 @@
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration } from '../contract/key-administration.ts'
-import type { KeyStore } from '../keys/key-ring.ts'
 import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
 import { keyCustody } from './custody.ts'
 import { openSoftwareKeyEngine } from './key-engine.ts'
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 
 interface SoftwareHsmOptions extends HsmOptions {
-  /** AES-256: every other key is kept as a key block under it. */
+  /** AES-256: every other key is a key block under it. */
   readonly masterKey: SecretKey | MasterKeys
 }
 
@@ -20,15 +19,14 @@ export async function openSoftwareHsm(
 ): Promise<Hsm & KeyAdministration> {
   const masterKeys = masterKeysOf(options.masterKey)
   const { keyStore } = options
+  // A key block may be under a master key that this process does not have yet.
+  const list = async () => {
+    await masterKeys.refresh()
+    return keyStore.list()
+  }
   return openEngineHsm(
     openSoftwareKeyEngine(masterKeys),
-    // A key block may be under a master key that this process does not have yet.
-    { ...options, keyStore: { ...keyStore, list: () => listUnder(masterKeys, keyStore) } },
+    { ...options, keyStore: { ...keyStore, list } },
     keyCustody(masterKeys),
   )
-}
-
-async function listUnder(masterKeys: MasterKeys, keyStore: KeyStore) {
-  await masterKeys.refresh()
-  return keyStore.list()
 }

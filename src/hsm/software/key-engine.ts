@@ -12,19 +12,16 @@ import { promisify } from 'node:util'
 import { decipherAesEcb, encipherAesEcb } from '../../crypto/aes.ts'
 import { openAesGcm } from '../../crypto/aes-gcm.ts'
 import type { UnwrappedKeyBlock } from '../../crypto/key-block.ts'
-import { type KeyBlockHeader, readKeyBlockHeader } from '../../crypto/key-block-header.ts'
+import { readKeyBlockHeader } from '../../crypto/key-block-header.ts'
 import { decipherTdesEcb, encipherTdesEcb } from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
+import { cipherOfCode, type KeyAction, type KeyKind } from '../contract/catalogue.ts'
 import { keyCheckValueOf } from '../keys/key-check.ts'
 import {
-  type AgreementKey,
-  type BlockKey,
   type Exportability,
   inMode,
-  type KeyAction,
+  isOfKind,
   type KeyEngine,
-  type SealingKey,
   type SigningKey,
   type WorkingKeys,
 } from '../keys/key-engine.ts'
@@ -33,24 +30,32 @@ import { drawFitKey, refuseUnfitKey, refuseWeakKey } from '../keys/key-strength.
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
-/** Keys that work in this process and are kept as X9.143 key blocks of version D under a master key. */
+/** Keys that work in this process and are stored as X9.143 key blocks of version D under a master key. */
 export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEngine {
   const masterKeys = masterKeysOf(masterKey)
-  const keep = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
+  const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
     keyBlock: masterKeys.wrap(headerOf(kind, exportability), key),
     keyCheckValue: keyCheckValueOf(kind.algorithm, key),
   })
   return {
-    generate: async (kind, exportability = 'N', signal) =>
-      keep(kind, await drawKey(kind, signal), exportability),
+    async generate(kind, exportability = 'N', signal) {
+      if (kind.lengthBytes !== null) {
+        return wrapKey(kind, await drawFitKey(kind, randomBytes), exportability)
+      }
+      if (kind.algorithm === 'R') return wrapKey(kind, await generateRsaKey(signal), exportability)
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      return wrapKey(kind, privateKey.export({ format: 'der', type: 'pkcs8' }), exportability)
+    },
     async import(kind, key) {
       refuseUnfitKey(kind, key)
       refuseWeakKey(kind.algorithm, key)
-      return keep(kind, key, 'N')
+      return wrapKey(kind, key, 'N')
     },
     async open(kind, keyBlock) {
       const { header, key } = await unwrap(masterKeys, keyBlock)
-      refuseOtherUse(kind, header)
+      if (!isOfKind(kind, header, purposeIn(header))) {
+        throw new Error('This key block is for another use.')
+      }
       refuseWeakKey(header.algorithm, key)
       return softwareKeys[kind.action](kind, key)
     },
@@ -69,92 +74,63 @@ async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<Unwrapp
   }
 }
 
-async function drawKey(kind: KeyKind, signal?: AbortSignal): Promise<Uint8Array> {
-  if (kind.lengthBytes !== null) return drawFitKey(kind, randomBytes)
-  if (kind.algorithm === 'R') return generateRsaKey(signal)
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return privateKey.export({ format: 'der', type: 'pkcs8' })
-}
-
-/**
- * A block moved to another row must not turn a key into one with another use or purpose. One that was
- * made before blocks named their purpose is taken for its use alone.
- */
-function refuseOtherUse(kind: KeyKind, header: KeyBlockHeader): void {
-  const isForThis =
-    header.keyUsage === kind.keyUsage &&
-    header.algorithm === kind.algorithm &&
-    header.modeOfUse === kind.modeOfUse &&
-    (purposeIn(header) ?? kind.purpose) === kind.purpose
-  if (!isForThis) throw new Error('This key block is for another use.')
-}
-
 const signInBackground = promisify(sign)
 
 /** What each action is with the bytes of a key at hand. */
 const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
 } = {
-  blocks: ({ algorithm, modeOfUse }, key) =>
-    inMode(modeOfUse, softwareBlockKey(algorithm === 'A' ? 'AES' : 'TDES', key)),
+  blocks({ algorithm, modeOfUse }, key) {
+    const cipher = cipherOfCode(algorithm)
+    const { decipher, encipher } = ciphers[cipher]
+    return inMode(modeOfUse, {
+      cipher,
+      encipher: async (blocks) => encipher(key, blocks),
+      decipher: async (blocks) => decipher(key, blocks),
+    })
+  },
   cvv: (_, key) => ({
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
   }),
-  seal: (_, key) => softwareSealingKey(key),
+  // XAES-256-GCM; what was sealed with AES-256-GCM, which has a shorter nonce, is still opened.
+  seal(_, key) {
+    const xaes = xaesKey(key)
+    return {
+      seal: async (nonce, associated, clear) => xaes.seal(nonce, associated, clear),
+      open: async (nonce, associated, sealed) =>
+        nonce.length === xaesNonceLength
+          ? xaes.open(nonce, associated, sealed)
+          : openAesGcm(key, nonce, associated, sealed),
+    }
+  },
   mac: (_, key) => ({
     mac: async (message) => createHmac('sha256', key).update(message).digest(),
   }),
-  sign: (_, key) => softwareSigningKey(key),
+  // ES256 (RFC 7518, section 3.4).
+  sign(_, pkcs8) {
+    const key = readPkcs8(pkcs8)
+    return {
+      publicJwk: publicJwkOf(key),
+      sign: (message) => signInBackground('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
+    }
+  },
   signPss: (_, key) => softwarePssKey(key),
   unwrap: (_, key) => softwareUnwrappingKey(key),
-  agree: (_, key) => softwareAgreementKey(key),
+  // ECDH on P-256, without a key derivation of its own (SP 800-56A 5.7.1.2).
+  agree(_, pkcs8) {
+    const privateKey = readPkcs8(pkcs8)
+    return {
+      publicJwk: publicJwkOf(privateKey),
+      agree: async (publicKey) => diffieHellman({ privateKey, publicKey }),
+    }
+  },
 }
 
 const ciphers = {
   AES: { encipher: encipherAesEcb, decipher: decipherAesEcb },
   TDES: { encipher: encipherTdesEcb, decipher: decipherTdesEcb },
 } as const
-
-/** A key over whole blocks, with its bytes at hand. */
-function softwareBlockKey(cipher: keyof typeof ciphers, key: Uint8Array): BlockKey {
-  const { decipher, encipher } = ciphers[cipher]
-  return {
-    cipher,
-    encipher: async (blocks) => encipher(key, blocks),
-    decipher: async (blocks) => decipher(key, blocks),
-  }
-}
-
-/** XAES-256-GCM; what was sealed with AES-256-GCM, which has a shorter nonce, is still opened. */
-function softwareSealingKey(key: Uint8Array): SealingKey {
-  const xaes = xaesKey(key)
-  return {
-    seal: async (nonce, associated, clear) => xaes.seal(nonce, associated, clear),
-    open: async (nonce, associated, sealed) =>
-      nonce.length === xaesNonceLength
-        ? xaes.open(nonce, associated, sealed)
-        : openAesGcm(key, nonce, associated, sealed),
-  }
-}
-
-/** ES256 (RFC 7518, section 3.4). */
-function softwareSigningKey(pkcs8: Uint8Array): SigningKey {
-  const key = readPkcs8(pkcs8)
-  return {
-    publicJwk: publicJwkOf(key),
-    sign: (message) => signInBackground('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
-  }
-}
-
-/** ECDH on P-256, without a key derivation of its own (SP 800-56A 5.7.1.2). */
-function softwareAgreementKey(pkcs8: Uint8Array): AgreementKey {
-  const privateKey = readPkcs8(pkcs8)
-  return {
-    publicJwk: publicJwkOf(privateKey),
-    agree: async (publicKey) => diffieHellman({ privateKey, publicKey }),
-  }
-}
 
 const readPkcs8 = (pkcs8: Uint8Array): KeyObject =>
   createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })

@@ -5,7 +5,8 @@ import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../../cryp
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
 import { aesKeyCheckValue } from '../../crypto/key-check-value.ts'
 import { refuse } from '../../crypto/refusal.ts'
-import { KeyRefusal, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
+import { refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 
 /** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
 export interface MasterKeys {
@@ -40,9 +41,16 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
   let current = ''
   // Keys that work are not given up for a file that lacks the one in use.
   const readWith = async (due: string) => {
-    const read = byCheckValue(await source.read())
-    if (!read.has(due)) throw new KeyRefusal(missing(due, [...read.keys()]))
-    keys = read
+    const read = await source.read()
+    for (const key of read) refuseWeakKey('A', key.reveal())
+    const present = new Map(read.map((key) => [masterKeyCheckValue(key), key]))
+    if (!present.has(due)) {
+      throw new KeyRefusal(
+        `This database is under the master key with check value ${due}; ` +
+          `the one given has ${[...present.keys()].join(', ')}.`,
+      )
+    }
+    keys = present
   }
   const refresh = async () => {
     const due = await source.current()
@@ -65,10 +73,6 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
   }
 }
 
-const missing = (due: string, present: readonly string[]): string =>
-  `This database is under the master key with check value ${due}; ` +
-  `the one given has ${present.join(', ')}.`
-
 /** One master key that never changes. */
 function soleMasterKey(masterKey: SecretKey): MasterKeys {
   const checkValue = masterKeyCheckValue(masterKey)
@@ -84,11 +88,6 @@ function soleMasterKey(masterKey: SecretKey): MasterKeys {
 
 export const masterKeysOf = (given: SecretKey | MasterKeys): MasterKeys =>
   given instanceof SecretKey ? soleMasterKey(given) : given
-
-function byCheckValue(keys: readonly SecretKey[]): Map<string, SecretKey> {
-  for (const key of keys) refuseWeakKey('A', key.reveal())
-  return new Map(keys.map((key) => [masterKeyCheckValue(key), key]))
-}
 
 function wrapUnder(
   masterKey: SecretKey | undefined,

@@ -69,16 +69,14 @@ export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
     killSignal: 'SIGKILL',
     ...(signal && { signal }),
   })
-  if (child.pid !== undefined) lowerPriority(child.pid)
-  const [bytes, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
-  if (code !== 0 || bytes.length === 0) throw new Error('No RSA key was made.')
-  return bytes
-}
-
-function lowerPriority(pid: number): void {
   try {
-    setPriority(pid, systemConstants.priority.PRIORITY_BELOW_NORMAL)
+    if (child.pid !== undefined) {
+      setPriority(child.pid, systemConstants.priority.PRIORITY_BELOW_NORMAL)
+    }
   } catch {
     // It may have ended, or the machine forbids it: then it works at ours.
   }
+  const [bytes, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
+  if (code !== 0 || bytes.length === 0) throw new Error('No RSA key was made.')
+  return bytes
 }

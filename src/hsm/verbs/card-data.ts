@@ -17,12 +17,19 @@ import type {
   DeviceKeyJwk,
   SessionSealed,
 } from '../contract/card-data.ts'
-import { isSlow, type KeyName, keyKinds } from '../contract/catalogue.ts'
+import {
+  type DeviceKeyName,
+  isSlow,
+  keyCatalogue,
+  keyNames,
+  publishedKeyId,
+} from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
+import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine, PssKey, UnwrappingKey } from '../keys/key-engine.ts'
-import { type KeyRing, type KeyStore, type RingKey, referencedKey } from '../keys/key-ring.ts'
+import { type KeyRing, type RingKey, referencedKey } from '../keys/key-ring.ts'
 import { openPan } from './card-numbers.ts'
-import { encryptedPinVerbs } from './encrypted-pin.ts'
+import { encryptedPinVerbs, numericDate } from './encrypted-pin.ts'
 import { openPin } from './pins.ts'
 import { makeCvv2 } from './verification.ts'
 
@@ -39,30 +46,18 @@ export const cardDataVerbs = (
   ...encryptedPinVerbs(ring, pins),
 })
 
-/** What each card-data key is for, as it is published. */
-const published = {
-  'card-data-wrap': { use: 'enc', algorithm: 'RSA-OAEP-256' },
-  'card-data-sign': { use: 'sig', algorithm: 'PS256' },
-  'card-data-sign-ec': { use: 'sig', algorithm: 'ES256' },
-  'card-data-pin': { use: 'enc', algorithm: 'ECDH-ES' },
-} as const satisfies Partial<Record<KeyName, Pick<CardDataKey, 'use' | 'algorithm'>>>
+const names = keyNames.filter(
+  (name): name is DeviceKeyName => keyCatalogue[name].publication?.to === 'devices',
+)
 
-type CardDataKeyName = keyof typeof published
-
-const names = Object.keys(published) as CardDataKeyName[]
-
-/** What a version is known by outside: its `kid`. */
-export const cardDataKeyId = (name: CardDataKeyName, version: number): string =>
-  `${name}-${version}`
-
-/** Makes and tells the keys of card data. */
+/** Makes and publishes the keys of card data. */
 const publishedKeyVerbs = (
   engine: KeyEngine,
   ring: KeyRing,
   keyStore: KeyStore,
 ): Pick<CardDataHsm, 'cardDataKeys' | 'generateCardDataKeys'> => ({
   async cardDataKeys() {
-    // All of them or none: who is told some would look for the others in vain.
+    // All of them or none: who gets some would look for the others in vain.
     for (const name of names) await ring.active(name)
     const versions = await Promise.all(names.map((name) => ring.versions(name)))
     return versions.flat().map((key) => describe(key))
@@ -73,24 +68,26 @@ const publishedKeyVerbs = (
       await ring.refresh()
       const isThere = (await ring.versions(keyName)).length > 0
       if (isThere) continue
-      const made = await engine.generate(keyKinds[keyName], 'N', signal)
+      const made = await engine.generate(keyCatalogue[keyName].kind, 'N', signal)
       await keyStore.add({ keyName, keyVersion: 1, state: 'active', ...made })
       await ring.refresh()
     }
   },
 })
 
-/** What was told of a key. Whoever asks needs no token: a stranger must not have it exported each time. */
-const described = new WeakMap<RingKey<CardDataKeyName>['key'], CardDataKey>()
+/** How each key was described. Whoever asks needs no token: a stranger must not have it exported each time. */
+const described = new WeakMap<RingKey<DeviceKeyName>['key'], CardDataKey>()
 
-function describe({ key, name, version }: RingKey<CardDataKeyName>): CardDataKey {
+function describe({ key, name, version }: RingKey<DeviceKeyName>): CardDataKey {
   const known = described.get(key)
   if (known) return known
   const publicJwk = { ...key.publicJwk }
   const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
+  const { algorithm, use } = keyCatalogue[name].publication
   const description = {
-    keyId: cardDataKeyId(name, version),
-    ...published[name],
+    keyId: publishedKeyId(name, version),
+    use,
+    algorithm,
     publicJwk,
     publicPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
   }
@@ -123,9 +120,6 @@ async function openCardSecrets(
   }
 }
 
-/** Seconds since 1970, as JWTs tell instants (RFC 7519 2). */
-export const numericDate = (at: Date): number => Math.floor(at.getTime() / 1000)
-
 /** Seconds that an answer is good for. */
 const lifeSeconds = 60
 
@@ -134,9 +128,16 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => 
   async importDeviceKey(key, claims) {
     // Before the device's key is looked at: a seal that could not be made must not be on record.
     const signingKey = await ring.active('card-data-sign-ec')
-    const jwk = agreementJwkOf(key)
-    const agreement = jwk && agree(jwk)
-    if (!jwk || !agreement) return null
+    const jwk = deviceJwkOf(key)
+    if (!jwk) return null
+    let agreement: EphemeralAgreement
+    try {
+      // By a key pair of our own for this answer alone.
+      agreement = agreeEphemerally(readAgreementJwk(jwk))
+    } catch (error) {
+      if (error instanceof CryptoRefusal) return null
+      throw error
+    }
     const cnf = { jkt: jwkThumbprint(jwk) }
     return {
       async seal(disclosure) {
@@ -147,19 +148,9 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => 
   },
 })
 
-function agreementJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
+function deviceJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
   if (kty === 'EC' && crv === 'P-256' && y !== undefined) return { kty, crv, x, y }
   return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
-}
-
-/** By a key pair of our own for this answer alone. */
-function agree(jwk: AgreementJwk): EphemeralAgreement | null {
-  try {
-    return agreeEphemerally(readAgreementJwk(jwk))
-  } catch (error) {
-    if (error instanceof CryptoRefusal) return null
-    throw error
-  }
 }
 
 /** A JWS in compact form (RFC 7515 3.1). */
@@ -170,7 +161,7 @@ async function signCard(
   { cnf, issuer, nonce }: DeviceKeyClaims & { readonly cnf: { readonly jkt: string } },
 ): Promise<string> {
   const iat = numericDate(disclosure.at)
-  const kid = cardDataKeyId('card-data-sign-ec', version)
+  const kid = publishedKeyId('card-data-sign-ec', version)
   const header = { alg: 'ES256', typ: 'card-data+jwt', kid }
   const claims = {
     iss: issuer,
@@ -216,24 +207,16 @@ async function unwrapSessionKey(
   let found: Uint8Array | null = null
   // One after the other: one call must not take as many threads as the key has versions.
   for (const wrapKey of wrapKeys) {
-    const isFit = isCanonical && fits(wrapped, modulusOf(wrapKey))
-    const opened = await wrapKey.unwrap(isFit ? wrapped : unfitFor(wrapKey))
+    // A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1).
+    const modulus = Buffer.from(wrapKey.publicJwk.n, 'base64url')
+    const isFit =
+      isCanonical && wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
+    // Nothing comes of this one, for as much work as with any other.
+    const unfit = randomBytes(modulus.length).fill(0, 0, 1)
+    const opened = await wrapKey.unwrap(isFit ? wrapped : unfit)
     if (isFit && opened?.length === sessionKeyLength) found ??= opened
   }
   return found
-}
-
-/** A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1). */
-const fits = (wrapped: Buffer, modulus: Buffer): boolean =>
-  wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
-
-const modulusOf = ({ publicJwk }: UnwrappingKey): Buffer => Buffer.from(publicJwk.n, 'base64url')
-
-/** A ciphertext that nothing comes of, for as much work as with any other. */
-function unfitFor(wrapKey: UnwrappingKey): Buffer {
-  const bytes = randomBytes(modulusOf(wrapKey).length)
-  bytes[0] = 0
-  return bytes
 }
 
 async function seal(

@@ -4,7 +4,7 @@ import type { KeyEngine } from '../keys/key-engine.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { open, seal } from './records.ts'
 
-/** Draws card numbers and keeps their PANs enciphered. */
+/** Draws card numbers and enciphers their PANs. */
 export const cardNumberVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,

@@ -3,9 +3,9 @@ import { readJwe } from '../../crypto/jwe.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import { type Pin, parsePin } from '../../domain/pin.ts'
 import type { CardDataHsm } from '../contract/card-data.ts'
+import { publishedKeyId } from '../contract/catalogue.ts'
 import type { CardReference, Hsm, PinRules } from '../contract/hsm.ts'
 import type { KeyRing, RingKey } from '../keys/key-ring.ts'
-import { cardDataKeyId, numericDate } from './card-data.ts'
 
 /** Seconds that an envelope may be old, and that the device's clock may be ahead. */
 const pastSeconds = 300
@@ -45,6 +45,9 @@ export const encryptedPinVerbs = (
   },
 })
 
+/** Seconds since 1970, as JWTs give instants (RFC 7519 2). */
+export const numericDate = (at: Date): number => Math.floor(at.getTime() / 1000)
+
 function isFor(
   { iat, pin, publicToken }: Envelope,
   card: CardReference,
@@ -62,7 +65,7 @@ async function openEnvelope(keys: readonly PinKey[], jwe: string): Promise<Envel
   if (!read || !Object.keys(read.header).every((name) => headerMembers.includes(name))) return null
   const { kid } = read.header
   for (const { key, version } of keys) {
-    if (kid !== undefined && kid !== cardDataKeyId('card-data-pin', version)) continue
+    if (kid !== undefined && kid !== publishedKeyId('card-data-pin', version)) continue
     const sharedSecret = await key.agree(read.ephemeralKey)
     const plaintext = orNull(() => read.open(sharedSecret))
     if (plaintext) return readEnvelope(plaintext)

@@ -1,7 +1,9 @@
+import { keyCatalogue, publishedKeyId } from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
+import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
-import { type KeyRing, type KeyStore, openKeyRing } from '../keys/key-ring.ts'
+import { type KeyRing, openKeyRing } from '../keys/key-ring.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
@@ -37,22 +39,20 @@ export async function openEngineHsm(
     ...zoneKeyVerbs(engine),
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...verificationVerbs(ring, openZoneKeys(engine)),
-    ping: () => useKey(ring),
+    // The way that every verb goes, down to a key that works.
+    async ping() {
+      const { key } = await ring.active('request-fingerprint')
+      await key.mac(Buffer.from('ping'))
+    },
   }
-}
-
-/** The way that every verb goes, down to a key that works. */
-async function useKey(ring: KeyRing): Promise<void> {
-  const { key } = await ring.active('request-fingerprint')
-  await key.mac(Buffer.from('ping'))
 }
 
 /** Signs access tokens with ES256 (RFC 7518, section 3.4). */
 const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
   async tokenSigningKeys() {
     return (await ring.versions('token-signing')).map(({ key, version }) => ({
-      keyId: `token-signing-${version}`,
-      algorithm: 'ES256',
+      keyId: publishedKeyId('token-signing', version),
+      algorithm: keyCatalogue['token-signing'].publication.algorithm,
       publicJwk: key.publicJwk,
       sign: (message) => key.sign(message),
     }))

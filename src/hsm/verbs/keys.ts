@@ -1,10 +1,10 @@
-import { cryptoperiods, keyNames } from '../contract/catalogue.ts'
 import type { KeyAdministration } from '../contract/key-administration.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import { keyCheckMethodOf } from '../keys/key-check.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
 import { keyKindOf, mayLeave } from '../keys/key-purposes.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import { KeyRefusal, orProblem } from '../keys/key-strength.ts'
+import { orProblem } from '../keys/key-strength.ts'
 import { fingerprintsOf, openPan } from './card-numbers.ts'
 import { encipherStoredPin, openPin } from './pins.ts'
 import { open, recordVerbs, seal, sealedVersionOf } from './records.ts'
@@ -15,8 +15,6 @@ type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
 export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
   const { revealRecord, sealRecord } = recordVerbs(ring)
   return {
-    installationKeys: keyNames,
-    cryptoperiods,
     countedUses: ring.countedUses,
     refreshKeys: ring.refresh,
     describeKey(keyBlock) {

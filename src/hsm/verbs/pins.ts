@@ -8,7 +8,7 @@ import type { BlockKey } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { type DigitSource, openPan } from './card-numbers.ts'
 
-/** The format that PINs are kept in. */
+/** The format that PINs are stored in. */
 const storageFormat = 'ISO_FORMAT_4'
 /** The only PIN verification key indicator in use: the version is part of the key's reference. */
 const pvki = '1'
@@ -19,12 +19,12 @@ export const pinVerbs = (
   drawDigits: DigitSource,
 ): Pick<Hsm, 'generatePin' | 'importPin' | 'revealPin'> => ({
   async generatePin(card, rules) {
-    return keepPin(ring, await openPan(ring, card), await drawPin(drawDigits, rules), rules)
+    return storablePin(ring, await openPan(ring, card), await drawPin(drawDigits, rules), rules)
   },
   async importPin(card, rules, pin) {
     const weakness = rules.refuseWeakPins ? weakPinReason(pin, rules) : null
     if (weakness !== null) return { pin: null, weakness }
-    return { pin: await keepPin(ring, await openPan(ring, card), pin, rules), weakness: null }
+    return { pin: await storablePin(ring, await openPan(ring, card), pin, rules), weakness: null }
   },
   async revealPin(card, pin) {
     if (pin.pinBlock === null) throw new Error('A PVV does not reveal its PIN.')
@@ -37,7 +37,7 @@ async function drawPin(drawDigits: DigitSource, rules: PinRules): Promise<Pin> {
   return weakPinReason(pin, rules) === null ? pin : drawPin(drawDigits, rules)
 }
 
-async function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): Promise<StoredPin> {
+async function storablePin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): Promise<StoredPin> {
   if (!rules.pinRevealable) {
     if (rules.pvk !== 'pvk') throw new Error(`A product names an unknown key: ${rules.pvk}.`)
     const { key, reference } = await ring.active(rules.pvk)
@@ -46,7 +46,7 @@ async function keepPin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): Prom
   return encipherStoredPin(ring, pan, pin.reveal())
 }
 
-/** A PIN as it is kept to be revealed. */
+/** A PIN as it is stored to be revealed. */
 export async function encipherStoredPin(
   ring: KeyRing,
   pan: Pan,
@@ -57,7 +57,7 @@ export async function encipherStoredPin(
   return { pinBlock, pvv: null, pinKey: reference }
 }
 
-/** The PIN in the block that is kept of it. */
+/** The PIN in the block that is stored of it. */
 export async function openPin(
   ring: KeyRing,
   pan: Pan,

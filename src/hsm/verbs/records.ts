@@ -34,7 +34,7 @@ const associated = (purpose: RecordPurpose, subject: string): string => `${purpo
 
 /** What stands before a sealed record: its form, then the version of its key (2 bytes), then a nonce. */
 const extendedForm = 0xf2
-// What was sealed before forms were told begins with the version, which never came so far.
+// What was sealed before there were forms begins with the version, which never came so far.
 const versionLimit = extendedForm << 8
 
 const ivLength = 12

@@ -4,8 +4,13 @@ import { encipherPinBlock } from '../../crypto/pin-block.ts'
 import { areEqualDigits } from '../../crypto/refusal.ts'
 import type { Expiry } from '../../domain/calendar.ts'
 import type { Pan } from '../../domain/pan.ts'
-import type { KeyKind } from '../contract/catalogue.ts'
-import type { EncryptedPinBlock, Hsm, StoredPin, ZoneKeyAlgorithm } from '../contract/hsm.ts'
+import {
+  type BlockCipher,
+  cipherOfCode,
+  codeOfCipher,
+  type KeyKind,
+} from '../contract/catalogue.ts'
+import type { EncryptedPinBlock, Hsm } from '../contract/hsm.ts'
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { drawFitKey } from '../keys/key-strength.ts'
@@ -26,7 +31,12 @@ export const verificationVerbs = (ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     const pan = await openPan(ring, card)
     const pin = await readPin(zoneKeys, pan, pinBlock)
     // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
-    return pin?.length === pinLength && isPinOf(ring, pan, stored, pin)
+    if (pin?.length !== pinLength) return false
+    if (stored.pinBlock !== null) {
+      return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
+    }
+    const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
+    return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
   },
   async verifyCvv2(card, cvk, expiry, cvv2) {
     const { key } = await referencedKey(ring, 'cvk', cvk)
@@ -47,14 +57,6 @@ const readPin = async (
   { bytes, format, zoneKeyBlock }: EncryptedPinBlock,
 ): Promise<string | null> => readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
 
-async function isPinOf(ring: KeyRing, pan: Pan, stored: StoredPin, pin: string): Promise<boolean> {
-  if (stored.pinBlock !== null) {
-    return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
-  }
-  const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
-  return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
-}
-
 /** The card's CVV2, three digits. */
 export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> =>
   generateCvv(cvk, {
@@ -68,17 +70,17 @@ type ZoneKeyKind = KeyKind & { readonly action: 'blocks' }
 
 /** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
 const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
-const kinds: Record<ZoneKeyAlgorithm, ZoneKeyKind> = {
-  TDES: { ...common, algorithm: 'T', lengthBytes: 16 },
-  AES: { ...common, algorithm: 'A', lengthBytes: 32 },
+const kinds: Record<BlockCipher, ZoneKeyKind> = {
+  TDES: { ...common, algorithm: codeOfCipher.TDES, lengthBytes: 16 },
+  AES: { ...common, algorithm: codeOfCipher.AES, lengthBytes: 32 },
 }
 
 /** Takes in keys that card networks encipher PIN blocks under. */
 export const zoneKeyVerbs = (
   engine: KeyEngine,
 ): Pick<Hsm, 'generateTestZoneKey' | 'importClearZoneKey'> => ({
-  generateTestZoneKey: (algorithm) => drawFitKey(kinds[algorithm], engine.random),
-  importClearZoneKey: (algorithm, key) => engine.import(kinds[algorithm], key),
+  generateTestZoneKey: (cipher) => drawFitKey(kinds[cipher], engine.random),
+  importClearZoneKey: (cipher, key) => engine.import(kinds[cipher], key),
 })
 
 /** Zone keys in use at once, opened: a network has a handful. */
@@ -94,7 +96,7 @@ export function openZoneKeys(engine: KeyEngine): ZoneKeys {
     const known = opened.get(keyBlock)
     if (known) return known
     const { algorithm, modeOfUse } = engine.usageOf(keyBlock)
-    const kind = kinds[algorithm === 'A' ? 'AES' : 'TDES']
+    const kind = kinds[cipherOfCode(algorithm)]
     // A network's own key may be for deciphering alone.
     const zoneKey = await engine.open(modeOfUse === 'D' ? { ...kind, modeOfUse } : kind, keyBlock)
     opened.set(keyBlock, zoneKey)

@@ -1,5 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
+import { codeOfCipher } from '../../hsm/contract/catalogue.ts'
 import {
   type ComponentEntryRow,
   type EntryPosition,
@@ -68,7 +69,7 @@ export async function openEntry(
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
   await keys.hsm.refuseOtherForm(purposeOf(target), form)
-  refuseOtherCipher(target, form.algorithm === 'TDES' ? 'T' : 'A')
+  refuseOtherCipher(target, codeOfCipher[form.algorithm])
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const newEntry = {
       target: JSON.stringify(target),

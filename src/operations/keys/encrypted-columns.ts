@@ -1,3 +1,4 @@
+import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
 import { takePan } from '../../storage/cards/create-card.ts'
 import {
@@ -19,13 +20,12 @@ import {
   moveSealedFormerSecret,
   moveSealedWebhook,
   type SealedWebhookColumn,
-  sealedWebhookColumns,
 } from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
 
 /** One value that is under a key. */
-interface EncryptedValue {
+export interface KeyedValue {
   /** Where it stands: the next page begins after it. */
   readonly position: string
   /** The version that it is under; null where it does not say. */
@@ -34,43 +34,132 @@ interface EncryptedValue {
   move(): Promise<boolean>
 }
 
-/** A column that is under a key, read in the order of its rows. */
-interface EncryptedColumn {
-  readonly columnName: string
-  page(keys: KeyOperations, after: string, limit: number): Promise<readonly EncryptedValue[]>
+/** Reads a page of a column that is under a key, in the order of its rows. */
+type ReadPage = (
+  keys: KeyOperations,
+  after: string,
+  limit: number,
+) => Promise<readonly KeyedValue[]>
+
+/** What of each card is under a key; null where nothing is. */
+const ofCards =
+  (
+    valueIn: (keys: KeyOperations, card: CardUnderKeys) => Omit<KeyedValue, 'position'> | null,
+  ): ReadPage =>
+  async (keys, after, limit) => {
+    const cards = await listCardsUnderKeys(keys.database, after, limit)
+    return cards.map((card) => ({
+      position: card.publicToken,
+      ...(valueIn(keys, card) ?? nothing),
+    }))
+  }
+
+const nothing = { keyVersion: Number.POSITIVE_INFINITY, move: async () => false }
+
+/** Cards that were issued under a version keep it. */
+function keptVersion(keyName: KeyName, reference: string): Omit<KeyedValue, 'position'> | null {
+  const keyVersion = versionIn(keyName, reference)
+  return keyVersion === null ? null : { keyVersion, move: async () => false }
+}
+
+/** The version in `cvk/2`; null in a reference to another key. */
+function versionIn(keyName: KeyName, reference: string): number | null {
+  const [name, version] = reference.split('/')
+  return name === keyName ? Number(version) : null
 }
 
 const noUuid = '00000000-0000-0000-0000-000000000000'
 
-/** What each sealed column of a webhook was sealed for. */
-const purposes: Record<SealedWebhookColumn, RecordPurpose> = {
-  secret: 'webhook-secret',
-  description: 'note',
-}
+/** A sealed column of the webhooks. */
+const ofWebhooks =
+  (column: SealedWebhookColumn, purpose: RecordPurpose): ReadPage =>
+  async ({ database, hsm }, after, limit) => {
+    const [clientId = '', webhookId = noUuid] = after.split('\n')
+    const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
+    return rows.map((row) => ({
+      position: `${row.clientId}\n${row.webhookId}`,
+      keyVersion: hsm.sealedVersionOf(row.sealed),
+      async move() {
+        const moved = await hsm.rewrapRecord(purpose, row.webhookId, row.sealed)
+        return moveSealedWebhook(database, column, row, moved)
+      },
+    }))
+  }
 
-/** The columns of the webhooks that are sealed under the key of personal data. */
-const webhookColumns = sealedWebhookColumns.map(
-  (column): EncryptedColumn => ({
-    columnName: `webhook.${column}`,
-    async page({ database, hsm }, after, limit) {
-      const [clientId = '', webhookId = noUuid] = after.split('\n')
-      const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
-      return rows.map((row) => ({
-        position: `${row.clientId}\n${row.webhookId}`,
-        keyVersion: hsm.sealedVersionOf(row.sealed),
-        async move() {
-          const moved = await hsm.rewrapRecord(purposes[column], row.webhookId, row.sealed)
-          return moveSealedWebhook(database, column, row, moved)
-        },
-      }))
+/** How each column that the catalogue of keys names is read, and its values are moved. */
+export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
+  'card.encrypted_pan': ofCards(({ database, hsm }, card) => ({
+    keyVersion: hsm.sealedVersionOf(card.encryptedPan),
+    move: async () =>
+      movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
+  })),
+  // A card is found by its fingerprint under every version until the older ones are retired.
+  pan_fingerprint: ofCards(({ database, hsm }, card) => ({
+    keyVersion: null,
+    async move() {
+      let isAdded = false
+      for (const fingerprint of await hsm.panFingerprints(card)) {
+        if (await takePan(database, [fingerprint], card.publicToken)) isAdded = true
+      }
+      return isAdded
     },
+  })),
+  'card.pin_block': ofCards(({ database, hsm }, card) => {
+    const { pinBlock, pinKey } = card
+    if (!pinBlock) return null
+    return {
+      keyVersion: versionIn('pin-storage', pinKey),
+      async move() {
+        const moved = await hsm.rewrapPin(card, { pinBlock, pinKey })
+        return movePin(database, card.publicToken, { pinBlock, pinKey }, moved)
+      },
+    }
   }),
-)
-
-/** Secrets that were replaced. Looked at after the present ones, each of which may become one. */
-const formerSecrets: EncryptedColumn = {
-  columnName: 'webhook_former_secret.secret',
-  async page({ database, hsm }, after, limit) {
+  'card.personal_data': ofCards(({ database, hsm }, card) => ({
+    keyVersion: hsm.sealedVersionOf(card.personalData),
+    async move() {
+      const { personalData, publicToken } = card
+      const moved = await hsm.rewrapRecord('personal-data', publicToken, personalData)
+      return movePersonalData(database, publicToken, personalData, moved)
+    },
+  })),
+  'card.cvk': ofCards((_, { cvk }) => keptVersion('cvk', cvk)),
+  'card.pvv': ofCards((_, { pinKey }) => keptVersion('pvk', pinKey)),
+  async 'event.note'({ database, hsm }, after, limit) {
+    const [publicToken = '', sequence = '0'] = after.split('/')
+    const from = { publicToken, sequence: Number(sequence) }
+    return (await listSealedNotes(database, from, limit)).map((row) => ({
+      position: `${row.publicToken}/${row.sequence}`,
+      keyVersion: hsm.sealedVersionOf(row.note),
+      move: async () =>
+        moveNote(database, row, await hsm.rewrapRecord('note', row.publicToken, row.note)),
+    }))
+  },
+  async 'idempotency_record.answer'({ database, hsm }, after, limit) {
+    const [clientId = '', hash = ''] = after.split('\n')
+    const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
+    return (await listSealedAnswers(database, from, limit)).map((row) => ({
+      position: `${row.clientId}\n${Buffer.from(row.keyHash).toString('hex')}`,
+      keyVersion: hsm.sealedVersionOf(row.answer),
+      async move() {
+        const subject = answerSubject(row.clientId, row.claimId)
+        return moveAnswer(database, row, await hsm.rewrapRecord('answer', subject, row.answer))
+      },
+    }))
+  },
+  async 'sandbox_secret.sealed'({ database, hsm }, after, limit) {
+    return (await listSandboxSecrets(database, after, limit)).map((row) => ({
+      position: row.secretName,
+      keyVersion: hsm.sealedVersionOf(row.sealed),
+      async move() {
+        const moved = await hsm.rewrapRecord('sandbox', row.secretName, row.sealed)
+        return moveSandboxSecret(database, row, moved)
+      },
+    }))
+  },
+  'webhook.secret': ofWebhooks('secret', 'webhook-secret'),
+  'webhook.description': ofWebhooks('description', 'note'),
+  async 'webhook_former_secret.secret'({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid, formerSecretId = noUuid] = after.split('\n')
     const position = { clientId, webhookId, formerSecretId }
     const rows = await listSealedFormerSecrets(database, position, limit)
@@ -84,141 +173,3 @@ const formerSecrets: EncryptedColumn = {
     }))
   },
 }
-
-/** A column of the cards; null where a card has nothing under the key. */
-const ofCards = (
-  columnName: string,
-  encryptedOf: (
-    keys: KeyOperations,
-    card: CardUnderKeys,
-  ) => Omit<EncryptedValue, 'position'> | null,
-): EncryptedColumn => ({
-  columnName,
-  async page(keys, after, limit) {
-    const cards = await listCardsUnderKeys(keys.database, after, limit)
-    return cards.map((card) => ({
-      position: card.publicToken,
-      ...(encryptedOf(keys, card) ?? nothing),
-    }))
-  },
-})
-
-const nothing = { keyVersion: Number.POSITIVE_INFINITY, move: async () => false }
-
-const cardPans = ofCards('card.encrypted_pan', ({ database, hsm }, card) => ({
-  keyVersion: hsm.sealedVersionOf(card.encryptedPan),
-  move: async () =>
-    movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
-}))
-
-const cardPersonalData = ofCards('card.personal_data', ({ database, hsm }, card) => ({
-  keyVersion: hsm.sealedVersionOf(card.personalData),
-  async move() {
-    const { personalData, publicToken } = card
-    const moved = await hsm.rewrapRecord('personal-data', publicToken, personalData)
-    return movePersonalData(database, publicToken, personalData, moved)
-  },
-}))
-
-const cardPins = ofCards('card.pin_block', ({ database, hsm }, card) => {
-  const { pinBlock, pinKey } = card
-  if (!pinBlock) return null
-  return {
-    keyVersion: versionIn('pin-storage', pinKey),
-    async move() {
-      const moved = await hsm.rewrapPin(card, { pinBlock, pinKey })
-      return movePin(database, card.publicToken, { pinBlock, pinKey }, moved)
-    },
-  }
-})
-
-const cardCvks = ofCards('card.cvk', (_, { cvk }) => issuedUnder('cvk', cvk))
-const cardPvks = ofCards('card.pvv', (_, { pinKey }) => issuedUnder('pvk', pinKey))
-
-/** Is never moved: cards that were issued under a version keep it. */
-function issuedUnder(keyName: string, reference: string): Omit<EncryptedValue, 'position'> | null {
-  const keyVersion = versionIn(keyName, reference)
-  return keyVersion === null ? null : { keyVersion, move: async () => false }
-}
-
-/** The version in `cvk/2`; null in a reference to another key. */
-function versionIn(keyName: string, reference: string): number | null {
-  const [name, version] = reference.split('/')
-  return name === keyName ? Number(version) : null
-}
-
-/** A card is found by its fingerprint under every version until the older ones are retired. */
-const panFingerprints = ofCards('pan_fingerprint', ({ database, hsm }, card) => ({
-  keyVersion: null,
-  async move() {
-    let isAdded = false
-    for (const fingerprint of await hsm.panFingerprints(card)) {
-      if (await takePan(database, [fingerprint], card.publicToken)) isAdded = true
-    }
-    return isAdded
-  },
-}))
-
-const eventNotes: EncryptedColumn = {
-  columnName: 'event.note',
-  async page({ database, hsm }, after, limit) {
-    const [publicToken = '', sequence = '0'] = after.split('/')
-    const from = { publicToken, sequence: Number(sequence) }
-    return (await listSealedNotes(database, from, limit)).map((row) => ({
-      position: `${row.publicToken}/${row.sequence}`,
-      keyVersion: hsm.sealedVersionOf(row.note),
-      move: async () =>
-        moveNote(database, row, await hsm.rewrapRecord('note', row.publicToken, row.note)),
-    }))
-  },
-}
-
-const answers: EncryptedColumn = {
-  columnName: 'idempotency_record.answer',
-  async page({ database, hsm }, after, limit) {
-    const [clientId = '', hash = ''] = after.split('\n')
-    const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
-    return (await listSealedAnswers(database, from, limit)).map((row) => ({
-      position: `${row.clientId}\n${Buffer.from(row.keyHash).toString('hex')}`,
-      keyVersion: hsm.sealedVersionOf(row.answer),
-      async move() {
-        const subject = answerSubject(row.clientId, row.claimId)
-        return moveAnswer(database, row, await hsm.rewrapRecord('answer', subject, row.answer))
-      },
-    }))
-  },
-}
-
-const sandboxSecrets: EncryptedColumn = {
-  columnName: 'sandbox_secret.sealed',
-  async page({ database, hsm }, after, limit) {
-    return (await listSandboxSecrets(database, after, limit)).map((row) => ({
-      position: row.secretName,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
-      async move() {
-        const moved = await hsm.rewrapRecord('sandbox', row.secretName, row.sealed)
-        return moveSandboxSecret(database, row, moved)
-      },
-    }))
-  },
-}
-
-/** Everything that is under each key, in the order in which it is re-encrypted. */
-const columns: Readonly<Record<string, readonly EncryptedColumn[]>> = {
-  pan: [cardPans],
-  'pan-fingerprint': [panFingerprints],
-  'pin-storage': [cardPins],
-  'personal-data': [
-    cardPersonalData,
-    eventNotes,
-    answers,
-    sandboxSecrets,
-    ...webhookColumns,
-    formerSecrets,
-  ],
-  cvk: [cardCvks],
-  pvk: [cardPvks],
-}
-
-export const encryptedColumnsOf = (keyName: string): readonly EncryptedColumn[] =>
-  columns[keyName] ?? []

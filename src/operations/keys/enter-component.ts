@@ -95,7 +95,7 @@ async function addComponent(
     return { refusal: new Problem('key_refused', { detail }) }
   }
   const form = { algorithm, lengthBytes }
-  const kept = await hsm.custody.keepComponent(form, component, keyCheckValue)
+  const kept = await hsm.custody.importComponent(form, component, keyCheckValue)
   const custodianOf = await findCustodians(connection, [clientId])
   const { confirmedBy, controlledBy, createdBy } = custodianOf(clientId)
   const componentNumber = components.length + 1

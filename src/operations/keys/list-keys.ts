@@ -1,3 +1,4 @@
+import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import type { KeyDescription } from '../../hsm/contract/key-administration.ts'
 import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import type { HsmKeyState } from '../../storage/keys/hsm-keys.ts'
@@ -103,7 +104,8 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
       const isPassOfIt = (pass: KeyPassRow) =>
         pass.keyName === keyName && pass.keyVersion === keyVersion
       // Only the version that makes new things wears out.
-      const period = row.current ? hsm.cryptoperiods[keyName] : undefined
+      const isWearing = row.current && isInstallationKey(keyName)
+      const period = isWearing ? keyCatalogue[keyName].cryptoperiod : undefined
       return {
         family: 'installation',
         key: keyName,

@@ -1,6 +1,7 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { KeptKey, KeyForm } from '../../hsm/contract/key-administration.ts'
+import type { KeyForm } from '../../hsm/contract/key-administration.ts'
+import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
 import { isKeyBlockKept } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
@@ -45,9 +46,9 @@ export async function generateKey(
 
 /** A key that was generated before the installation is locked for it. */
 interface UnstoredKey {
-  readonly key: KeptKey
+  readonly key: WrappedKey
   /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
-  unlessRotated(): KeptKey
+  unlessRotated(): WrappedKey
 }
 
 /** Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not locked. */
@@ -73,7 +74,7 @@ export async function generateUnstored(
 interface Making {
   readonly act: string
   readonly target: KeyTarget
-  make(connection: Connection): KeptKey | Promise<KeptKey>
+  make(connection: Connection): WrappedKey | Promise<WrappedKey>
 }
 
 /**
@@ -97,7 +98,7 @@ export const makeKey = (
   )
 
 /** Notes a key that was made for a row that may never be written. */
-export type NoteKey = (key: KeptKey) => KeptKey
+export type NoteKey = (key: WrappedKey) => WrappedKey
 
 /**
  * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores keys
@@ -107,7 +108,7 @@ export async function discardUnstored<Result>(
   { database, hsm }: KeyOperations,
   work: (note: NoteKey) => Promise<Result>,
 ): Promise<Result> {
-  const made: KeptKey[] = []
+  const made: WrappedKey[] = []
   const discard = async () => {
     const { discardKey } = hsm.custody
     if (!discardKey) return

@@ -1,3 +1,4 @@
+import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import {
   beginKeyPassRound,
@@ -5,7 +6,7 @@ import {
   type KeyPassRow,
   stepKeyPass,
 } from '../../storage/keys/re-encryption.ts'
-import { encryptedColumnsOf } from './encrypted-columns.ts'
+import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
@@ -23,12 +24,14 @@ export async function reEncryptStep(
   keys: KeyOperations,
   pass: KeyPassRow,
 ): Promise<KeyPassRow | null> {
-  const columns = encryptedColumnsOf(pass.keyName)
-  const started = columns.findIndex(({ columnName }) => columnName === pass.holding)
+  const columns: readonly KeyedColumn[] = isInstallationKey(pass.keyName)
+    ? keyCatalogue[pass.keyName].columns
+    : []
+  const started = columns.findIndex((each) => each === pass.holding)
   const index = Math.max(0, started)
   const column = columns[index]
   if (!column) return endRound(keys, pass)
-  const rows = await column.page(keys, pass.position, stepSize)
+  const rows = await keyedColumns[column](keys, pass.position, stepSize)
   const older = rows.filter(({ keyVersion }) => (keyVersion ?? 0) < pass.keyVersion)
   const waiting = [...older]
   let moved = 0
@@ -41,7 +44,7 @@ export async function reEncryptStep(
   const isLast = rows.length < stepSize
   const next = isLast ? columns[index + 1] : column
   const stepped = await stepKeyPass(keys.database, pass, keys.processId, {
-    holding: next?.columnName ?? column.columnName,
+    holding: next ?? column,
     position: isLast ? '' : (rows.at(-1)?.position ?? ''),
     walked: rows.length,
     moved,

@@ -1,5 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
+import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import { retireZoneKey } from '../../storage/clients/zone-keys.ts'
 import {
@@ -10,9 +11,8 @@ import {
 } from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { encryptedColumnsOf } from './encrypted-columns.ts'
+import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeysOnce, type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
-import { rotationRule } from './rotate.ts'
 
 /** One version of one of the installation's keys. */
 interface KeyVersion {
@@ -90,19 +90,23 @@ async function findObjection(keys: KeyOperations, version: KeyVersion): Promise<
   const { keyName, keyVersion } = version
   const row = await findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
+  if (!isInstallationKey(keyName)) {
+    return inUse(version, 'is of a key that this program does not know.')
+  }
+  const { columns, retirement } = keyCatalogue[keyName]
   // Only time empties some: their rotation retires them when it has passed.
-  if (row.state === 'active' && rotationRule(keyName).by === 'time') {
+  if (row.state === 'active' && retirement.by === 'time') {
     return inUse(version, 'retires by itself, when what is under it is of no use.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     return inUse(version, 'still finds cards.')
   }
-  for (const { columnName, page } of encryptedColumnsOf(keyName)) {
+  for (const column of columns) {
     // Everything is read, page by page: exact, however long it takes.
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const rows = await page(keys, after, pageSize)
+      const rows = await keyedColumns[column](keys, after, pageSize)
       if (rows.some((value) => value.keyVersion === keyVersion)) {
-        return inUse(version, `is still in use in ${columnName}.`)
+        return inUse(version, `is still in use in ${column}.`)
       }
       after = rows.length < pageSize ? undefined : rows.at(-1)?.position
     }

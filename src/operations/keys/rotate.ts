@@ -1,5 +1,11 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
+import {
+  isInstallationKey,
+  type KeyName,
+  keyCatalogue,
+  keyNames,
+} from '../../hsm/contract/catalogue.ts'
 import { forgetPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import {
@@ -39,7 +45,7 @@ export async function rotateKey(
   keyName: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
-  if (!keys.hsm.installationKeys.includes(keyName)) throw new Problem('not_found')
+  if (!isInstallationKey(keyName)) throw new Problem('not_found')
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const
@@ -79,8 +85,8 @@ async function findPendingVersion(connection: Connection, keyName: string): Prom
 }
 
 /** Two active versions: what is under the older one is being re-encrypted, or is about to be. */
-async function refuseWhileUnderWay(connection: Connection, keyName: string): Promise<void> {
-  if (rotationRule(keyName).by !== 're-encryption') return
+async function refuseWhileUnderWay(connection: Connection, keyName: KeyName): Promise<void> {
+  if (keyCatalogue[keyName].retirement.by !== 're-encryption') return
   const rows = await listHsmKeys(connection)
   const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
   const newest = active.at(-1)
@@ -88,33 +94,6 @@ async function refuseWhileUnderWay(connection: Connection, keyName: string): Pro
   const reference = referenceOf(keyName, newest.keyVersion)
   throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
 }
-
-/** How a version comes to have nothing under it, so that it may retire. */
-type RotationRule =
-  /** Everything under it is re-encrypted under its successor. */
-  | { readonly by: 're-encryption' }
-  /** What is under it is of no use after so many seconds. */
-  | { readonly by: 'time'; readonly seconds: number }
-  /** Cards keep what they were issued with: an operator retires it when none is left. */
-  | { readonly by: 'operator' }
-
-const daySeconds = 24 * 3_600
-/** Access tokens live an hour (docs/api.md, "Who calls"); clocks may differ by a minute. */
-const tokenSeconds = 3_600 + 60
-
-const rules: Readonly<Record<string, RotationRule>> = {
-  pan: { by: 're-encryption' },
-  'pan-fingerprint': { by: 're-encryption' },
-  'pin-storage': { by: 're-encryption' },
-  'personal-data': { by: 're-encryption' },
-  'request-fingerprint': { by: 'time', seconds: daySeconds },
-  'token-signing': { by: 'time', seconds: tokenSeconds },
-  cvk: { by: 'operator' },
-  pvk: { by: 'operator' },
-}
-
-/** A key that is not in the table stays until an operator retires it. */
-export const rotationRule = (keyName: string): RotationRule => rules[keyName] ?? { by: 'operator' }
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
 export async function followKeys(keys: KeyOperations): Promise<void> {
@@ -143,7 +122,7 @@ export async function advanceKeys(
   const rows = await listHsmKeys(keys.database)
   // One key whose rotation is stuck delays no other.
   const faults: unknown[] = []
-  for (const keyName of new Set(rows.map((row) => row.keyName))) {
+  for (const keyName of keyNames) {
     const versions = rows.filter((row) => row.keyName === keyName)
     await advanceKey(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
   }
@@ -155,7 +134,7 @@ const forgetSize = 200
 
 async function advanceKey(
   keys: KeyOperations,
-  keyName: string,
+  keyName: KeyName,
   versions: readonly DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {
@@ -163,17 +142,17 @@ async function advanceKey(
   const settleSeconds = keys.timings.settleMs / 1_000
   const active = versions.filter(({ state }) => state === 'active')
   const newest = active.at(-1)?.keyVersion
-  const rule = rotationRule(keyName)
+  const { retirement } = keyCatalogue[keyName]
   const isRotating = newest !== undefined && active.length > 1
-  if (isRotating && rule.by === 'time') {
+  if (isRotating && retirement.by === 'time') {
     await changeKeys(keys, async ({ connection, record }) => {
-      const seconds = rule.seconds + settleSeconds
+      const seconds = retirement.seconds + settleSeconds
       for (const each of await retireOutlivedHsmKeys(connection, keyName, newest, seconds)) {
         await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
       }
     })
   }
-  if (isRotating && rule.by === 're-encryption') {
+  if (isRotating && retirement.by === 're-encryption') {
     await startKeyPass(database, keyName, newest)
     let pass = await claimKeyPass(database, keyName, newest, processId)
     while (pass && !isStopped()) pass = await reEncryptStep(keys, pass)

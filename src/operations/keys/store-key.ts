@@ -1,5 +1,6 @@
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { KeptKey, KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
+import type { KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
+import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { insertZoneKey } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -64,7 +65,7 @@ export async function addKey(
   keys: KeyOperations,
   connection: Connection,
   target: KeyTarget,
-  key: KeptKey,
+  key: WrappedKey,
 ): Promise<AddedKey> {
   refuseOtherCipher(target, keys.hsm.describeKey(key.keyBlock).algorithm)
   const version = await inserts[target.family](connection, target as never, key)
@@ -74,7 +75,7 @@ export async function addKey(
 type Insert<Family extends KeyTarget['family']> = (
   connection: Connection,
   target: Extract<KeyTarget, { family: Family }>,
-  key: KeptKey,
+  key: WrappedKey,
 ) => Promise<number | null>
 
 const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {

@@ -1,4 +1,4 @@
-import { cryptoperiods, isKeyName } from '../../hsm/contract/catalogue.ts'
+import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { currentVersions, dueAt, rotationDue } from '../../operations/keys/uses.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
@@ -18,8 +18,8 @@ export async function judgeKeys(connection: Connection, now: Date): Promise<read
 
 function judgeKey(row: DatedHsmKeyRow, now: Date): Finding[] {
   const { keyName, uses } = row
-  if (!isKeyName(keyName)) return []
-  const period = cryptoperiods[keyName]
+  if (!isInstallationKey(keyName)) return []
+  const period = keyCatalogue[keyName].cryptoperiod
   const due = rotationDue(row, period, now)
   const daysLeft = Math.ceil((dueAt(row, period).getTime() - now.getTime()) / dayMs)
   if (due === null && daysLeft > warnDays) return []

@@ -109,7 +109,7 @@ export const moveSandboxSecret = async (
   (await connection.query(moveSecretStatement, [secretName, sealed, after])).length === 1
 
 /** The columns of a webhook that are sealed. */
-export const sealedWebhookColumns = ['secret', 'description'] as const
+const sealedWebhookColumns = ['secret', 'description'] as const
 export type SealedWebhookColumn = (typeof sealedWebhookColumns)[number]
 
 /** One sealed column of a webhook. */

@@ -13,7 +13,7 @@ import {
   isSlow,
   type KeyKind,
   type KeyName,
-  keyKinds,
+  keyCatalogue,
   keyNames,
 } from '../../../src/hsm/contract/catalogue.ts'
 import {
@@ -27,7 +27,7 @@ import {
 } from '../implementation.ts'
 import { assertOwnUseOnly } from './own-use.ts'
 
-const kindOf = (name: KeyName): KeyKind => keyKinds[name]
+const kindOf = (name: KeyName): KeyKind => keyCatalogue[name].kind
 const sound = drawTdesKey()
 
 /** One weak, one semi-weak key of DES, as SP 800-67 lists them. */
@@ -54,15 +54,17 @@ export function keyGuarantees(subject: Subject): void {
     const hsm = await openWith(subject())
     for (const [what, key] of Object.entries(unfitTdesKeys)) {
       await assert.rejects(hsm.importClearZoneKey('TDES', key), what)
-      await assert.rejects(subject().engine.import(keyKinds.cvk, key), what)
-      await assert.rejects(subject().engine.import(keyKinds.pvk, key), what)
+      await assert.rejects(subject().engine.import(keyCatalogue.cvk.kind, key), what)
+      await assert.rejects(subject().engine.import(keyCatalogue.pvk.kind, key), what)
     }
     for (const key of [randomBytes(16), randomBytes(31), randomBytes(33), Buffer.alloc(32, 7)]) {
       await assert.rejects(hsm.importClearZoneKey('AES', key))
-      await assert.rejects(subject().engine.import(keyKinds.pan, key))
-      await assert.rejects(subject().engine.import(keyKinds['pan-fingerprint'], key))
+      await assert.rejects(subject().engine.import(keyCatalogue.pan.kind, key))
+      await assert.rejects(subject().engine.import(keyCatalogue['pan-fingerprint'].kind, key))
     }
-    await assert.rejects(subject().engine.import(keyKinds['token-signing'], randomBytes(32)))
+    await assert.rejects(
+      subject().engine.import(keyCatalogue['token-signing'].kind, randomBytes(32)),
+    )
   })
 
   test('test zone keys are sound, and every one is another', async () => {
@@ -104,19 +106,25 @@ export function keyGuarantees(subject: Subject): void {
 
   test('a key whose reference was changed anywhere, or that was made elsewhere, does not open', async () => {
     const { engine } = subject()
-    const { keyBlock } = await engine.generate(keyKinds.pan)
+    const { keyBlock } = await engine.generate(keyCatalogue.pan.kind)
     for (let at = 0; at < keyBlock.length; at += 7) {
       const changed = `${keyBlock.slice(0, at)}${keyBlock[at] === '0' ? '1' : '0'}${keyBlock.slice(at + 1)}`
-      await assert.rejects(async () => engine.open(keyKinds.pan, changed), `character ${at}`)
+      await assert.rejects(
+        async () => engine.open(keyCatalogue.pan.kind, changed),
+        `character ${at}`,
+      )
     }
     for (const stranger of ['', 'pkcs11:', keyBlock.slice(0, -1), `${keyBlock}0`]) {
-      await assert.rejects(async () => engine.open(keyKinds.pan, stranger))
+      await assert.rejects(async () => engine.open(keyCatalogue.pan.kind, stranger))
     }
   })
 
   test('a key does what its mode of use allows and nothing else', async () => {
     const { engine } = subject()
-    const pvk = await engine.open(keyKinds.pvk, (await engine.generate(keyKinds.pvk)).keyBlock)
+    const pvk = await engine.open(
+      keyCatalogue.pvk.kind,
+      (await engine.generate(keyCatalogue.pvk.kind)).keyBlock,
+    )
     assert.equal((await pvk.encipher(Buffer.alloc(8))).length, 8)
     await assert.rejects(pvk.decipher(Buffer.alloc(8)))
     const kind = {

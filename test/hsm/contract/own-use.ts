@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import {
   type KeyKind,
   type KeyName,
-  keyKinds,
+  keyCatalogue,
   keyNames,
 } from '../../../src/hsm/contract/catalogue.ts'
 import type { KeyEngine } from '../../../src/hsm/keys/key-engine.ts'
 
-const kindOf = (name: KeyName): KeyKind => keyKinds[name]
+const kindOf = (name: KeyName): KeyKind => keyCatalogue[name].kind
 
 /** Asserts that a key says what it is for, and opens for that and for nothing else. */
 export async function assertOwnUseOnly(

@@ -9,7 +9,7 @@ import {
   verify,
 } from 'node:crypto'
 import { test } from 'node:test'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import type { Subject } from '../implementation.ts'
 import { assertOwnUseOnly } from './own-use.ts'
 
@@ -18,7 +18,7 @@ const publicKeyOf = (jwk: object) => createPublicKey({ key: { ...jwk }, format: 
 export function pairGuarantees(subject: Subject): void {
   test('a key pair agrees on the secret that the other side computes', async () => {
     const { engine } = subject()
-    const kind = keyKinds['card-data-pin']
+    const kind = keyCatalogue['card-data-pin'].kind
     const key = await engine.open(kind, (await engine.generate(kind)).keyBlock)
     for (const _ of [1, 2, 3]) {
       const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -31,7 +31,7 @@ export function pairGuarantees(subject: Subject): void {
 
   test('an RSA key opens what OpenSSL seals for it, for its own use alone, and says nothing of what does not open', async () => {
     const { engine } = subject()
-    const kind = keyKinds['card-data-wrap']
+    const kind = keyCatalogue['card-data-wrap'].kind
     const { keyBlock } = await engine.generate(kind)
     const key = await engine.open(kind, keyBlock)
     await assertOwnUseOnly(engine, 'card-data-wrap', keyBlock)
@@ -55,7 +55,7 @@ export function pairGuarantees(subject: Subject): void {
 
   test('an RSA key signs so that OpenSSL verifies it, PSS with a salt of 32 bytes', async () => {
     const { engine } = subject()
-    const kind = keyKinds['card-data-sign']
+    const kind = keyCatalogue['card-data-sign'].kind
     const { keyBlock } = await engine.generate(kind)
     const key = await engine.open(kind, keyBlock)
     await assertOwnUseOnly(engine, 'card-data-sign', keyBlock)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { generatePvv } from '../../../src/crypto/pvv.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
 import { Pin, weakPinReason } from '../../../src/domain/pin.ts'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { readPinBlock } from '../../reference/pin-blocks.ts'
 import { cardOf, fitTdesKey, openWith, rules, type Subject, vectorsOf } from '../implementation.ts'
 
@@ -92,8 +92,8 @@ export function pinGuarantees(subject: Subject): void {
       const pvk = fitTdesKey(inputs.pvk)
       if (!pvk) continue
       count += 1
-      const { keyBlock } = await subject().engine.import(keyKinds.pvk, pvk)
-      const key = await subject().engine.open(keyKinds.pvk, keyBlock)
+      const { keyBlock } = await subject().engine.import(keyCatalogue.pvk.kind, pvk)
+      const key = await subject().engine.open(keyCatalogue.pvk.kind, keyBlock)
       assert.equal(await generatePvv(key, inputs), expected.pvv, id)
       if (inputs.pvki !== '1' || !isPan(inputs.pan)) continue
       const hsm = await openWith(subject(), { pan: panKey, pvk })

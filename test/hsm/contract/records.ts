@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { encipherAesEcb } from '../../../src/crypto/aes.ts'
 import { sealAesGcm } from '../../../src/crypto/aes-gcm.ts'
 import { xaesKey, xaesSubkeys } from '../../../src/crypto/xaes-256-gcm.ts'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { openWith, type Subject, vectorsOf } from '../implementation.ts'
 
 type GcmInputs = Record<'key' | 'iv' | 'aad' | 'ciphertext' | 'tag', string>
@@ -86,8 +86,8 @@ export function recordGuarantees(subject: Subject): void {
       const [key, iv, aad, ciphertext, tag] = (
         ['key', 'iv', 'aad', 'ciphertext', 'tag'] as const
       ).map((name) => Buffer.from(inputs[name], 'hex')) as [Buffer, Buffer, Buffer, Buffer, Buffer]
-      const { keyBlock } = await engine.import(keyKinds.pan, key)
-      const opened = await (await engine.open(keyKinds.pan, keyBlock)).open(iv, aad, {
+      const { keyBlock } = await engine.import(keyCatalogue.pan.kind, key)
+      const opened = await (await engine.open(keyCatalogue.pan.kind, keyBlock)).open(iv, aad, {
         ciphertext,
         tag,
       })

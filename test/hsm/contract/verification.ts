@@ -5,7 +5,7 @@ import { generateCvv } from '../../../src/crypto/cvv.ts'
 import { makeExpiry } from '../../../src/domain/calendar.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { type EncryptedPinBlock, type Hsm, pinBlockFormats } from '../../../src/hsm/contract/hsm.ts'
 import { makePinBlock, readPinBlock } from '../../reference/pin-blocks.ts'
 import {
@@ -146,8 +146,8 @@ export function verificationGuarantees(subject: Subject): void {
     for (const { expected, id, inputs } of rows) {
       const cvk = fitTdesKey(inputs.cvk)
       if (!cvk) continue
-      const { keyBlock } = await subject().engine.import(keyKinds.cvk, cvk)
-      const key = await subject().engine.open(keyKinds.cvk, keyBlock)
+      const { keyBlock } = await subject().engine.import(keyCatalogue.cvk.kind, cvk)
+      const key = await subject().engine.open(keyCatalogue.cvk.kind, keyBlock)
       assert.equal(await generateCvv(key, inputs), expected.cvv, id)
       if (inputs.serviceCode !== '000' || !isPan(inputs.pan)) continue
       checked += 1

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 export async function tokenProcesses(of = process.pid): Promise<readonly number[]> {
   const listed = process.platform === 'linux' ? await listByFiles() : await listByCommand()
   return listed
-    .filter(({ args, parent }) => parent === of && /\/pkcs11\/token-process\.ts/.test(args))
+    .filter(({ args, parent }) => parent === of && /\/pkcs11\/process\.ts/.test(args))
     .map(({ pid }) => pid)
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { pinKeys, requestCardData, type ServiceKeys, sealPin } from '../../../sdk/device/device.ts'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import { masterKeysOf, SecretKey } from '../../../src/hsm/software/master-keys.ts'
@@ -128,11 +128,11 @@ test('a key block that changed places with another opens for nothing', async () 
   const engine = openSoftwareKeyEngine(masterKey)
   const wrapped = (name: 'card-data-wrap' | 'card-data-sign') =>
     masterKeysOf(masterKey).wrap(
-      headerOf(keyKinds[name], 'N'),
+      headerOf(keyCatalogue[name].kind, 'N'),
       rsaTestKey(name).export({ format: 'der', type: 'pkcs8' }),
     )
   const generated = async (name: 'card-data-sign-ec' | 'card-data-pin') =>
-    (await engine.generate(keyKinds[name])).keyBlock
+    (await engine.generate(keyCatalogue[name].kind)).keyBlock
   const blocks = {
     'card-data-wrap': wrapped('card-data-wrap'),
     'card-data-sign': wrapped('card-data-sign'),
@@ -142,7 +142,7 @@ test('a key block that changed places with another opens for nothing', async () 
   const names = Object.keys(blocks) as (keyof typeof blocks)[]
   for (const name of names) {
     for (const other of names) {
-      const opening = engine.open(keyKinds[other], blocks[name])
+      const opening = engine.open(keyCatalogue[other].kind, blocks[name])
       if (other === name) await opening
       else await assert.rejects(opening, `${name} as ${other}`)
     }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { pinKeys, type ServiceKeys } from '../../../sdk/device/device.ts'
-import { keyKinds } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { masterKeysOf, readMasterKeys } from '../../../src/hsm/software/master-keys.ts'
@@ -58,7 +58,7 @@ export const keepKeyVersion = async (
   const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
   if (!masterKey) throw new Error('The service has no master key.')
   const key = privateKey.export({ format: 'der', type: 'pkcs8' })
-  const kind = keyKinds[keyName]
+  const kind = keyCatalogue[keyName].kind
   await insertHsmKey(database, {
     keyName,
     keyVersion,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { cryptoperiods } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { recordUses } from '../../../src/operations/keys/uses.ts'
 import { judgeKeys } from '../../../src/service/doctor/keys.ts'
 import { statement } from '../../../src/storage/engine/database.ts'
@@ -20,12 +20,16 @@ const metricOf = async (service: TestService, name: string, key: string) => {
   return Number(new RegExp(`^${name}\\{key="${key}"\\} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-test('docs/keys.md tells the cryptoperiod of every key as the program has it', async () => {
+test('docs/keys.md says of every key what the catalogue says: use, cryptoperiod, whether it may leave', async () => {
   const text = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8')
   const uses = (most: number | null): string => (most === null ? '–' : `2^${Math.log2(most)}`)
-  for (const [name, period] of Object.entries(cryptoperiods)) {
-    const { originatorDays, recipientDays, usesAtMost } = period
-    const row = `| \`${name}\` | ${originatorDays} | ${recipientDays} | ${uses(usesAtMost)} |`
+  for (const [name, { cryptoperiod, description, kind, mayLeave }] of Object.entries(
+    keyCatalogue,
+  )) {
+    const { originatorDays, recipientDays, usesAtMost } = cryptoperiod
+    const row = `| \`${name}\` | ${description} | ${kind.keyUsage} | ${kind.modeOfUse} | ${
+      mayLeave ? 'E if asked' : 'N'
+    } | ${originatorDays} | ${recipientDays} | ${uses(usesAtMost)} |`
     assert.ok(text.includes(row), row)
   }
 })

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
-import { keyKinds, keyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { keyCatalogue, keyNames } from '../../../src/hsm/contract/catalogue.ts'
+import type { KeyState, StoredKey } from '../../../src/hsm/contract/stored-keys.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
-import { type KeyState, openKeyRing, type StoredKey } from '../../../src/hsm/keys/key-ring.ts'
+import { openKeyRing } from '../../../src/hsm/keys/key-ring.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../../../src/hsm/keys/key-strength.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import { SecretKey } from '../../../src/hsm/software/master-keys.ts'
@@ -39,9 +40,9 @@ test('and it is refused where it is used, although its key block is whole', asyn
   const masterKey = new SecretKey(randomBytes(32))
   const engine = openSoftwareKeyEngine(masterKey)
   const weak = Buffer.concat([half, half])
-  const block = wrapKeyBlock(masterKey.reveal(), headerOf(keyKinds.cvk, 'N'), weak)
-  await assert.rejects(engine.open(keyKinds.cvk, block), { name: 'KeyRefusal' })
-  await assert.rejects(engine.import(keyKinds.cvk, weak), /weak|equal/)
+  const block = wrapKeyBlock(masterKey.reveal(), headerOf(keyCatalogue.cvk.kind, 'N'), weak)
+  await assert.rejects(engine.open(keyCatalogue.cvk.kind, block), { name: 'KeyRefusal' })
+  await assert.rejects(engine.import(keyCatalogue.cvk.kind, weak), /weak|equal/)
 })
 
 test('a key is never protected by a weaker one', () => {
@@ -62,9 +63,13 @@ test('a key is never protected by a weaker one', () => {
 
 test('a key block opens for the use that it names and for no other', async () => {
   const engine = openSoftwareKeyEngine(new SecretKey(randomBytes(32)))
-  const { keyBlock } = await engine.generate(keyKinds['personal-data'])
-  await engine.open(keyKinds['personal-data'], keyBlock)
-  for (const kind of [keyKinds['pin-storage'], keyKinds.cvk, keyKinds['pan-fingerprint']]) {
+  const { keyBlock } = await engine.generate(keyCatalogue['personal-data'].kind)
+  await engine.open(keyCatalogue['personal-data'].kind, keyBlock)
+  for (const kind of [
+    keyCatalogue['pin-storage'].kind,
+    keyCatalogue.cvk.kind,
+    keyCatalogue['pan-fingerprint'].kind,
+  ]) {
     await assert.rejects(engine.open(kind, keyBlock), /another use/)
   }
 })
@@ -99,7 +104,12 @@ test('a pending version makes nothing, a retired one still opens, an unknown one
   const ring = await openKeyRing(engine, store)
   assert.ok(keyNames.length > 0)
   const add = async (keyVersion: number, state: KeyState) =>
-    store.add({ keyName: 'pan', keyVersion, state, ...(await engine.generate(keyKinds.pan)) })
+    store.add({
+      keyName: 'pan',
+      keyVersion,
+      state,
+      ...(await engine.generate(keyCatalogue.pan.kind)),
+    })
   await add(2, 'pending')
   assert.equal((await ring.version('pan', 2)).state, 'pending')
   assert.equal((await ring.active('pan')).version, 1)

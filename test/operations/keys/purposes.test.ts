@@ -4,7 +4,7 @@ import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
-import { type KeyKind, keyKinds, keyNames } from '../../../src/hsm/contract/catalogue.ts'
+import { type KeyKind, keyCatalogue, keyNames } from '../../../src/hsm/contract/catalogue.ts'
 import { headerOf, purposeIn } from '../../../src/hsm/keys/key-purposes.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import {
@@ -62,8 +62,8 @@ const newest = async (dataDir: string) => {
 test('a key opens for its purpose and for none of the others, also of the same use', async () => {
   const masterKey = new SecretKey(randomBytes(32))
   const engine = openSoftwareKeyEngine(masterKey)
-  const zone: KeyKind = { ...keyKinds['pin-storage'], purpose: 'zone' }
-  const kinds = [...keyNames.map((name): KeyKind => keyKinds[name]), zone]
+  const zone: KeyKind = { ...keyCatalogue['pin-storage'].kind, purpose: 'zone' }
+  const kinds = [...keyNames.map((name): KeyKind => keyCatalogue[name].kind), zone]
   for (const kind of kinds.filter(({ algorithm }) => algorithm !== 'R')) {
     const { keyBlock } = await engine.generate(kind)
     await engine.open(kind, keyBlock)
@@ -80,7 +80,7 @@ test('a key opens for its purpose and for none of the others, also of the same u
 test('a purpose that is changed in a key block breaks it', async () => {
   const masterKey = new SecretKey(randomBytes(32))
   const engine = openSoftwareKeyEngine(masterKey)
-  const { keyBlock } = await engine.generate(keyKinds['token-signing'])
+  const { keyBlock } = await engine.generate(keyCatalogue['token-signing'].kind)
   const changed = keyBlock.replace('token-signing', 'token-singing')
   assert.notEqual(changed, keyBlock)
   assert.throws(() => masterKeysOf(masterKey).unwrap(changed), { code: 'key_block_refused' })
@@ -99,7 +99,7 @@ test('key blocks that change rows are refused, and nothing is signed under the w
 
 test('a block from before there were purposes still opens, and gets its own with the next master key', async () => {
   const masterKeys = await openMasterKeysOf(service)
-  const { purpose, ...use } = keyKinds['token-signing']
+  const { purpose, ...use } = keyCatalogue['token-signing'].kind
   const { key } = masterKeys.unwrap(await keptBlock(purpose))
   await put(purpose, masterKeys.wrap(headerOf(use, 'N'), key))
   await service.keys.hsm.refreshKeys()
@@ -125,11 +125,14 @@ test('the master key does not rotate over a key block that is in the row of anot
 
 test('a whole key block of another use is refused for the use that its row asks for', async () => {
   const masterKey = new SecretKey(randomBytes(32))
-  const header = headerOf({ ...keyKinds.pvk, purpose: 'cvk' }, 'N')
+  const header = headerOf({ ...keyCatalogue.pvk.kind, purpose: 'cvk' }, 'N')
   const block = wrapKeyBlock(
     masterKey.reveal(),
     header,
     Buffer.from('0123456789ABCDEFFEDCBA9876543210', 'hex'),
   )
-  await assert.rejects(openSoftwareKeyEngine(masterKey).open(keyKinds.cvk, block), /another use/)
+  await assert.rejects(
+    openSoftwareKeyEngine(masterKey).open(keyCatalogue.cvk.kind, block),
+    /another use/,
+  )
 })

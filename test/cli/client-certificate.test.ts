@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
 import { makePreparedFolder, startProgram } from '../support/process.ts'
-import { tlsEnvironment } from '../support/tls-service.ts'
+import { tlsEnvironment } from '../support/served-service.ts'
 import { pinfold } from './run-pinfold.ts'
 
 test('a listener that requires certificates is reached with one, and by every kind of command', async () => {

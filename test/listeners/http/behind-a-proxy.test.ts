@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import { startLoopbackProxy } from '../../support/loopback-proxy.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { addressesOf } from '../../support/tls-service.ts'
+import { addressesOf } from '../../support/served-service.ts'
 
 let service: TestService
 /** The listener itself, and the proxy in front of it. */

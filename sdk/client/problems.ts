@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts'
+import { Problem } from './errors.ts'
 
 /*
  * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each means

@@ -1,5 +1,3 @@
-import type { ClientKind } from '../storage/clients/clients.ts'
-
 /** Whether a text can be a client id: 1 to 64 visible ASCII characters. */
 export const isClientId = (text: unknown): text is string =>
   typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text)
@@ -36,14 +34,15 @@ export const scopesOf = (listener?: ListenerName): Scope[] =>
     .filter(isScope)
     .filter((scope) => listener === undefined || scopeListeners[scope] === listener)
 
-const kindListeners: Record<ClientKind, ListenerName> = {
-  client: 'public',
-  network: 'private',
-  admin: 'private',
-}
+/** `client`: a client system on the public listener. The others belong to the private one. */
+export type ClientKind = 'client' | 'network' | 'admin'
 
 /** The only listener that a client of this kind calls. */
-export const listenerOf = (kind: ClientKind): ListenerName => kindListeners[kind]
+export const listenerOf = (kind: ClientKind): ListenerName =>
+  kind === 'client' ? 'public' : 'private'
+
+/** What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
+export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
 /** What somebody did to a client that lets them act for it, or that says that they cannot. */
 export interface ProvenanceAct {

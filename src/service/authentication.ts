@@ -16,7 +16,8 @@ import {
 } from '../operations/clients/credentials.ts'
 import { findClient, upsertClient } from '../storage/clients/clients.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
-import type { Config, OutsideIssuer } from './config/config.ts'
+import type { Config } from './config/config.ts'
+import type { OutsideIssuer } from './config/variables.ts'
 import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 

@@ -26,7 +26,7 @@ import {
 import { insertKeyAct } from '../storage/keys/acts.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/keys/hsm-keys.ts'
 import type { Config } from './config/config.ts'
-import type { Pkcs11Config } from './config/hsm.ts'
+import type { Pkcs11Config } from './config/variables.ts'
 import { installationKindOf, refuseOtherKind } from './database.ts'
 
 /**

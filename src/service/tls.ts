@@ -47,18 +47,6 @@ export const certificateListeners = ({
   ])
 }
 
-/** Refreshes until it is stopped. By looking, since a link that is changed tells nobody. */
-export function startTlsRefresh(
-  listeners: readonly OpenTls[],
-  refreshMs: number,
-): { stop(): void } {
-  if (listeners.length === 0) return { stop: () => undefined }
-  const timer = setInterval(() => {
-    for (const listener of listeners) listener.refresh()
-  }, refreshMs)
-  return { stop: () => clearInterval(timer) }
-}
-
 function openListener(
   listener: ListenerName,
   { clientCertificates, files }: TlsConfig,

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { mock, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
-import { startMakingKeys } from '../../src/service/background.ts'
+import { keyMakingJob, startJobs } from '../../src/service/background.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 /** Nothing until they are there. */
@@ -20,7 +20,9 @@ test('of processes that start for the first time at once, one draws the RSA keys
   const spawn = mock.method(childProcess, 'spawn')
   syncBuiltinESMExports()
   const log = pino({ level: 'silent' })
-  const making = services.map(({ issuing: { hsm } }) => startMakingKeys({ database, hsm, log }))
+  const making = services.map(({ issuing: { hsm } }) =>
+    startJobs([keyMakingJob(database, hsm)], log),
+  )
   for (const service of services) {
     while ((await publishedKeys(service)).length === 0) await wait(100)
   }

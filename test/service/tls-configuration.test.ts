@@ -6,7 +6,13 @@ import { before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { ConfigError, readConfig } from '../../src/service/config/config.ts'
 import { openTlsFiles } from '../../src/service/config/tls.ts'
-import { type Authority, fetchWith, makeAuthority, writeIdentity, writeWhole } from '../support/certificates.ts'
+import {
+  type Authority,
+  fetchWith,
+  makeAuthority,
+  writeIdentity,
+  writeWhole,
+} from '../support/certificates.ts'
 import { makeFolder, printed, spawnProgram, startProgram } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
 

@@ -5,7 +5,7 @@ import {
   neededOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   UsageError,
   yesNoOf,
@@ -85,7 +85,7 @@ export const cardCommands: readonly Command[] = [
   },
 ]
 
-const create = (call: Call): Promise<Told> =>
+const create = (call: Call): Promise<Outcome> =>
   asClient(call, async ({ ask, base }) => {
     const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))
     return { json: card, text: sheet(card) }
@@ -116,7 +116,7 @@ function missing(name: string): never {
   throw new UsageError(`--${name} is missing.`)
 }
 
-const list = (call: Call): Promise<Told> =>
+const list = (call: Call): Promise<Outcome> =>
   asClient(call, async ({ base, readAll }) => {
     const filter = given({
       customerReference: textOf(call, 'reference'),
@@ -132,7 +132,7 @@ const list = (call: Call): Promise<Told> =>
     return { json: cards, text: table(columns, rows) }
   })
 
-const status = (call: Call): Promise<Told> =>
+const status = (call: Call): Promise<Outcome> =>
   asClient(call, async ({ ask, base }) => {
     const path = `${base}/cards/${tokenOf(call)}/status`
     const cardStatusCode = textOf(call, 'set')

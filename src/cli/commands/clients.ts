@@ -6,7 +6,7 @@ import {
   neededOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   yesNoOf,
 } from '../command.ts'
@@ -125,13 +125,13 @@ export const clientCommands: readonly Command[] = [
 
 const pathOf = ({ names: [name = ''] }: Call): string => `/clients/${encodeURIComponent(name)}`
 
-const change = (call: Call, method: string, body?: object): Promise<Told> =>
+const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const client = await ask<Client>(method, pathOf(call), body)
     return { json: client, text: sheet(client) }
   })
 
-const create = (call: Call): Promise<Told> =>
+const create = (call: Call): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const client = await ask<Client>('POST', '/clients', {
       clientId: call.names[0],
@@ -140,10 +140,10 @@ const create = (call: Call): Promise<Told> =>
       clientName: neededOf(call, 'name'),
       scopes: neededOf(call, 'scopes').split(','),
     })
-    return { json: client, text: toldSecret(sheet(client), client.clientSecret) }
+    return { json: client, text: withSecretNote(sheet(client), client.clientSecret) }
   })
 
-const rotateSecret = (call: Call): Promise<Told> =>
+const rotateSecret = (call: Call): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const overlapHours = numberOf(call, 'overlap-hours')
     const rotated = await ask<{ clientSecret?: string }>(
@@ -151,10 +151,10 @@ const rotateSecret = (call: Call): Promise<Told> =>
       `${pathOf(call)}/rotate-secret`,
       given({ overlapHours }),
     )
-    return { json: rotated, text: toldSecret(sheet(rotated), rotated.clientSecret) }
+    return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
   })
 
-const confirm = (call: Call): Promise<Told> =>
+const confirm = (call: Call): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const credentialsVersion =
       numberOf(call, 'credentials-version') ??
@@ -164,7 +164,7 @@ const confirm = (call: Call): Promise<Told> =>
   })
 
 /** A secret that is lost can only be rotated. */
-export const toldSecret = (text: string, secret: string | undefined): string =>
+export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
 
 async function membersOf(call: Call): Promise<Record<string, unknown>> {

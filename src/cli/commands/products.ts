@@ -6,7 +6,7 @@ import {
   listOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   UsageError,
   yesNoOf,
@@ -98,13 +98,13 @@ export const productCommands: readonly Command[] = [
   ),
 ]
 
-const change = (call: Call, method: string, body?: object): Promise<Told> =>
+const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const product = await ask<Product>(method, `/products/${productIdOf(call)}`, body)
     return { json: product, text: sheet(product) }
   })
 
-const grant = (call: Call, word: 'grant' | 'revoke'): Promise<Told> =>
+const grant = (call: Call, word: 'grant' | 'revoke'): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const productId = productIdOf(call)
     const clientId = call.names[1] ?? ''

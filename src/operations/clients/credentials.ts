@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
-import { assertionAlgorithms } from '../../listeners/oauth/token-endpoint.ts'
 
 const secretLengthBytes = 32
 

@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { inspect } from 'node:util'
+import type { VariableReader } from './variables.ts'
 
 /** Whether a listener asks its callers for a certificate, and whether it does without. */
 const clientCertificateModes = ['off', 'optional', 'required'] as const
@@ -11,12 +12,6 @@ type ClientCertificates = (typeof clientCertificateModes)[number]
 export interface TlsConfig {
   readonly files: TlsFiles
   readonly clientCertificates: ClientCertificates
-}
-
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value
 }
 
 const variables = {

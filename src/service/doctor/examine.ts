@@ -1,4 +1,5 @@
-import { type Config, type Environment, parseConfig } from '../config/config.ts'
+import { type Config, parseConfig } from '../config/config.ts'
+import type { Environment } from '../config/variables.ts'
 import { checkDatabase } from './database.ts'
 import {
   checkAdministrator,

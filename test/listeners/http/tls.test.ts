@@ -5,7 +5,14 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { type Authority, fetchWith, type Identity, makeAuthority, writeIdentity, writeWhole } from '../../support/certificates.ts'
+import {
+  type Authority,
+  fetchWith,
+  type Identity,
+  makeAuthority,
+  writeIdentity,
+  writeWhole,
+} from '../../support/certificates.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 
 let authority: Authority

@@ -3,10 +3,19 @@ import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { generateClientSecret, hashClientSecret, parseClientJwks } from '../../../src/operations/clients/credentials.ts'
+import {
+  generateClientSecret,
+  hashClientSecret,
+  parseClientJwks,
+} from '../../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import { administerOf } from '../../operations/clients/administer.ts'
-import { type Authority, fetchWith, type Identity, makeAuthority } from '../../support/certificates.ts'
+import {
+  type Authority,
+  fetchWith,
+  type Identity,
+  makeAuthority,
+} from '../../support/certificates.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 
 const issuer = 'https://cards.test'

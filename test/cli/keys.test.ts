@@ -8,14 +8,14 @@ import { xor } from '../../src/crypto/refusal.ts'
 import { keyCheckValueOf } from '../../src/hsm/keys/key-check.ts'
 import { bareEnvironment, makeMigratedFolder, startProgram } from '../support/process.ts'
 
-const script = fileURLToPath(new URL('../../scripts/keys.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../src/cli/pinfold.ts', import.meta.url))
 
 type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** Runs a command as an operator types it; `input` comes through a pipe. */
 const keys = async (dataDir: string, words: readonly string[], input = ''): Promise<Ended> => {
   const env = { ...bareEnvironment, DATA_DIR: dataDir, KEY_REFRESH_MS: '50' }
-  const child = spawn(process.execPath, [script, ...words], { env })
+  const child = spawn(process.execPath, [program, 'keys', ...words], { env })
   const texts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { processEnvironment, readConfig } from '../../service/config/config.ts'
-import type { Finding } from '../../service/doctor/examine.ts'
+import type { Finding } from '../../service/doctor/finding.ts'
 import { type Command, exitCodes, refuseStart } from '../command.ts'
 
 export const startCommand: Command = {

@@ -35,7 +35,8 @@ function statOf(path: string) {
   }
 }
 
-const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+/** The permissions of a file, as `chmod` takes them. */
+export const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
 /**
  * How a database is reached so that somebody between could read or change what goes by, in a few words;

@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 /** One option, as `parseArgs` of Node takes it, and a line of help. */
-export interface Option {
+interface Option {
   readonly type: 'string' | 'boolean'
   /** How its value is named in the help: `--bin DIGITS`. */
   readonly value?: string

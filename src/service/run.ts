@@ -11,7 +11,7 @@ import { createService, type Service } from './service.ts'
 const finishTimeoutMs = 3_000
 
 /** A service that listens. */
-export interface RunningService {
+interface RunningService {
   /** What a person is to read now. */
   readonly welcome: string
   /** Finishes what runs, lets go of the database, and resolves. */
@@ -19,7 +19,7 @@ export interface RunningService {
 }
 
 /** Opens everything and listens on both listeners. */
-export async function runService(config: Config): Promise<RunningService> {
+async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
   for (const { acceptance, found } of config.accepted) {
     log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
@@ -87,7 +87,7 @@ export async function serve(config: Config): Promise<RunningService> {
 }
 
 /** What a person reads when the service is up. No secret is in it: they are in the file it names. */
-export function welcome(config: Config, sandboxFile: string | null): string {
+function welcome(config: Config, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null

@@ -94,7 +94,20 @@ export const keyCommands: readonly Command[] = [
     run: (call) =>
       asAdministrator(call, async (service) => {
         const keys = await service.readAll<Key>('/keys')
-        return { json: keys, text: keyTable(keys) }
+        return {
+          json: keys,
+          text: table(
+            ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'MOVED'],
+            keys.map((key) => [
+              `${key.clientId ? `${key.clientId} ` : ''}${key.key}${key.version === null ? '' : `/${key.version}`}`,
+              `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
+              key.current ? `${key.state}, in use` : key.state,
+              `${key.keyCheckValue} (${key.checkMethod})`,
+              (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
+              key.pass && movedOf(key.pass),
+            ]),
+          ),
+        }
       }),
   },
   {
@@ -314,19 +327,6 @@ async function retire(ask: Ask, call: Call): Promise<Outcome> {
   await (isToDelete ? ask('DELETE', path) : ask('POST', `${path}/retire`))
   return { json: null, text: `${key}/${version} is ${isToDelete ? 'forgotten' : 'retired'}.` }
 }
-
-const keyTable = (keys: readonly Key[]): string =>
-  table(
-    ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'MOVED'],
-    keys.map((key) => [
-      `${key.clientId ? `${key.clientId} ` : ''}${key.key}${key.version === null ? '' : `/${key.version}`}`,
-      `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
-      key.current ? `${key.state}, in use` : key.state,
-      `${key.keyCheckValue} (${key.checkMethod})`,
-      (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
-      key.pass && movedOf(key.pass),
-    ]),
-  )
 
 const movedOf = ({ finishedAt, holding, moved, walked }: NonNullable<Key['pass']>): string =>
   finishedAt ? `all (${moved})` : `${moved} of ${walked} read, in ${holding}`

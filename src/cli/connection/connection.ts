@@ -32,7 +32,7 @@ export interface ReachOptions {
  * database.
  * @throws Unreachable, UsageError
  */
-export async function reach(options: ReachOptions, role: Role): Promise<Reached> {
+async function reach(options: ReachOptions, role: Role): Promise<Reached> {
   const caller = readCallerConfig()
   await presentCertificate(caller)
   const named = {

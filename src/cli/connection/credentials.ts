@@ -15,7 +15,7 @@ export interface NamedClient {
 }
 
 /** Who calls, and what it proves itself by: its secret, or a private key that stays in this process. */
-export interface Credentials {
+export interface CallerCredentials {
   readonly client: { readonly clientId: string } & (
     | { readonly clientSecret: string }
     | { readonly privateKey: PrivateJwk }
@@ -32,7 +32,7 @@ export async function readCredentials(
   role: Role,
   { clientId, clientSecret, jwkFile }: NamedClient,
   sandbox: SandboxFile | null,
-): Promise<Credentials> {
+): Promise<CallerCredentials> {
   if (clientId !== null && jwkFile !== null) {
     const jwk: JWK = await readJsonFile(jwkFile)
     return { client: { clientId, privateKey: { alg: 'ES256', ...jwk } }, jwkFile }

@@ -3,7 +3,7 @@ import { settingsOf } from '../../../sdk/client/options.ts'
 import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
 import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
 import { Refused, Unreachable, UsageError } from '../command.ts'
-import type { Credentials, Role } from './credentials.ts'
+import type { CallerCredentials, Role } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
 export type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
@@ -32,7 +32,7 @@ export interface ServiceAddress {
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
   role: Role,
-  credentials: Credentials,
+  credentials: CallerCredentials,
 ): { readonly ask: Ask; readonly readAll: ReadAll; readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
   const exchange = orUsageError(credentials, () =>
@@ -97,7 +97,7 @@ function contentOf({ status, text }: Answer): unknown {
   return content
 }
 
-function failureOf(error: unknown, origin: string, { jwkFile }: Credentials): unknown {
+function failureOf(error: unknown, origin: string, { jwkFile }: CallerCredentials): unknown {
   if (!(error instanceof CallFailed)) return error
   const { cause, code, status } = error
   if (code === 'invalid_argument') {
@@ -117,7 +117,7 @@ function failureOf(error: unknown, origin: string, { jwkFile }: Credentials): un
   return new Unreachable(`Nothing answers at ${origin}: is the server running?`, { cause })
 }
 
-function orUsageError<Result>(credentials: Credentials, work: () => Result): Result {
+function orUsageError<Result>(credentials: CallerCredentials, work: () => Result): Result {
   try {
     return work()
   } catch (error) {

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { CryptoRefusal, type RefusalCode } from '../../src/crypto/refusal.ts'
 import { cases as casesOf } from '../support/cases.ts'
 
 /** How many random cases a property is tried with. */
@@ -20,4 +22,9 @@ export function bytes(...lengths: readonly number[]): fc.Arbitrary<Uint8Array> {
   return fc.oneof(
     ...lengths.map((length) => fc.uint8Array({ minLength: length, maxLength: length })),
   )
+}
+
+/** Asserts that an operation leaves by the one failure exit of its primitive. */
+export function refused(code: RefusalCode, operation: () => unknown): void {
+  assert.throws(operation, (error) => error instanceof CryptoRefusal && error.code === code)
 }

@@ -12,8 +12,7 @@ import {
   encodePinBlockFormat2,
 } from '../../src/crypto/pin-block-format-2.ts'
 import { drawFill } from '../../src/crypto/pin-field.ts'
-import { bytes, cases, digits, fewerCases, pins } from './arbitraries.ts'
-import { refused } from './refused.ts'
+import { bytes, cases, digits, fewerCases, pins, refused } from './arbitraries.ts'
 
 const tdesKeys = bytes(8, 16, 24)
 const aesKeys = bytes(16, 24, 32)

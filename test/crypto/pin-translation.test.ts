@@ -4,8 +4,7 @@ import fc from 'fast-check'
 import { decipherPinBlock, encipherPinBlock } from '../../src/crypto/pin-block.ts'
 import { requirePermittedTranslation, translatePinBlock } from '../../src/crypto/pin-translation.ts'
 import { cases } from '../support/cases.ts'
-import { bytes, digits, pins } from './arbitraries.ts'
-import { refused } from './refused.ts'
+import { bytes, digits, pins, refused } from './arbitraries.ts'
 
 const bound = [0, 3, 4] as const
 

@@ -26,7 +26,7 @@ import { decodePinBlockFormat2 } from '../../src/crypto/pin-block-format-2.ts'
 import { decodePinFieldFormat4, pinFieldFormat4 } from '../../src/crypto/pin-block-format-4.ts'
 import { CryptoRefusal, isDigits, isHexDigits } from '../../src/crypto/refusal.ts'
 import { combineComponents } from '../../src/crypto/tdes-keys.ts'
-import { refused } from './refused.ts'
+import { refused } from './arbitraries.ts'
 
 const bytes = (length: number): Buffer => Buffer.alloc(length, 7)
 

@@ -105,7 +105,10 @@ test('a key is due by its uses, too, and a month before it is due doctor says so
   )
   assert.equal((await keyOf(service, 'pan')).rotationDue, 'uses')
   assert.equal(await metricOf(service, 'pinfold_key_uses', 'pan'), 2 ** 48)
-  assert.match(JSON.stringify(await keyFindings(database, new Date())), /pan has been used \d+ times/)
+  assert.match(
+    JSON.stringify(await keyFindings(database, new Date())),
+    /pan has been used \d+ times/,
+  )
   const inElevenMonths = new Date(Date.now() + 340 * 86_400_000)
   const findings = JSON.stringify(await keyFindings(database, inElevenMonths))
   assert.match(findings, /personal-data is to be rotated in 25 days/)

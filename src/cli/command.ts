@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { describeStartFailure } from '../service/config/config.ts'
-import type { ReachOptions } from './connection/connection.ts'
 
 /** What a command came to: for programs, and for people. */
 export interface Outcome {
@@ -19,6 +18,14 @@ interface Option {
 }
 
 export type Options = Readonly<Record<string, Option>>
+/** Who and where, as the command line says it, before the environment is asked. */
+export interface ReachOptions {
+  readonly client?: string | undefined
+  readonly 'jwk-file'?: string | undefined
+  readonly url?: string | undefined
+  readonly 'private-url'?: string | undefined
+}
+
 type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
 
 /** A command as it was typed: what was named after it, and its options. */

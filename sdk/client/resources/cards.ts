@@ -14,11 +14,10 @@ import {
   type ChangeOptions,
   type Listing,
   listing,
-  path,
   type Query,
   readAfter,
 } from '../transport/calls.ts'
-import type { CallOptions } from '../transport/transport.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Cards {
   /** Creates a card of a product from the list, with a random PIN. Scope `cards.write`. */

@@ -2,10 +2,10 @@ import { CallFailed } from '../errors.ts'
 import type { EventRecord, EventType } from '../models.ts'
 import { checkPatience } from '../options.ts'
 import { type OpenAnswer, withDeadline } from '../transport/attempt.ts'
-import { type Calls, type Listing, listing, path } from '../transport/calls.ts'
+import { type Calls, type Listing, listing } from '../transport/calls.ts'
 import { contentOf } from '../transport/content.ts'
 import { mayRepeat, pause, waitAfter } from '../transport/repeat.ts'
-import type { Call, CallOptions, Transport } from '../transport/transport.ts'
+import { type Call, type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 export interface ListEvents {
   /** The `id` of the last event that you have; without it, from the oldest kept. */

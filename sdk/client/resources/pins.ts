@@ -1,7 +1,7 @@
 import { CallFailed } from '../errors.ts'
 import type { Authorization, ChosenPin, Note, Simulate, TryStatus } from '../models.ts'
-import { type Calls, type ChangeOptions, path, readAfter } from '../transport/calls.ts'
-import type { CallOptions } from '../transport/transport.ts'
+import { type Calls, type ChangeOptions, readAfter } from '../transport/calls.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Pins {
   /** Sets the PIN that the cardholder chose. It restores no tries. Scope `pin.write`. */

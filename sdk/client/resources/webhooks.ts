@@ -14,10 +14,9 @@ import {
   type ChangeOptions,
   type Listing,
   listing,
-  path,
   type Query,
 } from '../transport/calls.ts'
-import type { CallOptions } from '../transport/transport.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 /** All of it with the scope `webhooks.write`. */
 export interface Webhooks {

@@ -1,8 +1,8 @@
 import { CallFailed } from '../errors.ts'
 import type { operations } from '../generated/openapi.ts'
 import type { Answer } from './attempt.ts'
-import { contentOf, listOf, nextOf } from './content.ts'
-import type { CallOptions, QueryValues, Transport } from './transport.ts'
+import { contentOf, listOf, nextOf, type QueryValues } from './content.ts'
+import type { CallOptions, Path, Transport } from './transport.ts'
 
 /** What a caller may say of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
@@ -99,28 +99,6 @@ export type Query<Id extends OperationId> = NonNullable<operations[Id]['paramete
 
 /** What an operation lists. */
 export type Item<Id extends OperationId> = Result<Id> extends readonly (infer Each)[] ? Each : never
-
-declare const encoded: unique symbol
-
-/** Writes a path below `T` whose variable parts are encoded. Only the tag makes one. */
-export type Path = (() => string) & { readonly [encoded]: true }
-
-/**
- * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when the
- * call is made, so that what is wrong with it is a rejection of the call.
- * @throws CallFailed `invalid_argument` for a part that is no text, is empty, or would climb.
- */
-export function path(texts: TemplateStringsArray, ...parts: readonly string[]): Path {
-  const write = () => String.raw({ raw: texts }, ...parts.map(segment))
-  return write as Path
-}
-
-function segment(part: unknown): string {
-  if (typeof part !== 'string' || part === '' || part === '.' || part === '..') {
-    throw new CallFailed('invalid_argument', { detail: 'A reference in the path is not a text.' })
-  }
-  return encodeURIComponent(part)
-}
 
 /**
  * Makes a change and answers what the status read says afterwards, as the specification asks: what is

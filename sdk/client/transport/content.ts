@@ -7,7 +7,8 @@ import {
 } from '../errors.ts'
 import { problemClasses } from '../problems.ts'
 import type { Answer } from './attempt.ts'
-import type { QueryValues } from './transport.ts'
+
+export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
 /** JSON that came, taken for what the document says that comes. @throws CallFailed `unexpected_answer` */
 export function contentOf<Json>({ status, text }: Answer): Json {

@@ -1,7 +1,7 @@
+import { CallFailed } from '../errors.ts'
 import { checkPatience, type Settings } from '../options.ts'
 import type { Answer, OpenAnswer, Outgoing } from './attempt.ts'
-import type { Path } from './calls.ts'
-import { problemOf } from './content.ts'
+import { problemOf, type QueryValues } from './content.ts'
 import { createExchange, type Request } from './exchange.ts'
 import { repeat } from './repeat.ts'
 
@@ -13,8 +13,6 @@ export interface CallOptions {
   /** Tries after the first. */
   readonly retries?: number | undefined
 }
-
-export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
 /** A request, before it has an address and a token. */
 export interface Call extends CallOptions {
@@ -77,4 +75,26 @@ function urlOf(base: string, { path, query = {} }: Call): string {
     if (value !== undefined) given.set(name, String(value))
   }
   return given.size === 0 ? `${base}${path()}` : `${base}${path()}?${given}`
+}
+
+declare const encoded: unique symbol
+
+/** Writes a path below `T` whose variable parts are encoded. Only the tag makes one. */
+export type Path = (() => string) & { readonly [encoded]: true }
+
+/**
+ * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when the
+ * call is made, so that what is wrong with it is a rejection of the call.
+ * @throws CallFailed `invalid_argument` for a part that is no text, is empty, or would climb.
+ */
+export function path(texts: TemplateStringsArray, ...parts: readonly string[]): Path {
+  const write = () => String.raw({ raw: texts }, ...parts.map(segment))
+  return write as Path
+}
+
+function segment(part: unknown): string {
+  if (typeof part !== 'string' || part === '' || part === '.' || part === '..') {
+    throw new CallFailed('invalid_argument', { detail: 'A reference in the path is not a text.' })
+  }
+  return encodeURIComponent(part)
 }

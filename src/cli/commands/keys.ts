@@ -14,7 +14,8 @@ import {
   textOf,
   UsageError,
 } from '../command.ts'
-import { asAdministrator, type Reached } from '../connection/connection.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import type { Reached } from '../connection/requests.ts'
 import { createProgress, table } from '../output.ts'
 
 /** A key as the private listener lists it. */

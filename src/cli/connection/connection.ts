@@ -8,23 +8,9 @@ import {
   readConfig,
 } from '../../service/config/config.ts'
 import { isHeld, readHolder } from '../../storage/engine/data-directory.ts'
-import { type Call, refuseStart, UsageError } from '../command.ts'
+import { type Call, type ReachOptions, refuseStart, UsageError } from '../command.ts'
 import { type NamedClient, type Role, readCredentials } from './credentials.ts'
-import {
-  type Ask,
-  createRequests,
-  type Open,
-  type ReadAll,
-  type ServiceAddress,
-} from './requests.ts'
-
-/** Who and where, as the command line says it, before the environment is asked. */
-export interface ReachOptions {
-  readonly client?: string | undefined
-  readonly 'jwk-file'?: string | undefined
-  readonly url?: string | undefined
-  readonly 'private-url'?: string | undefined
-}
+import { createRequests, type Reached, type ServiceAddress } from './requests.ts'
 
 /**
  * The server that was named; the server that holds the data directory, or with a database server the one
@@ -91,17 +77,6 @@ const overHttp = async (
 ): Promise<Reached> => {
   const credentials = await readCredentials(role, named, sandbox)
   return { ...createRequests(address, role, credentials), base, close: async () => {} }
-}
-
-/** The service, running elsewhere or opened here. */
-export interface Reached {
-  readonly ask: Ask
-  readonly readAll: ReadAll
-  /** Null where the service is opened in this process: nothing happens there to be followed. */
-  readonly open: Open | null
-  /** What the paths of the specification begin with: `/thr/processor`. */
-  readonly base: string
-  close(): Promise<void>
 }
 
 /**

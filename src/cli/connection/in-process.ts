@@ -3,9 +3,8 @@ import type { Config } from '../../service/config/config.ts'
 import { openDatabasesAsIs } from '../../service/database.ts'
 import { createLog } from '../../service/log.ts'
 import { createService, type Service } from '../../service/service.ts'
-import type { Reached } from './connection.ts'
 import { type NamedClient, type Role, readCredentials } from './credentials.ts'
-import { createRequests } from './requests.ts'
+import { createRequests, type Reached } from './requests.ts'
 
 /** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(

@@ -14,6 +14,17 @@ export type ReadAll = <Row>(path: string) => Promise<Row[]>
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
 
+/** The service, running elsewhere or opened here. */
+export interface Reached {
+  readonly ask: Ask
+  readonly readAll: ReadAll
+  /** Null where the service is opened in this process: nothing happens there to be followed. */
+  readonly open: Open | null
+  /** What the paths of the specification begin with: `/thr/processor`. */
+  readonly base: string
+  close(): Promise<void>
+}
+
 /** Where the service is asked, and how one request gets there. */
 export interface ServiceAddress {
   readonly baseUrl: string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKeyKeeping } from '../src/service/background.ts'
+import { keyJobs, startJobs } from '../src/service/background.ts'
 import { createLog } from '../src/service/log.ts'
 import { subjectOf } from '../test/operations/keys/in-process.ts'
 import { openLoad, type Send } from '../test/operations/keys/mixed-load.ts'
@@ -62,7 +62,7 @@ const postgres = await openPostgres()
 test('the embedded database, called by inject', async (t) => {
   const env = { KEY_REFRESH_MS: String(refreshMs), RATE_LIMIT: 'off' }
   const service = await openTestService({ env })
-  const keeping = startKeyKeeping(service.keys, createLog('silent'))
+  const keeping = startJobs(keyJobs(service.keys), createLog('silent'))
   t.after(() => keeping.stop())
   const figures = await measure({
     ...subjectOf(service),

@@ -9,14 +9,11 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Commands that are programs of their own. */
-const programs = { demo: '../scripts/demo.ts', keys: '../scripts/keys.ts' }
-
-const [command = '', ...rest] = process.argv.slice(2)
-const isProgram = Object.hasOwn(programs, command)
-const program = isProgram ? programs[command] : '../src/cli/pinfold.ts'
+// The demo is a program of its own.
+const isDemo = process.argv[2] === 'demo'
+const program = isDemo ? '../scripts/demo.ts' : '../src/cli/pinfold.ts'
 const file = fileURLToPath(new URL(program, import.meta.url))
-const words = isProgram ? rest : process.argv.slice(2)
+const words = process.argv.slice(isDemo ? 3 : 2)
 
 if (process.versions.node.startsWith('24.')) {
   process.argv = [process.execPath, file, ...words]

@@ -1,5 +1,5 @@
-import { readConfig } from './service/config/config.ts'
-import { describeStartFailure, serve } from './service/run.ts'
+import { describeStartFailure, readConfig } from './service/config/config.ts'
+import { serve } from './service/run.ts'
 
 try {
   const service = await serve(readConfig())

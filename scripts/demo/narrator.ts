@@ -1,7 +1,5 @@
 import { styleText } from 'node:util'
 import type { Credentials } from '../../src/sandbox/seed.ts'
-import type { TokenAnswer } from './caller.ts'
-import { formatJson } from './format-json.ts'
 import type { Answer, Call, Step } from './step.ts'
 
 const width = 88
@@ -40,7 +38,7 @@ export const tellStart = (baseUrl: string, isOwn: boolean): void =>
 export const tellScenario = (title: string): void => print(`\n${bold(title)}`)
 
 /** A client gets a token: its secret and the token are masked. */
-export function tellToken({ clientId, scope }: Credentials, answered: TokenAnswer): void {
+export function tellToken({ clientId, scope }: Credentials, answered: object): void {
   print(`\n   -  Get an access token as ${clientId}`)
   print(indented(`${bold('POST')} /oauth/token`))
   print(dim(indented(`Authorization: Basic ${clientId}:${mask}`)))
@@ -76,3 +74,29 @@ export const tellFault = (fault: string): void =>
 
 export const tellEnd = (steps: number): void =>
   print(green(`\nAll ${steps} answers are what the specification says.`))
+
+/** JSON for a person: on one line where it fits, otherwise a line a member. */
+function formatJson(value: unknown, width: number, indent = ''): string {
+  const line = onOneLine(value)
+  if (line.length + indent.length <= width || typeof value !== 'object' || value === null) {
+    return line
+  }
+  const inner = `${indent}  `
+  const isArray = Array.isArray(value)
+  const members = isArray
+    ? value.map((member) => formatJson(member, width, inner))
+    : Object.entries(value).map(
+        ([name, member]) => `${JSON.stringify(name)}: ${formatJson(member, width, inner)}`,
+      )
+  const [open, close] = isArray ? '[]' : '{}'
+  return `${open}\n${inner}${members.join(`,\n${inner}`)}\n${indent}${close}`
+}
+
+function onOneLine(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(onOneLine).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}: ${onOneLine(member)}`,
+  )
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
+}

@@ -1,6 +1,9 @@
 import assert, { AssertionError } from 'node:assert/strict'
+import type { CallFailed } from '../../sdk/client/errors.ts'
+import { settingsOf } from '../../sdk/client/options.ts'
+import { createExchange, type Exchange } from '../../sdk/client/transport/exchange.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import { type Caller, createCaller } from './caller.ts'
+import type { Credentials } from '../../src/sandbox/seed.ts'
 import {
   tellAnswer,
   tellCall,
@@ -11,7 +14,7 @@ import {
   tellStep,
   tellToken,
 } from './narrator.ts'
-import type { Answer, Journey, Scenario, Step } from './step.ts'
+import type { Actor, Answer, Call, Journey, Scenario, Step } from './step.ts'
 
 /** Walks through all scenarios. @returns whether every answer is what the specification says. */
 export async function runDemo(
@@ -74,4 +77,67 @@ function checkForm({ problem, status }: Step, { body, headers, status: answered 
   assert.ok(type.startsWith('application/problem+json'), 'the type must be problem+json.')
   const { code } = body as { code?: unknown }
   assert.ok(code === problem, `the code must be ${problem}, not ${String(code)}.`)
+}
+
+/** What the token endpoint answers (RFC 6749, section 5.1). */
+interface TokenAnswer {
+  readonly access_token: string
+  readonly [member: string]: unknown
+}
+
+/** Sends calls as the demo's actors, each under a token that is asked for once. */
+interface Caller {
+  /** Gets a token, unless there is one. @returns what was asked and answered, or null. */
+  authenticate(actor: Actor): Promise<{ asked: Credentials; answered: TokenAnswer } | null>
+  /** Sends a call of an actor that is authenticated. */
+  send(call: Call): Promise<Answer>
+}
+
+function createCaller(sandbox: SandboxFile): Caller {
+  const { baseUrl, privateUrl, tokenEndpoint } = sandbox
+  const answers = new Map<Actor, TokenAnswer>()
+  const exchangeOf = (actor: Actor) => {
+    const { clientId, clientSecret, scope } = actor === 'client' ? sandbox : sandbox[actor]
+    const settings = settingsOf({
+      ...{ baseUrl, tokenEndpoint, clientId, clientSecret, scope },
+      ...{ timeoutMs: 15_000, retries: 0, allowHttp: true },
+      async fetch(...request) {
+        const response = await fetch(...request)
+        // The token is shown, but for itself.
+        if (request[0] === tokenEndpoint && response.ok) {
+          answers.set(actor, (await response.clone().json()) as TokenAnswer)
+        }
+        return response
+      },
+    })
+    return createExchange(settings)
+  }
+  const exchanges = new Map<Actor, Exchange>()
+  const exchangeFor = (actor: Actor): Exchange => {
+    const exchange = exchanges.get(actor) ?? exchangeOf(actor)
+    exchanges.set(actor, exchange)
+    return exchange
+  }
+  return {
+    async authenticate(actor) {
+      if (answers.has(actor)) return null
+      const asked = actor === 'client' ? sandbox : sandbox[actor]
+      await exchangeFor(actor)
+        .authenticate()
+        .catch((cause: CallFailed) => {
+          if (cause.code !== 'token_refused') throw cause
+          const refused = `${tokenEndpoint} refuses ${asked.clientId} with ${cause.status}.`
+          const question = 'Does the server run on another DATA_DIR than this demo reads?'
+          throw new Error(`${refused} ${question}`)
+        })
+      const answered = answers.get(actor)
+      return answered ? { asked, answered } : null
+    },
+    async send({ as, body, headers = {}, method, path }) {
+      const url = (as === 'network' || as === 'admin' ? privateUrl : baseUrl) + path
+      const request = { url, method, headers, body: body && JSON.stringify(body) }
+      const { text, ...answer } = await exchangeFor(as).send(request)
+      return { ...answer, body: text === '' ? null : JSON.parse(text) }
+    },
+  }
 }

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { readSandboxFile, type SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import { type Config, readConfig } from '../../src/service/config/config.ts'
 import { requireNewOrCurrent } from '../../src/service/database.ts'
 import { createLog } from '../../src/service/log.ts'
@@ -26,7 +24,7 @@ const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 export async function reachServer(): Promise<DemoServer> {
   const config = readConfig()
   if (!config.sandbox) throw new Error('The demo needs a sandbox: SANDBOX must not be false.')
-  const running = await readSandboxFile(config)
+  const running = await readSandboxFile(config.dataDir)
   if (running && (await isReady(running.privateUrl))) {
     return { sandbox: running, isOwn: false, stop: async () => {} }
   }
@@ -44,7 +42,7 @@ async function startServer(config: Config): Promise<DemoServer> {
   const stop = () => stopServer(server)
   try {
     await untilReady(server, config.privateUrl)
-    const sandbox = await readSandboxFile(config)
+    const sandbox = await readSandboxFile(config.dataDir)
     if (!sandbox) throw new Error(`The server wrote no sandbox.json to ${config.dataDir}.`)
     return { sandbox, isOwn: true, stop }
   } catch (error) {
@@ -82,8 +80,3 @@ const isReady = (privateUrl: string): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   )
-
-async function readSandboxFile({ dataDir }: Config): Promise<SandboxFile | null> {
-  const text = await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => null)
-  return text === null ? null : JSON.parse(text)
-}

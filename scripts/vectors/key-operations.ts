@@ -1,12 +1,18 @@
+import { constants, createPrivateKey, type KeyObject, privateDecrypt } from 'node:crypto'
+import { compactDecrypt, decodeProtectedHeader, importJWK, type JWK } from 'jose'
 import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { aesCmac, tdesCmac } from '../../src/crypto/cmac.ts'
+import { concatKdf } from '../../src/crypto/key-agreement.ts'
 import { unwrapKeyBlock, wrapKeyBlock } from '../../src/crypto/key-block.ts'
 import { type KeyBlockKeys, keyBlockKeysOf } from '../../src/crypto/key-block-derivation.ts'
 import { parseKeyBlockHeader, writeKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
+import { areEqualBytes } from '../../src/crypto/refusal.ts'
+import { removeOaepPadding } from '../../src/crypto/rsa-oaep-padding.ts'
 import { combineComponents, hasOddParity, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { unwrapAesKey, wrapAesKey } from '../../test/reference/aes-key-wrap.ts'
 import { keyBlockVariantsOf } from '../../test/reference/key-block-variants.ts'
+import { openJwe } from '../../test/reference/open-jwe.ts'
 import {
   bytes,
   bytesList,
@@ -14,10 +20,11 @@ import {
   type Inputs,
   numberOr,
   type Operation,
+  object,
   optionalBytes,
   text,
   UncoveredRow,
-} from './inputs.ts'
+} from './vector-file.ts'
 
 /** Methods of key derivation by the names that the files give them. */
 const methods: Readonly<Record<string, (kbpk: Uint8Array) => KeyBlockKeys>> = {
@@ -114,4 +121,99 @@ function checkValue(
 ): HexDigits {
   const digits = numberOr(inputs, 'length', 6)
   return new HexDigits(of(key, Math.ceil(digits / 2)), digits)
+}
+
+/** The operations on RSA: the bare operation is the token's or OpenSSL's, the padding ours. */
+export const rsaOperations: Readonly<Record<string, Operation>> = {
+  rsaOaepDecrypt: (inputs) => {
+    const key = createPrivateKey({ key: object(inputs, 'jwk'), format: 'jwk' })
+    const label = inputs.label === undefined ? undefined : bytes(inputs, 'label')
+    const message = removeOaepPadding(rsa(key, bytes(inputs, 'ciphertext')), label)
+    return { message, plaintext: message }
+  },
+}
+
+function rsa(key: KeyObject, ciphertext: Buffer): Buffer {
+  try {
+    return privateDecrypt({ key, padding: constants.RSA_NO_PADDING }, ciphertext)
+  } catch {
+    throw new RangeError('not a ciphertext of the key')
+  }
+}
+
+/** What a JWE may say under a key. */
+type Policy = { readonly alg: readonly string[]; readonly enc: readonly string[] }
+
+const contentEncryptions: readonly string[] = [
+  'A128GCM',
+  'A192GCM',
+  'A256GCM',
+  'A128CBC-HS256',
+  'A192CBC-HS384',
+  'A256CBC-HS512',
+]
+
+const agreements = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
+
+/** What a key that names no algorithm may be used for, by its type. */
+const algorithmsByType: Readonly<Record<string, readonly string[]>> = {
+  oct: ['dir', 'A128KW', 'A192KW', 'A256KW'],
+  RSA: ['RSA-OAEP', 'RSA-OAEP-256'],
+  EC: agreements,
+  OKP: agreements,
+}
+
+/** The operations on JWE. Only what the product opens itself is its own code; jose does the rest. */
+export const jweOperations: Readonly<Record<string, Operation>> = {
+  decrypt: async (inputs) => {
+    const [jwe, jwk] = [text(inputs, 'jwe'), object(inputs, 'jwk')]
+    const plaintext = await decrypt(jwe, jwk).catch(() => {
+      throw new RangeError('not a JWE for the key')
+    })
+    return { plaintext: plaintext.toString(), plaintextHex: plaintext }
+  },
+  concatKdf: (inputs) => {
+    if (inputs.z === undefined) throw new UncoveredRow()
+    const key = concatKdf(bytes(inputs, 'z'), {
+      algorithm: text(inputs, 'algorithm', 'enc', 'alg'),
+      apu: Buffer.from(text({ apu: '', ...inputs }, 'apu'), 'base64url'),
+      apv: Buffer.from(text({ apv: '', ...inputs }, 'apv'), 'base64url'),
+      keyBits: numberOr(inputs, 'keyBits', 256),
+    })
+    return { key }
+  },
+}
+
+async function decrypt(jwe: string, jwk: Inputs): Promise<Buffer> {
+  const policy = policyOf(jwk)
+  const { alg = '', enc = '', zip } = decodeProtectedHeader(jwe)
+  const isAllowed = policy.alg.includes(alg) && policy.enc.includes(enc) && zip === undefined
+  if (!isAllowed || !jwe.split('.').every(isCanonical)) throw new RangeError('not allowed')
+  const { plaintext } = await compactDecrypt(jwe, await importJWK(jwk as JWK, alg), {
+    keyManagementAlgorithms: [...policy.alg],
+    contentEncryptionAlgorithms: [...policy.enc],
+  })
+  const isOurs = alg === 'ECDH-ES' && enc === 'A256GCM' && jwk.crv === 'P-256'
+  if (isOurs) requireSamePlaintext(jwe, jwk, plaintext)
+  return Buffer.from(plaintext)
+}
+
+/** What a key is for: what its own `alg` names and nothing else, or what its type allows. */
+function policyOf({ kty, alg, use = 'enc' }: Inputs): Policy {
+  if (use !== 'enc' || alg === 'RSA1_5') return { alg: [], enc: [] }
+  if (alg === undefined)
+    return { alg: algorithmsByType[String(kty)] ?? [], enc: contentEncryptions }
+  const named = String(alg)
+  // A key for direct encryption names the content encryption (RFC 7520 5.6.1).
+  if (contentEncryptions.includes(named)) return { alg: ['dir'], enc: [named] }
+  return { alg: [named], enc: contentEncryptions }
+}
+
+function isCanonical(part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part
+}
+
+function requireSamePlaintext(jwe: string, jwk: Inputs, plaintext: Uint8Array): void {
+  const key = createPrivateKey({ key: { ...jwk }, format: 'jwk' })
+  if (!areEqualBytes(openJwe(jwe, key).plaintext, plaintext)) throw new RangeError('not the same')
 }

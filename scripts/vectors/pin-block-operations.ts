@@ -37,7 +37,7 @@ import {
   panOf,
   text,
   UncoveredRow,
-} from './inputs.ts'
+} from './vector-file.ts'
 
 type ByFormat<Result> = Readonly<Record<number, (inputs: Inputs) => Result>>
 

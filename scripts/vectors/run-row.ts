@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CryptoRefusal } from '../../src/crypto/refusal.ts'
-import { cardOperations } from './card-operations.ts'
-import { domainOperations } from './domain-operations.ts'
-import { type Answer, HexDigits, type Operation, UncoveredRow, UnreadableRow } from './inputs.ts'
-import { jweOperations } from './jwe-operations.ts'
-import { keyOperations } from './key-operations.ts'
+import { cardOperations, domainOperations } from './card-operations.ts'
+import { jweOperations, keyOperations, rsaOperations } from './key-operations.ts'
 import { pinBlockOperations } from './pin-block-operations.ts'
-import { rsaOperations } from './rsa-operations.ts'
-import type { VectorRow } from './vector-file.ts'
+import {
+  type Answer,
+  HexDigits,
+  type Operation,
+  UncoveredRow,
+  UnreadableRow,
+  type VectorRow,
+} from './vector-file.ts'
 
 /** What became of a row. The reason never holds a value. */
 export type Outcome =

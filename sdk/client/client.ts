@@ -7,17 +7,18 @@
  * const status = await pinfold.pins.unblock(card.publicToken)
  * ```
  */
-export { CallFailed, type CallFailedCode } from './errors/call-failed.ts'
-export { PinfoldError } from './errors/pinfold-error.ts'
-export { Problem, type ProblemError } from './errors/problem.ts'
-export * from './errors/problems.ts'
-export type { FollowOptions, FollowQuery } from './events/follow-events.ts'
+export {
+  CallFailed,
+  type CallFailedCode,
+  PinfoldError,
+  Problem,
+  type ProblemError,
+} from './errors.ts'
 export type * from './models.ts'
-export type { PinfoldOptions } from './options.ts'
+export type { PinfoldOptions, PrivateJwk } from './options.ts'
 export { createPinfold, type Pinfold } from './pinfold.ts'
-export type { ListEvents } from './resources/events.ts'
-export { RevealedPin } from './resources/revealed-pin.ts'
-export type { PrivateJwk } from './token/private-jwk.ts'
-export type { ChangeOptions } from './transport/calls.ts'
-export type { Listing, Page } from './transport/listing.ts'
+export * from './problems.ts'
+export type { FollowOptions, FollowQuery, ListEvents } from './resources/events.ts'
+export { RevealedPin } from './resources/pins.ts'
+export type { ChangeOptions, Listing, Page } from './transport/calls.ts'
 export type { CallOptions } from './transport/transport.ts'

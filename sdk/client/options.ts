@@ -1,5 +1,5 @@
-import { CallFailed } from './errors/call-failed.ts'
-import type { PrivateJwk } from './token/private-jwk.ts'
+import type { JWK } from 'jose'
+import { CallFailed } from './errors.ts'
 
 /** Where the service is, and who calls it. What `DATA_DIR/sandbox.json` holds can be given as it is. */
 export interface PinfoldOptions {
@@ -97,3 +97,6 @@ export function secureUrl(text: string, name: string, allowHttp: boolean): strin
 function refuse(detail: string): never {
   throw new CallFailed('invalid_argument', { detail })
 }
+
+/** A private key (RFC 7517) with the algorithm that it signs with, such as `ES256` or `PS256`. */
+export type PrivateJwk = JWK & { readonly alg: string }

@@ -1,11 +1,14 @@
 import { type PinfoldOptions, settingsOf } from './options.ts'
-import { type CardDataRelay, cardData } from './resources/card-data.ts'
-import { type Cards, cards } from './resources/cards.ts'
-import { type Cvvs, cvvs } from './resources/cvvs.ts'
+import {
+  type CardDataRelay,
+  type Cards,
+  cardData,
+  cards,
+  type Products,
+  products,
+} from './resources/cards.ts'
 import { type Events, events } from './resources/events.ts'
-import { type Pins, pins } from './resources/pins.ts'
-import { type Products, products } from './resources/products.ts'
-import { type Simulator, simulator } from './resources/simulator.ts'
+import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
 import { type Webhooks, webhooks } from './resources/webhooks.ts'
 import { createCalls } from './transport/calls.ts'
 import { createTransport } from './transport/transport.ts'

@@ -1,5 +1,5 @@
-import { refuse } from './device-error.ts'
-import type { JsonObject } from './json-object.ts'
+import { type JsonObject, refuse } from './device-error.ts'
+import type { DeviceClock, ServiceKeys } from './service-keys.ts'
 
 /** What a card shows. Show it, and forget it: none of it is for storing or logging. */
 export interface CardData {
@@ -26,3 +26,17 @@ export function readCardData(
 
 const isText = (value: unknown, form: RegExp): value is string =>
   typeof value === 'string' && form.test(value)
+
+/** What an answer must agree with. */
+export interface Expectation {
+  readonly service: ServiceKeys
+  readonly publicToken: string
+  readonly includePin: boolean
+  readonly clock: DeviceClock
+}
+
+/** One form of asking and opening. */
+export interface CardDataForm<Body> {
+  readonly body: Body
+  open(answer: JsonObject): Promise<CardData>
+}

@@ -5,11 +5,15 @@ import {
   compactVerify,
   decodeProtectedHeader,
 } from 'jose'
-import { toBase64Url } from './base64.ts'
-import { type CardData, readCardData } from './card-data.ts'
-import type { CardDataForm, Expectation } from './card-data-form.ts'
-import { orRefuse, refuse } from './device-error.ts'
-import { isJsonObject, type JsonObject, parseJsonObject } from './json-object.ts'
+import { type CardData, type CardDataForm, type Expectation, readCardData } from './card-data.ts'
+import {
+  isJsonObject,
+  type JsonObject,
+  orRefuse,
+  parseJsonObject,
+  refuse,
+  toBase64Url,
+} from './device-error.ts'
 import { importKey, keysOf } from './service-keys.ts'
 
 /** What is asked for with a device key. */

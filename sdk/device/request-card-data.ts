@@ -1,10 +1,8 @@
 import type { CardData } from './card-data.ts'
-import { startClock } from './device-clock.ts'
-import { refuse } from './device-error.ts'
+import { isJsonObject, refuse } from './device-error.ts'
 import { type DeviceKeyBody, deviceKeyForm } from './device-key-form.ts'
-import { isJsonObject } from './json-object.ts'
-import { isPublicToken } from './public-token.ts'
-import type { ServiceKeys } from './service-keys.ts'
+import { isPublicToken } from './seal-pin.ts'
+import { type ServiceKeys, startClock } from './service-keys.ts'
 import { type SessionKeyBody, sessionKeyForm } from './session-key-form.ts'
 
 /** One question for one card's data. */

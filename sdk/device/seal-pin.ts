@@ -1,7 +1,5 @@
 import { CompactEncrypt } from 'jose'
-import { toBase64Url } from './base64.ts'
-import { orRefuse, refuse } from './device-error.ts'
-import { isPublicToken } from './public-token.ts'
+import { orRefuse, refuse, toBase64Url } from './device-error.ts'
 import { currentKey, importKey, type ServiceKeys } from './service-keys.ts'
 
 /** What the client system sends as JSON to `POST T/card-pin/{publicToken}/pin`, as it is. */
@@ -41,3 +39,7 @@ export async function sealPin(
   )
   return { encryptedPin }
 }
+
+/** Whether a text can be a card's reference: ten digits, the first not 0. */
+export const isPublicToken = (text: unknown): text is string =>
+  typeof text === 'string' && /^[1-9][0-9]{9}$/.test(text)

@@ -1,8 +1,12 @@
-import { fromBase64, toBase64 } from './base64.ts'
-import { type CardData, readCardData } from './card-data.ts'
-import type { CardDataForm, Expectation } from './card-data-form.ts'
-import { orRefuse, refuse } from './device-error.ts'
-import { type JsonObject, parseJsonObject } from './json-object.ts'
+import { type CardData, type CardDataForm, type Expectation, readCardData } from './card-data.ts'
+import {
+  fromBase64,
+  type JsonObject,
+  orRefuse,
+  parseJsonObject,
+  refuse,
+  toBase64,
+} from './device-error.ts'
 import { currentKey, importKey, keysOf, type ServiceKeys } from './service-keys.ts'
 
 /** What is asked for with a session key: 32 bytes under the service's wrap key, in base64. */

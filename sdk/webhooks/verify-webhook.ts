@@ -1,6 +1,4 @@
 import type { PinfoldMessage } from './event.ts'
-import { importSecret, isSignedBy, signedContent } from './signature.ts'
-import { WebhookError } from './webhook-error.ts'
 
 /** Headers as `fetch` has them, or as Node.js does, in whatever case. */
 export type WebhookHeaders =
@@ -58,5 +56,88 @@ function parse(body: string): PinfoldMessage {
     return JSON.parse(body) as PinfoldMessage
   } catch {
     throw new WebhookError('malformed_body')
+  }
+}
+
+/** A message as the service would send it, for the tests of an endpoint. */
+export async function signTestWebhook(
+  message: PinfoldMessage,
+  secret: string,
+  { id = crypto.randomUUID() as string, at = new Date() } = {},
+): Promise<{ headers: Record<string, string>; body: string }> {
+  const body = JSON.stringify(message)
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const key = await importSecret(secret)
+  const signature = await sign(key, signedContent(id, timestamp, body))
+  return {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${signature}`,
+    },
+  }
+}
+
+/** A key of Web Crypto, in whatever runtime. */
+type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const
+
+/** The key in a secret. @throws WebhookError `invalid_secret`. */
+export async function importSecret(secret: string): Promise<HmacKey> {
+  const [, text] = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(secret) ?? []
+  if (text === undefined) throw new WebhookError('invalid_secret')
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  return crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
+}
+
+/** What is signed (Standard Webhooks 1.0.0). */
+export const signedContent = (id: string, timestamp: string, body: string) =>
+  new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+
+/** Signs a message. @returns base64. */
+export async function sign(key: HmacKey, content: Uint8Array<ArrayBuffer>): Promise<string> {
+  const signature = await crypto.subtle.sign('HMAC', key, content)
+  return btoa(String.fromCharCode(...new Uint8Array(signature)))
+}
+
+/** Whether one of the signatures in a header is of this key. Compared in constant time. */
+export async function isSignedBy(
+  key: HmacKey,
+  content: Uint8Array<ArrayBuffer>,
+  header: string,
+): Promise<boolean> {
+  const given = header.split(' ').flatMap((part) => {
+    const [, text] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(part) ?? []
+    return text === undefined ? [] : [text]
+  })
+  for (const text of given) {
+    const signature = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+    if (await crypto.subtle.verify('HMAC', key, signature, content)) return true
+  }
+  return false
+}
+
+/** Why a message was not accepted. Stable: switch on it. */
+export type WebhookErrorCode = keyof typeof messages
+
+const messages = {
+  invalid_secret: 'The secret is not of the form whsec_ and base64.',
+  missing_header: 'The message lacks webhook-id, webhook-timestamp or webhook-signature.',
+  wrong_time: 'The message is too old, or from the future, by the clock of this machine.',
+  invalid_signature: 'The message is not signed with this secret, or was changed.',
+  malformed_body: 'The body is not a JSON message.',
+} as const
+
+/** The only error that this library throws on purpose. No secret is in it. */
+export class WebhookError extends Error {
+  readonly code: WebhookErrorCode
+
+  constructor(code: WebhookErrorCode) {
+    super(messages[code])
+    this.name = 'WebhookError'
+    this.code = code
   }
 }

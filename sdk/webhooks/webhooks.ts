@@ -7,6 +7,11 @@
  * ```
  */
 export type { PinfoldEvent, PinfoldMessage, PingMessage } from './event.ts'
-export { signTestWebhook } from './sign-test-webhook.ts'
-export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './verify-webhook.ts'
-export { WebhookError, type WebhookErrorCode } from './webhook-error.ts'
+export {
+  signTestWebhook,
+  type VerifyOptions,
+  verifyWebhook,
+  WebhookError,
+  type WebhookErrorCode,
+  type WebhookHeaders,
+} from './verify-webhook.ts'

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import type { ReachOptions } from './connection/connection.ts'
+import { describeStartFailure } from '../service/config/config.ts'
 
-/** What a command is answered with: for programs, and for people. */
-export interface Told {
+/** What a command came to: for programs, and for people. */
+export interface Outcome {
   readonly json: unknown
   readonly text: string
   /** Where it is not 0: what was found is not good, but it was found. */
@@ -10,7 +10,7 @@ export interface Told {
 }
 
 /** One option, as `parseArgs` of Node takes it, and a line of help. */
-export interface Option {
+interface Option {
   readonly type: 'string' | 'boolean'
   /** How its value is named in the help: `--bin DIGITS`. */
   readonly value?: string
@@ -18,6 +18,14 @@ export interface Option {
 }
 
 export type Options = Readonly<Record<string, Option>>
+/** Who and where, as the command line says it, before the environment is asked. */
+export interface ReachOptions {
+  readonly client?: string | undefined
+  readonly 'jwk-file'?: string | undefined
+  readonly url?: string | undefined
+  readonly 'private-url'?: string | undefined
+}
+
 type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
 
 /** A command as it was typed: what was named after it, and its options. */
@@ -37,8 +45,8 @@ export interface Command {
   readonly description?: string
   readonly options?: Options
   readonly example: string
-  /** @returns null where it has told everything itself. */
-  run(call: Call): Promise<Told | null>
+  /** @returns null where it has printed everything itself. */
+  run(call: Call): Promise<Outcome | null>
 }
 
 /** Options that every command takes. */
@@ -53,7 +61,11 @@ export const commonOptions: Options = {
 
 /** @throws UsageError for an option that there is not, and for names too few or too many. */
 export function parseCall(command: Command, words: readonly string[]): Call {
-  const { names, options } = parseWords({ ...command.options, ...commonOptions }, words)
+  const { positionals: names, values } = parseOptions(
+    { ...command.options, ...commonOptions },
+    words,
+  )
+  const options = values as OptionValues
   if (options.help) return { names, options }
   const due = command.names ?? []
   const least = due.filter((name) => !name.startsWith('[')).length
@@ -62,15 +74,14 @@ export function parseCall(command: Command, words: readonly string[]): Call {
   return { names, options }
 }
 
-function parseWords(options: Options, words: readonly string[]): Call {
+function parseOptions(options: Options, words: readonly string[]) {
+  const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const)
   try {
-    const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const)
-    const { positionals, values } = parseArgs({
+    return parseArgs({
       args: [...words],
       options: Object.fromEntries(known),
       allowPositionals: true,
     })
-    return { names: positionals, options: values as OptionValues }
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : 'The command is not understood.')
   }
@@ -117,13 +128,22 @@ export const listOf = (call: Call, name: string): string[] | undefined =>
 export const given = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
+/** What a command ends with. */
+export const exitCodes = { done: 0, refused: 1, notUnderstood: 2, unreachable: 3 } as const
+
 /** A command that is not understood. */
 export class UsageError extends Error {}
 
 /** No server could be reached, and the service could not be opened. */
 export class Unreachable extends Error {}
 
-/** The problem document of a refusal (RFC 9457), as far as it is told here. */
+/** @throws Unreachable where an operator can mend what kept the service from starting. */
+export function refuseStart(error: unknown): never {
+  const reason = describeStartFailure(error)
+  throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
+}
+
+/** The problem document of a refusal (RFC 9457), as far as it is shown here. */
 interface ProblemDocument {
   readonly code?: string
   readonly title?: string

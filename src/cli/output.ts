@@ -30,12 +30,12 @@ function cellOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Tells how far long work is, on standard error: one line that changes on a terminal, else new lines. */
-export function createProgress(): { tell(line: string): void; end(): void } {
+/** Shows how far long work is, on standard error: one line that changes on a terminal, else new lines. */
+export function createProgress(): { show(line: string): void; end(): void } {
   const { stderr } = process
   let last = ''
   return {
-    tell(line) {
+    show(line) {
       if (line === last) return
       last = line
       stderr.write(stderr.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
@@ -54,15 +54,12 @@ export async function readJsonFile(path: string): Promise<object> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new UsageError(`${path} cannot be read.`, { cause })
   })
-  const value = parsed(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser quotes some of what it could not read.
+  }
   if (typeof value === 'object' && value !== null) return value
   throw new UsageError(`${path} must hold a JSON object.`)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

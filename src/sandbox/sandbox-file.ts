@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SandboxCredentials } from './seed.ts'
 
@@ -20,4 +20,10 @@ export async function writeSandboxFile(folder: string, content: SandboxFile): Pr
   await writeFile(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   await rename(draft, file)
   return file
+}
+
+/** What the sandbox of a data directory wrote, or null where there is none. */
+export async function readSandboxFile(dataDir: string): Promise<SandboxFile | null> {
+  const text = await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => null)
+  return text === null ? null : (JSON.parse(text) as SandboxFile)
 }

@@ -18,7 +18,8 @@ import {
 import { rememberAssertion } from '../storage/clients/assertions.ts'
 import { findClient, upsertClient } from '../storage/clients/clients.ts'
 import type { Connection, Database, Databases } from '../storage/engine/database.ts'
-import type { Config, OutsideIssuer } from './config/config.ts'
+import type { Config } from './config/config.ts'
+import type { OutsideIssuer } from './config/variables.ts'
 import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
@@ -37,7 +38,15 @@ export async function createAuthentication(
   hsm: Hsm,
   log: Logger,
 ): Promise<Authentication> {
-  const current = following(hsm, (keys) => authenticationWith(keys, config, databases, log))
+  let made: { readonly keyIds: string; readonly authentication: Authentication } | null = null
+  const current = async (): Promise<Authentication> => {
+    const keys = await hsm.tokenSigningKeys()
+    const keyIds = keys.map(({ keyId }) => keyId).join()
+    if (made?.keyIds !== keyIds) {
+      made = { keyIds, authentication: authenticationWith(keys, config, databases, log) }
+    }
+    return made.authentication
+  }
   let { authorizationServer } = await current()
   const verifier = (listener: ListenerName): AccessTokenVerifier => ({
     verify: async (header, presented) =>
@@ -54,20 +63,6 @@ export async function createAuthentication(
       },
     },
     verifiers: { public: verifier('public'), private: verifier('private') },
-  }
-}
-
-/** Made with the signing keys of the HSM, and again when they are others. */
-function following(
-  hsm: Hsm,
-  make: (keys: readonly TokenSigningKey[]) => Authentication,
-): () => Promise<Authentication> {
-  let made: { readonly keyIds: string; readonly authentication: Authentication } | null = null
-  return async () => {
-    const keys = await hsm.tokenSigningKeys()
-    const keyIds = keys.map(({ keyId }) => keyId).join()
-    if (made?.keyIds !== keyIds) made = { keyIds, authentication: make(keys) }
-    return made.authentication
   }
 }
 
@@ -117,14 +112,23 @@ export const clientRegister = (connection: Connection): ClientRegister => ({
 
 /**
  * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523). No other
- * administrator is asked: that one has another key than before is told in the log.
+ * administrator is asked: that one has another key than before is a line of the log.
+ * @throws Error that names the file, never its content.
  */
 export async function registerAdministrators(
   database: Database,
   jwkFile: string,
   log: Logger,
 ): Promise<void> {
-  for (const { clientId, jwks } of await readAdministrators(jwkFile)) {
+  let administrators: readonly FirstAdministrator[]
+  try {
+    administrators = parseFirstAdministrators(JSON.parse(await readFile(jwkFile, 'utf8')))
+  } catch (error) {
+    const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
+    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
+  }
+  for (const { clientId, jwks } of administrators) {
     const registered = await findClient(database, clientId)
     if (registered && registered.jwks !== jwks) {
       log.warn({ clientId }, 'the first administrator has another key, from ADMIN_JWK_FILE')
@@ -137,16 +141,5 @@ export async function registerAdministrators(
       secretHash: null,
       jwks,
     })
-  }
-}
-
-/** @throws Error that names the file, never its content. */
-async function readAdministrators(jwkFile: string): Promise<readonly FirstAdministrator[]> {
-  try {
-    return parseFirstAdministrators(JSON.parse(await readFile(jwkFile, 'utf8')))
-  } catch (error) {
-    const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
-    // Of what is no JSON the parser quotes some: it may be the file of another secret.
-    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
   }
 }

@@ -8,50 +8,105 @@ import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
+import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../storage/clients/assertions.ts'
 import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
+import type { Service } from './service.ts'
 
-const sweepIntervalMs = 30_000
+/** What runs beside the requests, until it is stopped. */
+export interface Background {
+  /** Ends each piece of work between two of its steps, and waits for that. */
+  stop(): Promise<void>
+}
 
-/**
- * Sweeps now and then until it is stopped, which ends a sweep between two of its steps. A part that fails
- * is tried again at the next turn.
- */
-export function startSweeping(issuing: CardOperations, log: Logger): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const parts: readonly ((stop: AbortSignal) => Promise<unknown>)[] = [
-    (stop) => sweep(issuing, stop),
-    (stop) => recordLostBlocks(issuing, stop),
-    (stop) => forgetUsedOnce(issuing.database, new Date(), stop),
-  ]
-  const sweepAll = async () => {
-    for (const part of parts) {
-      if (stopping.signal.aborted) return
-      await part(stopping.signal).catch((err: unknown) => log.warn({ err }, 'a sweep failed'))
-    }
-  }
-  let running = Promise.resolve()
-  const turn = () => {
-    running = running.then(sweepAll)
-  }
-  const timer = setInterval(turn, sweepIntervalMs)
-  turn()
+/** Starts everything that a service which listens does by itself. */
+export function startBackground(
+  { delivering, issuing, keys, tls }: Service,
+  database: Database,
+  tlsRefreshMs: number,
+  log: Logger,
+): Background {
+  const delivery = startDelivery(delivering)
+  const jobs = startJobs(
+    [
+      ...sweepJobs({ ...issuing, database }),
+      ...keyJobs(keys),
+      keyMakingJob(database, issuing.hsm),
+      // By looking, since a link that is changed notifies nobody.
+      ...tls.map(({ refresh }) => ({
+        everyMs: tlsRefreshMs,
+        failure: 'the TLS files could not be read',
+        run: async () => refresh(),
+      })),
+    ],
+    log,
+  )
   return {
-    stop() {
-      clearInterval(timer)
-      stopping.abort()
-      return running
+    async stop() {
+      await Promise.all([delivery.stop(), jobs.stop()])
     },
   }
 }
 
-/** Rows forgotten at a time, so that nobody is held up. */
+/** Work that is done again and again. */
+interface Job {
+  /** From the end of one run to the start of the next. */
+  readonly everyMs: number
+  /** The same after a run that failed, where it is another time. */
+  readonly retryMs?: number
+  /** What the log says of a run that failed. */
+  readonly failure: string
+  /** @returns `finished` where there is nothing more to do, ever. */
+  run(stop: AbortSignal): Promise<unknown>
+  /** Done once everything has stopped. */
+  readonly atEnd?: { readonly failure: string; run(): Promise<unknown> }
+}
+
+const finished = Symbol('finished')
+
+/** Runs jobs side by side, each at once and then at its interval. One that fails is tried again. */
+export function startJobs(jobs: readonly Job[], log: Logger): Background {
+  const stopping = new AbortController()
+  const stop = stopping.signal
+  const repeat = async ({ everyMs, failure, retryMs = everyMs, run }: Job) => {
+    while (!stop.aborted) {
+      let restMs = everyMs
+      try {
+        if ((await run(stop)) === finished) return
+      } catch (err) {
+        if (!stop.aborted) log.warn({ err }, failure)
+        restMs = retryMs
+      }
+      await wait(restMs, undefined, { signal: stop }).catch(() => undefined)
+    }
+  }
+  const running = Promise.all(jobs.map(repeat))
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+      for (const { atEnd } of jobs) {
+        await atEnd?.run().catch((err: unknown) => log.warn({ err }, atEnd.failure))
+      }
+    },
+  }
+}
+
+/** Cards that expired, blocks that a lost program did not record, and what may be forgotten. */
+const sweepJobs = (issuing: CardOperations): readonly Job[] =>
+  [
+    (stop: AbortSignal) => sweep(issuing, stop),
+    (stop: AbortSignal) => recordLostBlocks(issuing, stop),
+    (stop: AbortSignal) => forgetUsedOnce(issuing.database, new Date(), stop),
+  ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run }))
+
+/** Rows forgotten at a time, so that nobody waits for it. */
 const stepSize = 100
-/** Steps of one turn; the next one goes on from there. */
+/** Steps of one run; the next one goes on from there. */
 const stepsMost = 1_000
 
 /**
@@ -59,14 +114,6 @@ const stepsMost = 1_000
  * taken by another one, if nobody remembers it.
  */
 const clockMarginMs = 5 * 60_000
-
-const prunes: readonly ((connection: Connection, at: Date, limit: number) => Promise<number>)[] = [
-  pruneAssertions,
-  prunePinEnvelopes,
-  pruneWrongExpiries,
-  (connection, at, limit) => pruneLimits(connection, 'card', at, limit),
-  (connection, at, limit) => pruneLimits(connection, 'client', at, limit),
-]
 
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
@@ -79,124 +126,71 @@ export async function forgetUsedOnce(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const expiredBefore = new Date(now.getTime() - clockMarginMs)
+  const prunes = [
+    () => pruneAssertions(connection, expiredBefore, stepSize),
+    () => prunePinEnvelopes(connection, expiredBefore, stepSize),
+    () => pruneWrongExpiries(connection, expiredBefore, stepSize),
+    () => pruneLimits(connection, 'card', expiredBefore, stepSize),
+    () => pruneLimits(connection, 'client', expiredBefore, stepSize),
+  ]
   for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {
-      if ((await prune(connection, expiredBefore, stepSize)) < stepSize) break
+      if ((await prune()) < stepSize) break
     }
   }
 }
 
 /**
- * Follows the keys, and brings rotations on, until it is stopped. What fails is tried again at the
- * next turn; while the keys cannot be read for long, the HSM refuses by itself.
+ * Follows the keys, records their uses, and brings rotations on. While the keys cannot be read for long,
+ * the HSM refuses by itself.
  */
-export function startKeyKeeping(keys: KeyOperations, log: Logger): { stop(): Promise<void> } {
-  let isStopped = false
+export function keyJobs(keys: KeyOperations): readonly Job[] {
   const uses = recordUses(keys)
-  const repeat = async (turn: () => Promise<void>, failure: string) => {
-    while (!isStopped) {
-      await turn().catch((err: unknown) => log.warn({ err }, failure))
-      await rest()
-    }
-  }
-  let wake = (): void => undefined
-  const resting = new Promise<void>((resolve) => {
-    wake = resolve
-  })
-  const rest = () => {
-    let timer: NodeJS.Timeout | undefined
-    const due = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, keys.timings.refreshMs)
-    })
-    return Promise.race([due, resting]).finally(() => clearTimeout(timer))
-  }
-  const running = Promise.all([
-    repeat(() => followKeys(keys), 'the keys could not be read'),
-    repeat(uses.setAside, 'the uses of keys could not be put on record'),
-    // A pass may take long: it must not keep this process from following.
-    repeat(() => advanceKeys(keys, () => isStopped), 'a rotation could not go on'),
-  ])
-  return {
-    async stop() {
-      isStopped = true
-      wake()
-      await running
-      await uses.giveBack().catch((err: unknown) => log.warn({ err }, 'uses of keys are lost'))
+  const everyMs = keys.timings.refreshMs
+  return [
+    { everyMs, failure: 'the keys could not be read', run: () => followKeys(keys) },
+    {
+      everyMs,
+      failure: 'the uses of keys could not be put on record',
+      run: uses.setAside,
+      atEnd: { failure: 'uses of keys are lost', run: uses.giveBack },
     },
-  }
+    {
+      everyMs,
+      failure: 'a rotation could not go on',
+      // Re-encrypting may take long: by itself, so that this process goes on following meanwhile.
+      run: (stop) => advanceKeys(keys, () => stop.aborted),
+    },
+  ]
 }
 
 const leaseName = 'make-card-data-keys'
 const leaseSeconds = 30
 const renewAfterMs = 10_000
-/** How long a process waits that is not the one to make them. */
-const standByMs = 1_000
-const retryMs = 5_000
-
-/** What makes the keys, and what says who does. */
-interface KeyMaking {
-  readonly database: Database
-  readonly hsm: Hsm
-  readonly log: Logger
-}
 
 /**
- * Makes the keys that take long to make, beside everything else, until they are there or it is
- * stopped. Where several processes start at once, one makes them, by lease. The lease spares work: were
- * it lost, two would make them, and the first one's be kept.
+ * Makes the keys that take long to make, beside everything else, until they are there. Where several
+ * processes start at once, one makes them, by lease, and the others look again every second. The lease
+ * spares work: were it lost, two would make them, and the first one's be kept.
  */
-export function startMakingKeys(making: KeyMaking): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const running = makeUntilThere(making, signal).catch(() => undefined)
-  return {
-    async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
-
-/** @throws AbortError when it is stopped. */
-async function makeUntilThere(making: KeyMaking, signal: AbortSignal): Promise<void> {
+export function keyMakingJob(database: Database, hsm: Pick<Hsm, 'generateCardDataKeys'>): Job {
   const holder = randomUUID()
-  while (!signal.aborted) {
-    const outcome = await tryToMake(making, holder, signal)
-    if (outcome === 'made') return
-    await wait(outcome === 'failed' ? retryMs : standByMs, undefined, { signal })
-  }
-}
-
-async function tryToMake(
-  making: KeyMaking,
-  holder: string,
-  signal: AbortSignal,
-): Promise<'made' | 'failed' | 'another makes them'> {
-  try {
-    const isOurs = await claimLease(making.database, leaseName, holder, leaseSeconds)
-    if (!isOurs) return 'another makes them'
-    await makeUnderLease(making, holder, signal)
-    return 'made'
-  } catch (err) {
-    if (!signal.aborted) making.log.warn({ err }, 'keys could not be made')
-    return 'failed'
-  }
-}
-
-async function makeUnderLease(
-  { database, hsm }: KeyMaking,
-  holder: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const renew = () => {
-    // The next turn comes before it is over.
-    claimLease(database, leaseName, holder, leaseSeconds).catch(() => undefined)
-  }
-  const timer = setInterval(renew, renewAfterMs)
-  try {
-    await hsm.generateCardDataKeys(signal)
-  } finally {
-    clearInterval(timer)
-    await releaseLease(database, leaseName, holder).catch(() => undefined)
+  const claim = () => claimLease(database, leaseName, holder, leaseSeconds)
+  return {
+    everyMs: 1_000,
+    retryMs: 5_000,
+    failure: 'keys could not be made',
+    async run(stop) {
+      if (!(await claim())) return
+      // A renewal that fails is followed by another before the lease is over.
+      const renewing = setInterval(() => claim().catch(() => undefined), renewAfterMs)
+      try {
+        await hsm.generateCardDataKeys(stop)
+        return finished
+      } finally {
+        clearInterval(renewing)
+        await releaseLease(database, leaseName, holder).catch(() => undefined)
+      }
+    },
   }
 }

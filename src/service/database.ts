@@ -44,7 +44,11 @@ export async function openMigrated(
  * @throws `StartRefusal` also where there is none, or its schema is another than this program's.
  */
 export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
-  if (!(await hasDatabase(config))) throw new StartRefusal(noDatabase(config))
+  if (!(await hasDatabase(config))) {
+    throw new StartRefusal(
+      `There is no database in ${config.dataDir} yet: pinfold start makes it, and so does pinfold migrate.`,
+    )
+  }
   return withDatabases(config, log, async (databases) => {
     await requireSchema(databases.background, migrations)
     return databases
@@ -59,8 +63,8 @@ export async function requireNewOrCurrent(config: Config, log: Logger): Promise<
   if (!(await hasDatabase(config))) return
   const databases = await withDatabases(config, log, async (found) => {
     const { background } = found
-    if ((await findNewestMigration(background)) !== null)
-      await requireSchema(background, migrations)
+    const isNew = (await findNewestMigration(background)) === null
+    if (!isNew) await requireSchema(background, migrations)
     return found
   })
   await databases.close()
@@ -69,9 +73,6 @@ export async function requireNewOrCurrent(config: Config, log: Logger): Promise<
 /** Whether there is a database to open: one on a server is there, or else its opening says so. */
 const hasDatabase = async (config: Config): Promise<boolean> =>
   config.databaseUrl !== null || (await stat(embeddedFolder(config)).catch(() => null)) !== null
-
-const noDatabase = ({ dataDir }: Config): string =>
-  `There is no database in ${dataDir} yet: pinfold start makes it, and so does pinfold migrate.`
 
 /** Opens, and closes again where the work fails. */
 async function withDatabases<Result>(

@@ -2,6 +2,7 @@ import { createDemoSite } from '../../web/site/demo-site.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Config } from './config/config.ts'
+import { isLoopback } from './config/exposure.ts'
 
 /**
  * The demo's client system. It runs in this process for convenience, and calls the service over HTTP
@@ -22,14 +23,10 @@ export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSit
   })
 }
 
-const everyAddress = ['0.0.0.0', '::']
-const loopback = ['127.0.0.1', 'localhost', '::1']
-
 /** Where this process reaches its own listener: a proxy in front of it may not be there yet. */
 function ownUrl({ baseUrl, publicListener: { host, port, tls } }: Config): string {
   // A certificate is for a name, and that is the one in the address that clients use.
   if (tls) return baseUrl
-  if (everyAddress.includes(host)) return `http://127.0.0.1:${port}`
-  const name = host.includes(':') ? `[${host}]` : host
-  return loopback.includes(host) ? `http://${name}:${port}` : baseUrl
+  if (['0.0.0.0', '::'].includes(host)) return `http://127.0.0.1:${port}`
+  return isLoopback(host) ? `http://${host.includes(':') ? `[${host}]` : host}:${port}` : baseUrl
 }

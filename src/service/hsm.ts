@@ -12,7 +12,6 @@ import {
   openMasterKeys,
   readMasterKeys,
   readOrMakeMasterKeys,
-  type SecretKey,
 } from '../hsm/software/master-keys.ts'
 import { keyTimings, referenceOf } from '../operations/keys/keys.ts'
 import { seededDigits } from '../sandbox/clock.ts'
@@ -25,7 +24,7 @@ import {
 import { insertKeyAct } from '../storage/keys/acts.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/keys/hsm-keys.ts'
 import type { Config } from './config/config.ts'
-import type { Pkcs11Config } from './config/hsm.ts'
+import type { Pkcs11Config } from './config/variables.ts'
 import { installationKindOf, refuseOtherKind } from './database.ts'
 
 /**
@@ -37,12 +36,10 @@ export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAd
   (config.pkcs11 === null
     ? openOnMasterKeys(config, database)
     : openOnToken(config, config.pkcs11, database)
-  ).catch(refuseStart)
-
-/** What is wrong with a key is for an operator to mend. */
-function refuseStart(cause: unknown): never {
-  throw cause instanceof KeyRefusal ? new StartRefusal(cause.message, { cause }) : cause
-}
+  ).catch((cause: unknown) => {
+    // What is wrong with a key is for an operator to mend.
+    throw cause instanceof KeyRefusal ? new StartRefusal(cause.message, { cause }) : cause
+  })
 
 async function openOnMasterKeys(config: Config, database: Database) {
   const masterKey = await openInstallation(config, database).catch((cause: unknown) => {
@@ -55,7 +52,8 @@ async function openOnMasterKeys(config: Config, database: Database) {
 
 async function openOnToken(config: Config, settings: Pkcs11Config, database: Database) {
   const token = await openToken(settings).catch((cause: unknown) => {
-    throw new StartRefusal(`The PKCS#11 token cannot be used: ${messageOf(cause)}`)
+    const reason = cause instanceof Error ? cause.message : ''
+    throw new StartRefusal(`The PKCS#11 token cannot be used: ${reason}`)
   })
   const [ours = ''] = token.checkValues
   const due = await rememberOurs(config, database, ours)
@@ -67,8 +65,6 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
   }
   return openPkcs11Hsm({ token, keyStore: keyStoreOf(database, () => due), ...optionsOf(config) })
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 const optionsOf = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
   // Nobody else changes the keys of an embedded database: what was read once stays true.
@@ -82,16 +78,16 @@ const keyStoreOf = (database: Database, currentCheckValue: () => string): KeySto
   add: (key) =>
     database.transaction(async (connection) => {
       const checkValue = await holdInstallation(connection)
-      // Wrapped before the master key was rotated: the next start makes it again.
-      if (checkValue !== currentCheckValue()) throw new Error(rotatedMeanwhile)
+      if (checkValue !== currentCheckValue()) {
+        // Wrapped before the master key was rotated: the next start makes it again.
+        throw new Error('The master key was rotated while keys were made: start again.')
+      }
       if (!(await insertHsmKey(connection, key))) return
       const reference = referenceOf(key.keyName, key.keyVersion)
       const act = { act: 'generated', key: reference, clientId: null, requestId: null }
       await insertKeyAct(connection, act)
     }),
 })
-
-const rotatedMeanwhile = 'The master key was rotated while keys were made: start again.'
 
 /** The master keys, of which the database knows the current one. */
 async function openInstallation(config: Config, database: Database): Promise<MasterKeys> {
@@ -100,7 +96,10 @@ async function openInstallation(config: Config, database: Database): Promise<Mas
     masterKeyFile === null
       ? readOrMakeMasterKeys(join(dataDir, 'master.key'))
       : readMasterKeys(masterKeyFile)
-  await rememberOurs(config, database, newestCheckValue(await read()))
+  // The last line of the file is the newest key: a new installation begins under it.
+  const newest = (await read()).at(-1)
+  if (!newest) throw new KeyRefusal('There is none.')
+  await rememberOurs(config, database, masterKeyCheckValue(newest))
   return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
 }
 
@@ -114,11 +113,4 @@ async function rememberOurs(
   const remembered = await rememberInstallation(database, { kind, masterKeyCheckValue })
   refuseOtherKind(config, remembered.kind)
   return remembered.masterKeyCheckValue
-}
-
-/** The last line of the file is the newest key: a new installation begins under it. */
-function newestCheckValue(masterKeys: readonly SecretKey[]): string {
-  const newest = masterKeys.at(-1)
-  if (!newest) throw new KeyRefusal('There is none.')
-  return masterKeyCheckValue(newest)
 }

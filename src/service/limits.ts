@@ -34,8 +34,8 @@ export function createAdmissions(limits: Limits | null): Admissions {
   return { network, client }
 }
 
-/** How often the log tells of connections that are refused: a flood of them is one line a minute. */
-const tellEveryMs = 60_000
+/** How often the log has a line of connections that are refused, however many there are. */
+const refusalLogMs = 60_000
 
 /** The connections of both listeners, each with bounds of its own, counted for the operator. */
 export function createListenerConnections(
@@ -51,15 +51,15 @@ export function createListenerConnections(
     registers: [registry],
   })
   const create = (listener: ListenerName): Connections => {
-    let toldAtMs = Number.NEGATIVE_INFINITY
+    let loggedAtMs = Number.NEGATIVE_INFINITY
     return createConnections({
       most: connectionsMax,
       mostPerAddress: connectionsPerAddressMax,
       callers,
       onRefused(reason) {
         refusals.inc({ listener, reason })
-        if (performance.now() - toldAtMs < tellEveryMs) return
-        toldAtMs = performance.now()
+        if (performance.now() - loggedAtMs < refusalLogMs) return
+        loggedAtMs = performance.now()
         log.warn({ listener, reason }, 'connections are refused: there are too many')
       },
     })

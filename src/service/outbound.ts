@@ -5,12 +5,12 @@ import { machineNames } from '../outbound/resolve-host.ts'
 import type { TargetRules } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
 
-const loopback = ['127.0.0.0/8', '::1']
+const loopbackCidrs = ['127.0.0.0/8', '::1']
 
 /** What this service may call: the same for the endpoints of clients and for issuers of tokens. */
 export function targetRules(config: Config): TargetRules {
   const { baseUrl, privateListener, privateUrl, publicListener, sandbox } = config
-  const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopback : [])
+  const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopbackCidrs : [])
   const { ports } = config.delivery
   const ownPorts = [publicListener.port, privateListener.port]
   return {

@@ -1,20 +1,17 @@
-import { Problem, StartRefusal } from '../domain/problem.ts'
 import type { Connections } from '../listeners/http/connections.ts'
-import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
-import { startKeyKeeping, startMakingKeys, startSweeping } from './background.ts'
-import { type Config, ConfigError, type Listener } from './config/config.ts'
+import { startBackground } from './background.ts'
+import type { Config, Listener } from './config/config.ts'
 import { openDatabases } from './database.ts'
 import { createLog } from './log.ts'
 import { createService, type Service } from './service.ts'
-import { startTlsRefresh } from './tls.ts'
 
 /** How long a request that runs may take to finish once the service is told to stop. */
 const finishTimeoutMs = 3_000
 
 /** A service that listens. */
-export interface RunningService {
+interface RunningService {
   /** What a person is to read now. */
   readonly welcome: string
   /** Finishes what runs, lets go of the database, and resolves. */
@@ -22,7 +19,7 @@ export interface RunningService {
 }
 
 /** Opens everything and listens on both listeners. */
-export async function runService(config: Config): Promise<RunningService> {
+async function runService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
   for (const { acceptance, found } of config.accepted) {
     log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
@@ -36,24 +33,16 @@ export async function runService(config: Config): Promise<RunningService> {
     await listen(service, config)
     // The embedded database has one process: whatever is held, a process that is gone held.
     if (config.databaseUrl === null) await freeEveryLease(database)
-    const delivery = startDelivery(service.delivering)
-    const sweeping = startSweeping({ ...service.issuing, database }, log)
-    const keyKeeping = startKeyKeeping(service.keys, log)
-    const makingKeys = startMakingKeys({ database, hsm: service.issuing.hsm, log })
-    const tlsRefresh = startTlsRefresh(service.tls, config.tlsRefreshMs)
+    const background = startBackground(service, database, config.tlsRefreshMs, log)
     return {
       welcome: welcome(config, file),
       async stop() {
-        tlsRefresh.stop()
         service.stopping.abort()
         // All at once: what works through a backlog would take the time that requests have to finish.
         await Promise.all([
           finish(service.publicServer, service.connections.public),
           finish(service.privateServer, service.connections.private),
-          delivery.stop(),
-          sweeping.stop(),
-          keyKeeping.stop(),
-          makingKeys.stop(),
+          background.stop(),
         ])
         await databases.close()
       },
@@ -98,7 +87,7 @@ export async function serve(config: Config): Promise<RunningService> {
 }
 
 /** What a person reads when the service is up. No secret is in it: they are in the file it names. */
-export function welcome(config: Config, sandboxFile: string | null): string {
+function welcome(config: Config, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
@@ -112,19 +101,3 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Database          ${database}
 ${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npm run demo\n`}`
 }
-
-/** What is told of a failure to start: a message where an operator can mend it, else all of it. */
-export function describeStartFailure(error: unknown): unknown {
-  if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
-  if (error instanceof Problem) return describeProblem(error)
-  if (!isAddressTaken(error)) return error
-  const { address, code, port } = error
-  return `${address}:${port} is taken by another program (${code}): set PORT or PRIVATE_PORT.`
-}
-
-/** A database that is away: the driver knows why, and tells no password. */
-const describeProblem = ({ cause, message }: Problem): string =>
-  cause instanceof Error ? `${message} ${cause.message}` : message
-
-const isAddressTaken = (error: unknown): error is { address: string; code: string; port: number } =>
-  error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'

@@ -58,7 +58,7 @@ export interface Service {
   readonly tls: readonly OpenTls[]
   /** Ends, between two steps, what a request began and would go on with for long. */
   readonly stopping: AbortController
-  /** What the sandbox tells of its demo clients; null in production. */
+  /** What `sandbox.json` says of the demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
 
@@ -144,7 +144,7 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: verifiers.private,
-    ready: readiness(databases, hsm),
+    ready: () => Promise.all([pingDatabase(databases.networks), hsm.ping()]).then(() => undefined),
     authorizing,
     keys,
     administration: {
@@ -156,12 +156,6 @@ async function createServers(
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, connections, tls: listening }
-}
-
-/** A keyed hash of a request id, in the form of one. */
-const requestIdHash = (hsm: Hsm) => async (requestId: string) => {
-  const hash = Buffer.from(await hsm.fingerprintRequestId(requestId))
-  return `hash-${hash.subarray(0, 16).toString('base64url')}`
 }
 
 /** What both listeners are made with. */
@@ -176,15 +170,13 @@ const commonOptions = (
   callers: callerAddresses(config.network.trustedProxies),
   rate: config.limits && rateLimiter(config.limits.calls),
   formats: stringFormats(() => dateOf(issuing.now())),
-  hashRequestId: requestIdHash(issuing.hsm),
+  // A keyed hash, in the form of a request id.
+  async hashRequestId(requestId: string) {
+    const hash = Buffer.from(await issuing.hsm.fingerprintRequestId(requestId))
+    return `hash-${hash.subarray(0, 16).toString('base64url')}`
+  },
   hosts: config.sandbox ? sandboxHosts(config) : null,
 })
-
-const readiness =
-  ({ networks }: Databases, hsm: Hsm) =>
-  async (): Promise<void> => {
-    await Promise.all([pingDatabase(networks), hsm.ping()])
-  }
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config

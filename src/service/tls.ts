@@ -13,7 +13,7 @@ export interface OpenTls {
   refresh(): void
 }
 
-/** What is told of the certificates of all listeners. */
+/** What an operator sees of the certificates of all listeners. */
 interface TlsObserver {
   inUse(listener: ListenerName, material: TlsMaterial): void
   replaced(listener: ListenerName, material: TlsMaterial): void
@@ -47,18 +47,6 @@ export const certificateListeners = ({
   ])
 }
 
-/** Refreshes until it is stopped. By looking, since a link that is changed tells nobody. */
-export function startTlsRefresh(
-  listeners: readonly OpenTls[],
-  refreshMs: number,
-): { stop(): void } {
-  if (listeners.length === 0) return { stop: () => undefined }
-  const timer = setInterval(() => {
-    for (const listener of listeners) listener.refresh()
-  }, refreshMs)
-  return { stop: () => clearInterval(timer) }
-}
-
 function openListener(
   listener: ListenerName,
   { clientCertificates, files }: TlsConfig,
@@ -79,7 +67,7 @@ function openListener(
     refresh() {
       const opened = openTlsFiles(files, new Date())
       const seen = described(opened)
-      // What stays wrong is told once.
+      // What stays wrong is reported once.
       if (seen === lastSeen) return
       lastSeen = seen
       if ('faults' in opened) {

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { readServerSentEvents } from '../../src/cli/commands/events.ts'
 import { commands } from '../../src/cli/pinfold.ts'
 import {
   makeMigratedFolder,
@@ -212,22 +211,6 @@ test('events are followed from now on, and later from the last one that was seen
     lines.map(({ data }) => data.publicToken),
     missed,
   )
-})
-
-test('a stream is read message by message, however it is cut into pieces', async () => {
-  const bytes = Buffer.from(
-    'id: 1\n: live\n\nid: 2\r\ndata: {"a":"é"}\r\n\r\ndata: x\ndata: y\n\n: z\n',
-  )
-  async function* pieces() {
-    for (const byte of bytes) yield Uint8Array.of(byte)
-  }
-  const events = []
-  for await (const event of readServerSentEvents(pieces())) events.push(event)
-  assert.deepEqual(events, [
-    { id: '1', data: null },
-    { id: '2', data: '{"a":"é"}' },
-    { id: null, data: 'x\ny' },
-  ])
 })
 
 test('without a server a command opens the service itself; to follow events is not possible then', async () => {

@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { CryptoRefusal, type RefusalCode } from '../../src/crypto/refusal.ts'
 import { cases as casesOf } from '../support/cases.ts'
 
 /** How many random cases a property is tried with. */
@@ -21,3 +23,15 @@ export function bytes(...lengths: readonly number[]): fc.Arbitrary<Uint8Array> {
     ...lengths.map((length) => fc.uint8Array({ minLength: length, maxLength: length })),
   )
 }
+
+const isRefusal = (code: RefusalCode) => (error: unknown) =>
+  error instanceof CryptoRefusal && error.code === code
+
+/** Asserts that an operation leaves by the one failure exit of its primitive. */
+export function refused(code: RefusalCode, operation: () => unknown): void {
+  assert.throws(operation, isRefusal(code))
+}
+
+/** The same of an operation that works with a key wherever it lies. */
+export const refusedLater = (code: RefusalCode, operation: () => Promise<unknown>): Promise<void> =>
+  assert.rejects(operation, isRefusal(code))

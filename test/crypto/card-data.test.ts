@@ -16,7 +16,7 @@ import {
   jwkThumbprint,
   readAgreementJwk,
 } from '../../src/crypto/key-agreement.ts'
-import { refused } from './refused.ts'
+import { refused } from './arbitraries.ts'
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex')
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { CompactEncrypt } from 'jose'
 import { concatKdf } from '../../src/crypto/key-agreement.ts'
 import { openJwe } from '../reference/open-jwe.ts'
-import { refused } from './refused.ts'
+import { refused } from './arbitraries.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const typ = 'set-pin+jwe'

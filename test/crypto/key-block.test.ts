@@ -7,8 +7,7 @@ import {
   parseKeyBlockHeader,
   writeKeyBlockHeader,
 } from '../../src/crypto/key-block-header.ts'
-import { bytes, cases, fewerCases } from './arbitraries.ts'
-import { refused } from './refused.ts'
+import { bytes, cases, fewerCases, refused } from './arbitraries.ts'
 
 const characters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789']
 const printable = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at))

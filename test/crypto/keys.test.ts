@@ -13,8 +13,7 @@ import {
   isWeakTdesKey,
   setOddParity,
 } from '../../src/crypto/tdes-keys.ts'
-import { bytes, fewerCases } from './arbitraries.ts'
-import { refused } from './refused.ts'
+import { bytes, fewerCases, refused } from './arbitraries.ts'
 
 const key = Buffer.alloc(32, 7)
 const iv = Buffer.alloc(12, 1)

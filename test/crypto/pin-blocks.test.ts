@@ -5,8 +5,7 @@ import { decipherPinBlock, encipherPinBlock } from '../../src/crypto/pin-block.t
 import { drawFill } from '../../src/crypto/pin-field.ts'
 import { clearBlockKey, decipherUnder, encipherUnder } from '../reference/clear-keys.ts'
 import { makePinBlock, type PinBlockContext, readPinBlock } from '../reference/pin-blocks.ts'
-import { bytes, digits, fewerCases, pins } from './arbitraries.ts'
-import { refusedLater } from './refused.ts'
+import { bytes, digits, fewerCases, pins, refusedLater } from './arbitraries.ts'
 
 const tdesKeys = bytes(8, 16, 24)
 const aesKeys = bytes(16, 24, 32)

@@ -11,7 +11,7 @@ import { decodePinFieldFormat4, pinFieldFormat4 } from '../../src/crypto/pin-blo
 import { CryptoRefusal, isDigits } from '../../src/crypto/refusal.ts'
 import { combineComponents } from '../../src/crypto/tdes-keys.ts'
 import { openJwe } from '../reference/open-jwe.ts'
-import { refused } from './refused.ts'
+import { refused } from './arbitraries.ts'
 
 const bytes = (length: number): Buffer => Buffer.alloc(length, 7)
 

@@ -16,8 +16,7 @@ import { compactDecrypt, type JWK } from 'jose'
 import { xor } from '../../src/crypto/refusal.ts'
 import { removeOaepPadding } from '../../src/crypto/rsa-oaep-padding.ts'
 import { cases } from '../support/cases.ts'
-import { bytes } from './arbitraries.ts'
-import { refused } from './refused.ts'
+import { bytes, refused } from './arbitraries.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const modulusLength = 256

@@ -4,7 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runVectors, type Tally } from '../../scripts/vectors/run-vectors.ts'
+import { runVectors, type Tally } from '../../scripts/vectors.ts'
 
 const cmac = {
   id: 'own-001',

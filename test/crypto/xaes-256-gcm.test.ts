@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { encipherAesEcb } from '../../src/crypto/aes.ts'
 import { xaesKey, xaesSubkeys } from '../../src/crypto/xaes-256-gcm.ts'
-import { refused } from './refused.ts'
+import { refused } from './arbitraries.ts'
 
 /** c2sp.org/XAES-256-GCM, “Test vectors”: the top bit of the CMAC subkey is clear, then set. */
 const published = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { eventTypes, isEventType } from '../../src/domain/event-type.ts'
 import { Problem, problemKinds, validationFailed } from '../../src/domain/problem.ts'
 
 const contract = {
@@ -71,4 +72,11 @@ test('all that is wrong with a request is told at once', () => {
   ]
   assert.deepEqual(validationFailed(...errors).errors, errors)
   assert.equal(validationFailed(...errors).code, 'validation_failed')
+})
+
+test('a type of event is one of those that are published, and no other text', () => {
+  for (const type of eventTypes) assert.equal(isEventType(type), true)
+  for (const text of ['', 'pin', 'pin.set ', 'PIN.SET', 'card.deleted', 'toString']) {
+    assert.equal(isEventType(text), false, text)
+  }
 })

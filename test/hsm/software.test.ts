@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { wrapKeyBlock } from '../../src/crypto/key-block.ts'
+import { hasOddParity, isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { keyCatalogue } from '../../src/hsm/contract/catalogue.ts'
+import { drawFitKey } from '../../src/hsm/keys/key-strength.ts'
 import { openSoftwareHsm } from '../../src/hsm/software/hsm.ts'
 import { openSoftwareKeyEngine } from '../../src/hsm/software/key-engine.ts'
 import { SecretKey } from '../../src/hsm/software/master-keys.ts'
+import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 import { hsmContract } from './contract.ts'
 import { drawTdesKey } from './implementation.ts'
 
@@ -48,4 +52,44 @@ test('a key under another master key, or under a TDES key, does not open', async
   )
   const weaker = wrapKeyBlock(bytes.subarray(0, 16), { ...under, version: 'B' }, key)
   await assert.rejects(engine.open(keyCatalogue.pan.kind, weaker))
+})
+
+/** Gives out these bytes and then fair ones. */
+const source = (given: readonly number[]) => {
+  const left = [...given]
+  return (lengthBytes: number) =>
+    Buffer.from(Array.from({ length: lengthBytes }, () => left.shift() ?? 7))
+}
+
+test('of all values of a byte each digit comes from as many, and the rest are thrown away', async () => {
+  const all = Array.from({ length: 256 }, (_, byte) => byte)
+  const digits = await randomDigits(source(all))(250)
+  for (const digit of '0123456789') assert.equal(digits.split(digit).length - 1, 25, digit)
+})
+
+test('so many digits come as are asked for, whatever bytes are drawn', async () => {
+  const drawn = fc.array(fc.nat(255), { maxLength: 60 })
+  const property = fc.asyncProperty(drawn, fc.nat(40), async (given, count) => {
+    const digits = await randomDigits(source(given))(count)
+    assert.match(digits, new RegExp(`^[0-9]{${count}}$`))
+  })
+  await fc.assert(property, { numRuns: 300 })
+})
+
+test('a key is drawn again while it is weak, and always has odd parity', async () => {
+  const part = setOddParity(randomBytes(8))
+  const weak = [Buffer.alloc(16), Buffer.alloc(16, 0xfe), Buffer.concat([part, part])]
+  const drawn = [...weak, randomBytes(16)]
+  const key = await drawFitKey(keyCatalogue.pvk.kind, () => drawn.shift() ?? randomBytes(16))
+  assert.equal(drawn.length, 0)
+  assert.ok(hasOddParity(key) && !isWeakTdesKey(key))
+  const property = fc.asyncProperty(
+    fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    async (bytes) => {
+      const first = [bytes]
+      const made = await drawFitKey(keyCatalogue.cvk.kind, () => first.shift() ?? randomBytes(16))
+      assert.ok(hasOddParity(made) && !isWeakTdesKey(made))
+    },
+  )
+  await fc.assert(property, { numRuns: 300 })
 })

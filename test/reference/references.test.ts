@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bytes as anyBytes, cases, digits, fewerCases, pins } from '../crypto/arbitraries.ts'
-import { refused, refusedLater } from '../crypto/refused.ts'
+import {
+  bytes as anyBytes,
+  cases,
+  digits,
+  fewerCases,
+  pins,
+  refused,
+  refusedLater,
+} from '../crypto/arbitraries.ts'
 import { unwrapAesKey, wrapAesKey } from './aes-key-wrap.ts'
 import { generateCavv } from './cavv.ts'
 import { clearCvkPair } from './clear-keys.ts'

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
-import { type KnownRoute, leavesOf, routesMadeBy } from '../support/route-table.ts'
+import { type KnownRoute, leavesOf, routesMadeBy } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
 
 /** No card number or PIN that a test makes begins so. */

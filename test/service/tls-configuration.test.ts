@@ -14,7 +14,7 @@ import {
   writeWhole,
 } from '../support/certificates.ts'
 import { makeFolder, printed, spawnProgram, startProgram } from '../support/process.ts'
-import { tlsEnvironment } from '../support/tls-service.ts'
+import { tlsEnvironment } from '../support/served-service.ts'
 
 let authority: Authority
 let folder: string

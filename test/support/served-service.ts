@@ -1,11 +1,14 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
 import {
   type DeliveryService,
   openDeliveryService,
 } from '../operations/webhooks/delivery-service.ts'
+import { type Authority, writeIdentity, writeWhole } from './certificates.ts'
+import { makeFolder } from './process.ts'
+import { openTestService, type TestService } from './service.ts'
 
 /** The whole service in this process, at an address that it calls its own, with all its keys. */
 
@@ -34,3 +37,49 @@ const freePort = async (): Promise<number> => {
   await once(server.close(), 'close')
   return typeof address === 'object' ? (address?.port ?? 0) : 0
 }
+
+/** The service in this process, listening with TLS on free ports of loopback. */
+
+export type TlsTestService = TestService & {
+  /** Where `server.crt`, `server.key` and `authority.crt` lie. */
+  folder: string
+}
+
+/** What the service is configured with: the same files for both listeners. */
+export const tlsEnvironment = async (
+  folder: string,
+  authority: Authority,
+  name = 'cards.test',
+): Promise<Readonly<Record<string, string>>> => {
+  const server = await writeIdentity(folder, 'server', await authority.issue(name))
+  const clientCa = await writeWhole(folder, 'authority.crt', authority.pem)
+  return {
+    TLS_CERT_FILE: server.certFile,
+    TLS_KEY_FILE: server.keyFile,
+    TLS_CLIENT_CA_FILE: clientCa,
+    PRIVATE_TLS_CERT_FILE: server.certFile,
+    PRIVATE_TLS_KEY_FILE: server.keyFile,
+    PRIVATE_TLS_CLIENT_CA_FILE: clientCa,
+  }
+}
+
+/** Clients call it `https://cards.test`. */
+export const openTlsService = async (
+  authority: Authority,
+  env: Readonly<Record<string, string>>,
+): Promise<TlsTestService> => {
+  const folder = await makeFolder()
+  const files = await tlsEnvironment(folder, authority)
+  const service = await openTestService({
+    env: { BASE_URL: 'https://cards.test', ...files, ...env },
+  })
+  await service.publicServer.listen({ host: '127.0.0.1', port: 0 })
+  await service.privateServer.listen({ host: '127.0.0.1', port: 0 })
+  return { ...service, folder }
+}
+
+/** The ports that it listens on. */
+export const addressesOf = ({ privateServer, publicServer }: TestService) => ({
+  public: (publicServer.server.address() as AddressInfo).port,
+  private: (privateServer.server.address() as AddressInfo).port,
+})

@@ -1,9 +1,9 @@
-import type { ServiceKeys } from '../../sdk/device/device.ts'
-import { make } from '../pinfold-card/make.ts'
+import { DeviceError, pinKeys, type ServiceKeys, sealPin } from '../../sdk/device/device.ts'
+import { make } from '../pinfold-card/field.ts'
 import { PinfoldCard } from '../pinfold-card/pinfold-card.ts'
-import { askForLength } from './choosing-pin.ts'
-import { byId } from './elements.ts'
-import { type Card, encryptedUrl, type Product } from './relay-calls.ts'
+import { plainWords } from '../pinfold-card/plain-words.ts'
+import { byId, metaOf, onSubmit, say, takeValue } from './elements.ts'
+import { type Card, encryptedUrl, type Product, setPin } from './relay-panel.ts'
 
 /** Puts a card into the page: a new element for it, and what its product allows. */
 export function showCard(card: Card, product: Product, keys: ServiceKeys): void {
@@ -49,4 +49,62 @@ export function showProducts(products: readonly Product[]): void {
     return make('option', { value: String(productId) }, `${productName}, ${pin}`)
   })
   byId('product', HTMLSelectElement).replaceChildren(...options)
+}
+
+/** Lets the cardholder choose a PIN: it is sealed before anything is sent. */
+export function startChoosingPin(
+  currentToken: () => string,
+  fetchKeys: () => Promise<ServiceKeys>,
+  afterChange: () => Promise<void>,
+): void {
+  const said = byId('pin-said', HTMLElement)
+  const first = byId('new-pin', HTMLInputElement)
+  const second = byId('new-pin-again', HTMLInputElement)
+  onSubmit('pin-form', async () => {
+    const pin = takeValue(first)
+    if (takeValue(second) !== pin) {
+      say(said, 'The two are not the same. Type both again.', 'bad')
+      first.focus()
+      return
+    }
+    try {
+      const sealed = await sealPin(await fetchKeys(), currentToken(), pin)
+      await setPin(currentToken(), sealed)
+      say(said, 'Your new PIN is set.', 'good')
+    } catch (error) {
+      say(said, plainWords(error), 'bad')
+    }
+    await afterChange()
+  })
+}
+
+/** Holds the fields for PINs to the length that the card's product asks for. */
+export function askForLength(digits: number): void {
+  for (const id of ['new-pin', 'new-pin-again', 'pay-pin']) {
+    const input = byId(id, HTMLInputElement)
+    input.minLength = digits
+    input.maxLength = digits
+    input.pattern = `[0-9]{${digits}}`
+    input.title = `${digits} digits`
+    input.value = ''
+  }
+}
+
+/**
+ * The keys that card data is checked with and PINs are sealed to. This page fetches them from the
+ * service itself, never through the relay.
+ *
+ * A real application has them from its build: whoever serves the page could serve other keys with it.
+ */
+export async function fetchServiceKeys(): Promise<ServiceKeys> {
+  const answer = await fetch(metaOf('keys'), {
+    redirect: 'error',
+    credentials: 'omit',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(10_000),
+  }).catch(() => {
+    throw new DeviceError('keys_unavailable')
+  })
+  if (!answer.ok) throw new DeviceError('keys_unavailable')
+  return pinKeys(metaOf('issuer'), await answer.json())
 }

@@ -1,12 +1,21 @@
 import { plainWords } from '../pinfold-card/plain-words.ts'
-import { askForCard, showCard, showProducts } from './card-panel.ts'
-import { startChoosingPin } from './choosing-pin.ts'
+import {
+  askForCard,
+  fetchServiceKeys,
+  showCard,
+  showProducts,
+  startChoosingPin,
+} from './card-panel.ts'
 import { byId, metaOf, onSubmit, say } from './elements.ts'
-import { startShop } from './paying.ts'
-import { type Card, createCard, listCards, listProducts, type Product } from './relay-calls.ts'
-import { refreshRelayPanel } from './relay-panel.ts'
-import { fetchServiceKeys } from './service-keys.ts'
-import { refreshTries } from './tries-panel.ts'
+import {
+  type Card,
+  createCard,
+  listCards,
+  listProducts,
+  type Product,
+  refreshRelayPanel,
+} from './relay-panel.ts'
+import { refreshTries, startShop } from './tries-panel.ts'
 
 const said = byId('card-said', HTMLElement)
 let products: readonly Product[] = []

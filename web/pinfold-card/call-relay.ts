@@ -1,4 +1,9 @@
-import { RelayError } from './relay-error.ts'
+import {
+  type CardData,
+  fetchKeys,
+  requestCardData,
+  type ServiceKeys,
+} from '../../sdk/device/device.ts'
 
 export interface RelayCall {
   readonly method: 'GET' | 'POST'
@@ -60,4 +65,38 @@ function parse(text: string): unknown {
 function codeOf(problem: unknown): string | null {
   const hasCode = typeof problem === 'object' && problem !== null && 'code' in problem
   return hasCode && typeof problem.code === 'string' ? problem.code : null
+}
+
+/** A failure that a relay answered with, or `unreachable`. The code is what to switch on. */
+export class RelayError extends Error {
+  readonly code: string
+  /** When to try again, if the answer says so. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(code: string, retryAfterSeconds: number | null = null) {
+    super(`The relay answered ${code}.`)
+    this.name = 'RelayError'
+    this.code = code
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+export interface RevealQuestion {
+  /** Keys that the application was built with, or null: they are fetched from `issuer`. */
+  readonly service: ServiceKeys | null
+  readonly issuer: string
+  readonly publicToken: string
+  readonly relayUrl: string
+  readonly includePin: boolean
+}
+
+/**
+ * Asks for the card under a key made for this once, and opens what comes back.
+ * @throws DeviceError or RelayError, and then nothing of the card was seen.
+ */
+export async function revealCard(question: RevealQuestion, signal: AbortSignal): Promise<CardData> {
+  const { includePin, issuer, publicToken, relayUrl } = question
+  const service = question.service ?? (await fetchKeys(issuer, { signal }))
+  const { body, open } = await requestCardData(service, publicToken, { includePin })
+  return open(await callRelay({ method: 'POST', url: relayUrl, body, signal }))
 }

@@ -1,6 +1,5 @@
 import type { CardData } from '../../sdk/device/device.ts'
-import { createField } from './field.ts'
-import { make } from './make.ts'
+import { createField, make } from './field.ts'
 
 /** What is on the card while it is masked. */
 export interface MaskedCard {

@@ -1,5 +1,3 @@
-import { make } from './make.ts'
-
 /** A label and a value that is shown for a while. */
 export interface Field {
   readonly element: HTMLElement
@@ -37,3 +35,81 @@ export function createField(name: string, label: string): Field {
 /** Each digit by itself, so that it is read as digits and not as thousands. */
 const groupOf = (group: string): HTMLElement =>
   make('span', { class: 'group' }, ...[...group].map((digit) => make('span', {}, digit)))
+
+/** A countdown that runs. */
+export interface Countdown {
+  stop(): void
+}
+
+/**
+ * Counts whole seconds down to the end.
+ *
+ * By a clock that nobody sets: a timer that was held up (a laptop asleep) ends at once when it wakes.
+ */
+export function startCountdown(
+  seconds: number,
+  onSecond: (secondsLeft: number) => void,
+  onEnd: () => void,
+): Countdown {
+  const endMs = performance.now() + seconds * 1_000
+  let timer: ReturnType<typeof setTimeout>
+  const turn = () => {
+    const leftMs = endMs - performance.now()
+    if (leftMs <= 0) return onEnd()
+    onSecond(Math.ceil(leftMs / 1_000))
+    timer = setTimeout(turn, leftMs % 1_000 || 1_000)
+  }
+  turn()
+  return { stop: () => clearTimeout(timer) }
+}
+
+/** Says how it went with the clipboard. */
+type Say = (text: string) => void
+
+const keptSeconds = 30
+let clearing: ReturnType<typeof setTimeout> | undefined
+
+/**
+ * Copies a card number, and empties the clipboard after half a minute, where the browser lets it. What
+ * was copied elsewhere meanwhile is overwritten, too: a page may not look whether it was.
+ */
+export async function copyForAWhile(text: string, say: Say): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch {
+    say('This browser does not let the page copy. Select the number instead.')
+    return
+  }
+  say(`Copied. The clipboard is cleared in ${keptSeconds} seconds, if this page is open then.`)
+  clearTimeout(clearing)
+  clearing = setTimeout(() => clear(say), keptSeconds * 1_000)
+}
+
+async function clear(say: Say): Promise<void> {
+  // Only the page in front may write: whoever went elsewhere to paste finds it cleared on return.
+  if (!document.hasFocus()) {
+    window.addEventListener('focus', () => void clear(say), { once: true })
+    return
+  }
+  try {
+    await navigator.clipboard.writeText('')
+    say('The clipboard was cleared.')
+  } catch {
+    say('This browser does not let the page clear the clipboard: copy something else.')
+  }
+}
+
+/**
+ * An element with attributes and children. Text is only ever text: nothing here is parsed as HTML.
+ * Never put card data into an attribute.
+ */
+export function make<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
+  element.append(...children)
+  return element
+}

@@ -1,10 +1,9 @@
 import type { CardData, ServiceKeys } from '../../sdk/device/device.ts'
+import { revealCard } from './call-relay.ts'
 import { cardStyle } from './card-style.ts'
 import { type CardView, createView } from './card-view.ts'
-import { copyForAWhile } from './clipboard.ts'
-import { type Countdown, startCountdown } from './countdown.ts'
+import { type Countdown, copyForAWhile, startCountdown } from './field.ts'
 import { plainWords } from './plain-words.ts'
-import { revealCard } from './reveal-card.ts'
 
 const style = cardStyle()
 const defaultSeconds = 15

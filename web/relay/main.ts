@@ -1,3 +1,10 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { parseArgs } from 'node:util'
+import { createDemoSite, demoBase } from '../site/demo-site.ts'
+import { refusal, type Site, type SiteAnswer } from '../site/site.ts'
+
 /**
  * The client system of the demo as a program of its own: pages and relay, no shop, nothing of the
  * issuer.
@@ -6,10 +13,6 @@
  * node web/relay/main.ts --client .data/sandbox.json --port 8090
  * ```
  */
-import { readFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
-import { createDemoSite, demoBase } from '../site/demo-site.ts'
-import { serveSite } from './serve.ts'
 
 interface ClientFile {
   readonly baseUrl: string
@@ -48,3 +51,50 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 console.log(`The client system is ready: ${url}${demoBase}`)
+
+const bodyLimit = 65_536
+
+/** A site on a port of its own. @param hosts the names that it answers to. */
+export async function serveSite(site: Site, port: number, hosts: ReadonlySet<string>) {
+  const server = createServer({ requestTimeout: 10_000 }, async (request, response) => {
+    try {
+      write(response, await answerTo(site, request, hosts))
+    } catch {
+      write(response, refusal(500, 'internal_error', 'Something went wrong here.'))
+    }
+  })
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return server
+}
+
+async function answerTo(
+  site: Site,
+  request: IncomingMessage,
+  hosts: ReadonlySet<string>,
+): Promise<SiteAnswer> {
+  const { headers, method = 'GET', url = '/' } = request
+  // A page elsewhere whose name resolves to this machine must not get to speak to it.
+  if (!hosts.has(headers.host?.toLowerCase() ?? '')) {
+    return refusal(421, 'misdirected_request', 'This is not the site of that name.')
+  }
+  const body = await readBody(request)
+  if (body === null) return refusal(413, 'body_too_large', 'The body is too large.')
+  const path = url.split('?')[0] ?? '/'
+  return site.answer({ method: method === 'HEAD' ? 'GET' : method, path, headers, body })
+}
+
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > bodyLimit) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function write(response: ServerResponse, { body, headers, status }: SiteAnswer): void {
+  // A body where there must be none (204) is left out by the response itself.
+  response.writeHead(status, headers).end(body)
+}

@@ -1,15 +1,14 @@
-import { type Session, sessionOf } from '../site/session.ts'
-import { jsonAnswer, refusal, type Site, type SiteAnswer, type SiteRequest } from '../site/site.ts'
-import { createJournal, type Journal } from './journal.ts'
-import { isOwnCard, type OwnCards, ownCards } from './own-cards.ts'
-import { matchRoute, type RelayRoute } from './routes.ts'
 import {
-  createServiceClient,
-  type ServiceAccess,
-  type ServiceAnswer,
-  type ServiceCall,
-  type ServiceClient,
-} from './service-client.ts'
+  jsonAnswer,
+  refusal,
+  type Session,
+  type Site,
+  type SiteAnswer,
+  type SiteRequest,
+  sessionOf,
+} from '../site/site.ts'
+import { matchRoute, type RelayRoute } from './routes.ts'
+import { createServiceClient, type ServiceAccess, type ServiceClient } from './service-client.ts'
 
 /** The least that the relay's work needs. It cannot read a PIN in clear, nor try one. */
 const scope =
@@ -30,7 +29,8 @@ interface Relay {
  */
 export function createRelay(access: ServiceAccess, base: string): Site {
   const service = createServiceClient(access, scope)
-  const relay: Relay = { service, journal: createJournal(), cards: ownCards(service) }
+  const cards: OwnCards = { service, references: new Map() }
+  const relay: Relay = { service, journal: createJournal(), cards }
   return {
     async answer(request) {
       const session = sessionOf(request)
@@ -67,7 +67,16 @@ async function relayCall(
       status: answer.status,
       received: answer.text,
     })
-    return passOn(answer)
+    const retryAfter = answer.headers.get('retry-after')
+    // As it came: the relay has nothing to add to it.
+    return {
+      status: answer.status,
+      headers: {
+        'content-type': answer.headers.get('content-type') ?? 'application/json',
+        ...(retryAfter !== null && { 'retry-after': retryAfter }),
+      },
+      body: answer.text,
+    }
   } catch {
     return refusal(502, 'service_unreachable', 'The card service gave no answer.')
   }
@@ -78,7 +87,7 @@ function callOf(
   { body, headers }: SiteRequest,
   session: Session,
   publicToken: string,
-): ServiceCall | null {
+): Parameters<ServiceClient['call']>[0] | null {
   const sent = route.body === undefined ? undefined : route.body(body, session)
   if (sent === null) return null
   const key = headers['idempotency-key']
@@ -90,9 +99,83 @@ function callOf(
   }
 }
 
-/** As it came: the relay has nothing to add to it. */
-const passOn = ({ retryAfter, status, text, type }: ServiceAnswer): SiteAnswer => ({
-  status,
-  headers: { 'content-type': type, ...(retryAfter !== null && { 'retry-after': retryAfter }) },
-  body: text,
-})
+/** Whose cards are whose. The service knows its client systems; their cardholders only they know. */
+interface OwnCards {
+  readonly service: ServiceClient
+  /** The `customerReference` of cards that were asked for before: it never changes. */
+  readonly references: Map<string, string>
+}
+
+const referencesKept = 10_000
+
+/** Whether a card belongs to the cardholder who asks. @throws Error when the service is away. */
+async function isOwnCard(
+  { references, service }: OwnCards,
+  publicToken: string,
+  { reference }: Session,
+): Promise<boolean> {
+  const known = references.get(publicToken)
+  if (known !== undefined) return known === reference
+  const { status, text } = await service.call({ method: 'GET', path: `/cards/${publicToken}` })
+  if (status === 404) return false
+  if (status !== 200) throw new Error(`The card could not be read: ${status}`)
+  const { customerReference = '' } = JSON.parse(text) as { customerReference?: string }
+  if (references.size >= referencesKept) references.clear()
+  references.set(publicToken, customerReference)
+  return customerReference === reference
+}
+
+/** One call that the relay passed on: everything of it that the relay could read. */
+export interface Exchange {
+  /** Counts from 1 in each session. */
+  readonly number: number
+  readonly at: string
+  readonly method: string
+  readonly path: string
+  readonly sent: string
+  readonly status: number
+  readonly received: string
+}
+
+/** What the relay saw, in memory, for its own panel. A real client system has logs instead. */
+interface Journal {
+  write(session: string, exchange: Omit<Exchange, 'number' | 'at'>): void
+  /** Newest first. */
+  read(session: string): readonly Exchange[]
+}
+
+/** What only reads a status is kept apart: it would soon push out all else. */
+const readsKept = 10
+const othersKept = 20
+const sessionsKept = 50
+const charactersKept = 4_096
+
+function createJournal(): Journal {
+  const sessions = new Map<string, readonly Exchange[]>()
+  return {
+    write(session, { method, path, received, sent, status }) {
+      const earlier = sessions.get(session) ?? []
+      const exchange: Exchange = {
+        number: (earlier[0]?.number ?? 0) + 1,
+        at: new Date().toISOString(),
+        method,
+        path,
+        sent: sent.slice(0, charactersKept),
+        status,
+        received: received.slice(0, charactersKept),
+      }
+      // Put in anew, so that the session that was idle longest comes first.
+      sessions.delete(session)
+      sessions.set(session, keep([exchange, ...earlier]))
+      const [idlest] = sessions.keys()
+      if (sessions.size > sessionsKept && idlest !== undefined) sessions.delete(idlest)
+    },
+    read: (session) => sessions.get(session) ?? [],
+  }
+}
+
+function keep(exchanges: readonly Exchange[]): readonly Exchange[] {
+  const reads = exchanges.filter(({ method }) => method === 'GET').slice(0, readsKept)
+  const others = exchanges.filter(({ method }) => method !== 'GET').slice(0, othersKept)
+  return [...reads, ...others].sort((one, other) => other.number - one.number)
+}

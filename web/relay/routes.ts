@@ -1,5 +1,4 @@
-import type { Session } from '../site/session.ts'
-import { newCardBody } from './new-card.ts'
+import type { Session } from '../site/site.ts'
 
 interface PathParts {
   readonly publicToken: string
@@ -86,3 +85,34 @@ function parse(text: string): unknown {
     return null
   }
 }
+
+/** What the page asks for. The rest of a cardholder is made up: this is a demo. */
+interface NewCard {
+  readonly cardProduct: number
+  readonly firstName: string
+  readonly lastName: string
+}
+
+/** The body of Create Card, or null unless it was asked for in this form. */
+function newCardBody(given: string, { reference }: Session): string | null {
+  const card = parse(given)
+  if (!isNewCard(card)) return null
+  const { cardProduct, firstName, lastName } = card
+  return JSON.stringify({
+    cardType: 'Virtual',
+    cardProduct,
+    customerReference: reference,
+    cardHolder: { firstName, lastName, dateOfBirth: '1990-04-17' },
+    address: { addressLine1: 'Calle Mayor 1', city: 'Madrid', postCode: '28013', country: 'ESP' },
+  })
+}
+
+const isNewCard = (card: unknown): card is NewCard =>
+  typeof card === 'object' &&
+  card !== null &&
+  'cardProduct' in card &&
+  typeof card.cardProduct === 'number' &&
+  'firstName' in card &&
+  typeof card.firstName === 'string' &&
+  'lastName' in card &&
+  typeof card.lastName === 'string'

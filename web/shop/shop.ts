@@ -16,7 +16,8 @@ export function createShop(access: ServiceAccess, base: string): Site {
       }
       try {
         const call = { method: 'POST', path: '/simulator/authorizations', body } as const
-        const { status, text, type } = await service.call(call)
+        const { headers, status, text } = await service.call(call)
+        const type = headers.get('content-type') ?? 'application/json'
         return { status, headers: { 'content-type': type }, body: text }
       } catch {
         return refusal(502, 'service_unreachable', 'The card network gave no answer.')

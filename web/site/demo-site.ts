@@ -1,11 +1,17 @@
 import { createRelay } from '../relay/relay.ts'
 import type { ServiceAccess } from '../relay/service-client.ts'
 import { createShop } from '../shop/shop.ts'
-import { siteHeaders } from './headers.ts'
 import { type Pages, readPages } from './pages.ts'
-import { isSameOrigin } from './same-origin.ts'
-import { beginSession, sessionOf } from './session.ts'
-import { refusal, type Site, type SiteAnswer, type SiteRequest } from './site.ts'
+import {
+  beginSession,
+  isSameOrigin,
+  refusal,
+  type Site,
+  type SiteAnswer,
+  type SiteRequest,
+  sessionOf,
+  siteHeaders,
+} from './site.ts'
 
 export interface DemoSiteOptions {
   readonly access: ServiceAccess

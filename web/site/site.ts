@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** A request as a site sees it, whatever server took it. */
@@ -38,3 +39,89 @@ export const refusal = (status: number, code: string, title: string): SiteAnswer
   headers: { 'content-type': 'application/problem+json; charset=utf-8' },
   body: JSON.stringify({ title, status, code }),
 })
+
+/**
+ * The headers of everything that a site answers. Nothing is loaded from elsewhere, framed, or made
+ * into code from text.
+ *
+ * @param keysUrl where the page fetches the service's keys: the one address beside its own.
+ */
+export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
+  const keysOrigin = URL.canParse(keysUrl) ? ` ${new URL(keysUrl).origin}` : ''
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self'${keysOrigin}`,
+    "base-uri 'none'",
+    // A form that a script does not catch would put what is typed into it, a PIN, into a URL.
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]
+  return {
+    'content-security-policy': policy.join('; '),
+    'cache-control': 'no-store',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  }
+}
+
+/** One browser, as the relay knows it: stands where a real client system has its cardholder's login. */
+export interface Session {
+  /** The `customerReference` of this browser's cards. It does not tell the cookie. */
+  readonly reference: string
+}
+
+const cookieName = 'pinfold-demo'
+
+/** The session of a request, or null. */
+export function sessionOf({ headers }: SiteRequest): Session | null {
+  const cookies = (headers.cookie ?? '').split(/;\s*/)
+  const value = cookies.find((cookie) => cookie.startsWith(`${cookieName}=`))?.split('=')[1]
+  if (value === undefined || !/^[A-Za-z0-9_-]{43}$/.test(value)) return null
+  const digest = createHash('sha256').update(value).digest('hex').slice(0, 20)
+  // Letters only: a reference with a long run of digits could be taken for a card number.
+  return {
+    reference: `demo-${digest.replaceAll(/[0-9]/g, (digit) => letters[Number(digit)] ?? '')}`,
+  }
+}
+
+const letters = 'ghijklmnop'
+
+/** The header that begins a session. Nothing is kept here: the cookie is all there is of it. */
+export function beginSession(path: string, isSecure: boolean): string {
+  const value = randomBytes(32).toString('base64url')
+  const secure = isSecure ? '; Secure' : ''
+  return `${cookieName}=${value}; Path=${path}; HttpOnly; SameSite=Strict${secure}`
+}
+
+/**
+ * Whether a request comes from the site's own pages, or is a person opening a page of it.
+ *
+ * Browsers tell where a call comes from, and no page can make them lie: `Sec-Fetch-Site` (Fetch
+ * Metadata) with every call, `Origin` with every POST. A cookie's `SameSite` alone would not do:
+ * another port of this machine is the same site.
+ */
+export function isSameOrigin({ headers, method }: SiteRequest): boolean {
+  const { host, origin } = headers
+  if (origin !== undefined && !isOriginOf(origin, host)) return false
+  if (method !== 'GET') return origin !== undefined && isFromHere(headers['sec-fetch-site'])
+  return isFromHere(headers['sec-fetch-site']) || isOpened(headers)
+}
+
+const isFromHere = (site: unknown): boolean =>
+  site === undefined || site === 'same-origin' || site === 'none'
+
+/** A link elsewhere may lead to a page, in a window of its own: it shows nothing to who placed it. */
+const isOpened = (headers: SiteRequest['headers']): boolean =>
+  headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+
+const isOriginOf = (origin: string, host: string | undefined): boolean =>
+  URL.canParse(origin) && host !== undefined && new URL(origin).host === host.toLowerCase()

@@ -5,13 +5,19 @@ import type {
   ChangeCardStatus,
   CreateCard,
   CreatedCard,
+  GetCardData,
+  Product,
+  SealedCardData,
 } from '../models.ts'
-import type { Calls, ChangeOptions } from '../transport/calls.ts'
-import { type Listing, listing } from '../transport/listing.ts'
-import type { Query } from '../transport/operations.ts'
-import { path } from '../transport/path.ts'
-import { readAfter } from '../transport/read-after.ts'
-import type { CallOptions } from '../transport/transport.ts'
+import {
+  type Calls,
+  type ChangeOptions,
+  type Listing,
+  listing,
+  type Query,
+  readAfter,
+} from '../transport/calls.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Cards {
   /** Creates a card of a product from the list, with a random PIN. Scope `cards.write`. */
@@ -55,3 +61,27 @@ export function cards({ get, page, post, put }: Calls): Cards {
     },
   }
 }
+
+export interface CardDataRelay {
+  /**
+   * Hands on what the device asks, and what it is answered: ciphertext that only the device opens.
+   * Scope `cards.encrypted`, and `pin.encrypted` where the PIN is asked for.
+   * @param body as the device made it, unchanged.
+   */
+  relay(publicToken: string, body: GetCardData, options?: CallOptions): Promise<SealedCardData>
+}
+
+export const cardData = ({ reveal }: Calls): CardDataRelay => ({
+  relay: (publicToken, body, options) =>
+    reveal<'getCardData'>(path`/cards/${publicToken}/encrypted`, body, options),
+})
+
+export interface Products {
+  /** The active products granted to the client. Scope `cards.read`. */
+  list(query?: Query<'listProducts'>, options?: CallOptions): Listing<Product>
+}
+
+export const products = ({ page }: Calls): Products => ({
+  list: (query = {}, options) =>
+    listing((rest) => page<'listProducts'>(path`/products`, rest, options), query),
+})

@@ -1,10 +1,7 @@
-import { CallFailed } from '../errors/call-failed.ts'
-import type { ChosenPin, Note, TryStatus } from '../models.ts'
-import type { Calls, ChangeOptions } from '../transport/calls.ts'
-import { path } from '../transport/path.ts'
-import { readAfter } from '../transport/read-after.ts'
-import type { CallOptions } from '../transport/transport.ts'
-import { RevealedPin } from './revealed-pin.ts'
+import { CallFailed } from '../errors.ts'
+import type { Authorization, ChosenPin, Note, Simulate, TryStatus } from '../models.ts'
+import { type Calls, type ChangeOptions, readAfter } from '../transport/calls.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 export interface Pins {
   /** Sets the PIN that the cardholder chose. It restores no tries. Scope `pin.write`. */
@@ -36,3 +33,64 @@ export function pins({ get, post, reveal }: Calls): Pins {
       ),
   }
 }
+
+/**
+ * A PIN in clear. `pin` reads it; printed, logged, spread or made into JSON it shows a mask, so that it
+ * goes nowhere by accident.
+ *
+ * ```ts
+ * const { pin } = await pinfold.pins.reveal(publicToken)
+ * ```
+ */
+export class RevealedPin {
+  readonly #pin: string
+
+  constructor(pin: string) {
+    this.#pin = pin
+  }
+
+  get pin(): string {
+    return this.#pin
+  }
+
+  toString(): string {
+    return '****'
+  }
+
+  toJSON(): { readonly pin: string } {
+    return { pin: '****' }
+  }
+}
+
+export interface Cvvs {
+  /** Scope `cvv.read`. */
+  retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
+  /** Restores the tries and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`. */
+  unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
+  /** Blocks at once and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`. */
+  block(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
+}
+
+export function cvvs({ get, put }: Calls): Cvvs {
+  const retrieveStatus: Cvvs['retrieveStatus'] = (publicToken, options) =>
+    get<'getCvvStatus'>(path`/card-cvv/${publicToken}/cvv/status`, options)
+  const moveTo =
+    (status: TryStatus['status']): Cvvs['unblock'] =>
+    (publicToken, note, options) => {
+      const address = path`/card-cvv/${publicToken}/cvv/status`
+      const change = put<'updateCvvStatus'>(address, { ...note, status }, options)
+      return readAfter(change, () => retrieveStatus(publicToken, options))
+    }
+  return { retrieveStatus, unblock: moveTo('Unblocked'), block: moveTo('Blocked') }
+}
+
+/** In the sandbox only. */
+export interface Simulator {
+  /** Plays the card network: what it tries costs tries. Scope `simulator.write`. */
+  authorize(tried: Simulate, options?: ChangeOptions): Promise<Authorization>
+}
+
+export const simulator = ({ post }: Calls): Simulator => ({
+  authorize: (tried, options) =>
+    post<'simulateAuthorization'>(path`/simulator/authorizations`, tried, options),
+})

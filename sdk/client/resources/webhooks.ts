@@ -9,11 +9,14 @@ import type {
   UpdateWebhook,
   Webhook,
 } from '../models.ts'
-import type { Calls, ChangeOptions } from '../transport/calls.ts'
-import { type Listing, listing } from '../transport/listing.ts'
-import type { Query } from '../transport/operations.ts'
-import { path } from '../transport/path.ts'
-import type { CallOptions } from '../transport/transport.ts'
+import {
+  type Calls,
+  type ChangeOptions,
+  type Listing,
+  listing,
+  type Query,
+} from '../transport/calls.ts'
+import { type CallOptions, path } from '../transport/transport.ts'
 
 /** All of it with the scope `webhooks.write`. */
 export interface Webhooks {

@@ -1,5 +1,4 @@
-import { readText } from './read-text.ts'
-import { withDeadline } from './with-deadline.ts'
+import { CallFailed } from '../errors.ts'
 
 /** One request, as it goes out. */
 export interface Outgoing {
@@ -59,3 +58,62 @@ const send = (
     redirect: 'manual',
     signal,
   })
+
+/** Sixteen times what the service's longest page takes. */
+const longestBytes = 8 * 1_048_576
+
+/** The whole text of an answer. @throws CallFailed `unexpected_answer` for one that is too long. */
+export async function readText({ body, status }: Response): Promise<string> {
+  if (!body) return ''
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return text + decoder.decode()
+      bytes += value.byteLength
+      if (bytes > longestBytes) throw new CallFailed('unexpected_answer', { status })
+      text += decoder.decode(value, { stream: true })
+    }
+  } finally {
+    // What was read to its end has nothing to cancel; the rest is not waited for.
+    void reader.cancel().catch(() => undefined)
+  }
+}
+
+export interface Deadline {
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Does work on the network until it is done, its time is over, or the caller gives up.
+ * @throws CallFailed `connection_failed`, `timed_out`; or the reason of the caller's signal.
+ */
+export async function withDeadline<Result>(
+  { signal, timeoutMs }: Deadline,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted()
+  const ending = new AbortController()
+  // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it ends.
+  const timer = setTimeout(() => ending.abort(), timeoutMs)
+  const stop = () => ending.abort()
+  // What the work does with the signal is the business of a `fetch` that is not ours.
+  const ended = new Promise<never>((_resolve, reject) => {
+    ending.signal.addEventListener('abort', () => reject(ending.signal.reason), { once: true })
+  })
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    return await Promise.race([work(ending.signal), ended])
+  } catch (cause) {
+    signal?.throwIfAborted()
+    if (cause instanceof CallFailed) throw cause
+    throw new CallFailed(ending.signal.aborted ? 'timed_out' : 'connection_failed', { cause })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}

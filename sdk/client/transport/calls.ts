@@ -1,9 +1,8 @@
-import { CallFailed } from '../errors/call-failed.ts'
+import { CallFailed } from '../errors.ts'
+import type { operations } from '../generated/openapi.ts'
 import type { Answer } from './attempt.ts'
-import { contentOf, listOf, nextOf } from './content.ts'
-import type { Body, OperationId, Result } from './operations.ts'
-import type { Path } from './path.ts'
-import type { CallOptions, QueryValues, Transport } from './transport.ts'
+import { contentOf, listOf, nextOf, type QueryValues } from './content.ts'
+import type { CallOptions, Path, Transport } from './transport.ts'
 
 /** What a caller may say of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
@@ -74,3 +73,99 @@ function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptio
 /** A change may answer nothing. */
 const resultOf = <Json>(answer: Answer): Json =>
   answer.status === 204 ? (undefined as Json) : contentOf(answer)
+
+/** The name of an operation in the document. */
+export type OperationId = keyof operations
+
+type Successes<Id extends OperationId> =
+  operations[Id]['responses'][keyof operations[Id]['responses'] & (200 | 201 | 202 | 204)]
+
+/** What an operation answers when it succeeds; nothing with a 204. */
+export type Result<Id extends OperationId> =
+  Successes<Id> extends { readonly content: { readonly 'application/json': infer Json } }
+    ? Json
+    : undefined
+
+/** What an operation takes as its body. */
+export type Body<Id extends OperationId> =
+  NonNullable<operations[Id]['requestBody']> extends {
+    readonly content: { readonly 'application/json': infer Json }
+  }
+    ? Json
+    : never
+
+/** What an operation takes in its query. */
+export type Query<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>
+
+/** What an operation lists. */
+export type Item<Id extends OperationId> = Result<Id> extends readonly (infer Each)[] ? Each : never
+
+/**
+ * Makes a change and answers what the status read says afterwards, as the specification asks: what is
+ * shown to a cardholder is what was read, never what was hoped for.
+ * @throws CallFailed `status_unknown` when the change was made and the read failed, which is its cause.
+ */
+export async function readAfter<Status>(
+  change: Promise<unknown>,
+  read: () => Promise<Status>,
+): Promise<Status> {
+  await change
+  try {
+    return await read()
+  } catch (cause) {
+    throw new CallFailed('status_unknown', { cause })
+  }
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** What leads to the next page: `cursor` of the next call, or `after` for events. Null on the last. */
+  readonly next: string | null
+}
+
+/**
+ * A list that has not been asked for yet. `for await` reads it page by page, as far as it is read.
+ *
+ * ```ts
+ * for await (const card of pinfold.cards.list({ cardStatusCode: '00' })) show(card)
+ * ```
+ */
+export interface Listing<Item> extends AsyncIterable<Item> {
+  /** One page, as for a screen with a button “more”. */
+  page(): Promise<Page<Item>>
+}
+
+type ReadPage<Item> = (
+  query: QueryValues,
+) => Promise<{ readonly items: readonly Item[]; readonly next: QueryValues | null }>
+
+/** @param continuation the parameter that leads to the next page. */
+export function listing<Item>(
+  read: ReadPage<Item>,
+  query: QueryValues,
+  continuation: 'cursor' | 'after' = 'cursor',
+): Listing<Item> {
+  const readPage: ReadPage<Item> = async (from) => {
+    const page = await read(from)
+    const place = page.next?.[continuation]
+    // A page that leads nowhere, or to itself, would be read for ever.
+    if (page.next !== null && (place === undefined || place === from[continuation])) {
+      throw new CallFailed('unexpected_answer')
+    }
+    return page
+  }
+  return {
+    async page() {
+      const { items, next } = await readPage(query)
+      return { items, next: next === null ? null : String(next[continuation]) }
+    },
+    async *[Symbol.asyncIterator]() {
+      let rest: QueryValues | null = query
+      while (rest !== null) {
+        const page: Awaited<ReturnType<ReadPage<Item>>> = await readPage(rest)
+        yield* page.items
+        rest = page.next
+      }
+    },
+  }
+}

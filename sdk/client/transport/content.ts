@@ -1,13 +1,19 @@
-import { CallFailed } from '../errors/call-failed.ts'
+import {
+  CallFailed,
+  type PinfoldError,
+  Problem,
+  type ProblemAnswer,
+  type ProblemError,
+} from '../errors.ts'
+import { problemClasses } from '../problems.ts'
 import type { Answer } from './attempt.ts'
-import type { QueryValues } from './transport.ts'
+
+export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
 /** JSON that came, taken for what the document says that comes. @throws CallFailed `unexpected_answer` */
 export function contentOf<Json>({ status, text }: Answer): Json {
-  const content = parsed(text)
-  if (typeof content !== 'object' || content === null) {
-    throw new CallFailed('unexpected_answer', { status })
-  }
+  const content = objectIn(text)
+  if (content === undefined) throw new CallFailed('unexpected_answer', { status })
   return content as Json
 }
 
@@ -30,10 +36,51 @@ export function nextOf({ headers, status }: Answer): QueryValues | null {
   return Object.fromEntries(new URL(target, base).searchParams)
 }
 
-function parsed(text: string): unknown {
+/** The error that an answer other than a success is thrown as. */
+export function problemOf({ headers, status, text }: Answer): PinfoldError {
+  const retryAfterSeconds = retryAfterOf(headers)
+  const told = objectIn(text)
+  if (typeof told?.code !== 'string' || typeof told.title !== 'string') {
+    return new CallFailed('unexpected_answer', { status, retryAfterSeconds })
+  }
+  const { code, title } = told
+  const Kind = Object.hasOwn(problemClasses, code)
+    ? problemClasses[code as keyof typeof problemClasses]
+    : Problem
+  const requestId = textOf(told.requestId) ?? headers.get('x-request-id') ?? undefined
+  const errors = errorsOf(told.errors)
+  const answer: ProblemAnswer = { code, title, status, requestId, errors, retryAfterSeconds }
+  return new Kind({ ...answer, detail: textOf(told.detail) })
+}
+
+/** `Retry-After` in seconds; the service does not use dates there. */
+export function retryAfterOf(headers: Headers): number | undefined {
+  const text = headers.get('retry-after')
+  return text !== null && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined
+}
+
+/** The object or list that is written there, or nothing. */
+export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }
 }
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+const errorsOf = (value: unknown): readonly ProblemError[] =>
+  Array.isArray(value) ? value.filter(isProblemError) : []
+
+const isProblemError = (value: unknown): value is ProblemError =>
+  typeof value === 'object' &&
+  value !== null &&
+  'pointer' in value &&
+  typeof value.pointer === 'string' &&
+  'detail' in value &&
+  typeof value.detail === 'string'

@@ -1,5 +1,4 @@
-import { CallFailed } from '../errors/call-failed.ts'
-import { Problem } from '../errors/problem.ts'
+import { CallFailed, Problem } from '../errors.ts'
 
 /** The service says so before it does anything. */
 const refusedBefore = new Set(['rate_limited', 'unavailable'])

@@ -1,8 +1,8 @@
-import { problemOf } from '../errors/problem-of.ts'
+import { CallFailed } from '../errors.ts'
 import { checkPatience, type Settings } from '../options.ts'
-import { createTokenSource } from '../token/token-source.ts'
-import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } from './attempt.ts'
-import type { Path } from './path.ts'
+import type { Answer, OpenAnswer, Outgoing } from './attempt.ts'
+import { problemOf, type QueryValues } from './content.ts'
+import { createExchange, type Request } from './exchange.ts'
 import { repeat } from './repeat.ts'
 
 /** What a caller may say of any call. */
@@ -13,8 +13,6 @@ export interface CallOptions {
   /** Tries after the first. */
   readonly retries?: number | undefined
 }
-
-export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
 /** A request, before it has an address and a token. */
 export interface Call extends CallOptions {
@@ -39,49 +37,35 @@ export interface Transport {
 const apiVersion = '2026-11-20'
 
 export function createTransport(settings: Settings): Transport {
-  const { fetch, retries, timeoutMs } = settings
-  const tokens = createTokenSource(settings)
-  const outgoing = (call: Call, url: string, token: string): Outgoing => ({
-    url,
+  const exchange = createExchange(settings)
+  const requestOf = (call: Call): Request => ({
+    url: urlOf(settings.base, call),
     method: call.method,
-    headers: headersOf(call, token),
+    headers: { accept: 'application/json', 'api-version': apiVersion, ...call.headers },
     body: call.body === undefined ? undefined : JSON.stringify(call.body),
     signal: call.signal,
-    timeoutMs: call.timeoutMs ?? timeoutMs,
+    timeoutMs: call.timeoutMs,
   })
-  // A token that the service does not know any more is refused before anything is done.
-  const withToken = async <Reply extends { readonly status: number }>(
-    call: Call,
-    url: string,
-    work: (request: Outgoing) => Promise<Reply>,
-  ): Promise<Reply> => {
-    const token = await tokens.current(call.signal)
-    const reply = await work(outgoing(call, url, token))
-    if (reply.status !== 401) return reply
-    tokens.forget(token)
-    return work(outgoing(call, url, await tokens.current(call.signal)))
-  }
   return {
     async send(call) {
-      const url = urlOf(settings.base, call)
+      const request = requestOf(call)
       checkPatience(call)
       // Before the tries of the call: asking for a token has tries of its own, and is not to have their product.
-      await tokens.current(call.signal)
-      return repeat({ ...call, retries: call.retries ?? retries }, async () =>
-        successOf(await withToken(call, url, (request) => attempt(fetch, request))),
+      await exchange.authenticate(call.signal)
+      return repeat({ ...call, retries: call.retries ?? settings.retries }, async () =>
+        successOf(await exchange.send(request)),
       )
     },
     async open(call) {
-      const url = urlOf(settings.base, call)
+      const request = requestOf(call)
       checkPatience(call)
-      return successOf(await withToken(call, url, (request) => openAttempt(fetch, request)))
+      return successOf(await exchange.open(request))
     },
   }
 }
 
-/** A redirect is none: where it is not shown to programs, its status is 0. */
 function successOf<Reply extends Answer>(reply: Reply): Reply {
-  if (reply.status < 200 || reply.status >= 300) throw problemOf(reply)
+  if (reply.status >= 300) throw problemOf(reply)
   return reply
 }
 
@@ -93,10 +77,24 @@ function urlOf(base: string, { path, query = {} }: Call): string {
   return given.size === 0 ? `${base}${path()}` : `${base}${path()}?${given}`
 }
 
-const headersOf = ({ body, headers }: Call, token: string): Record<string, string> => ({
-  accept: 'application/json',
-  'api-version': apiVersion,
-  authorization: `Bearer ${token}`,
-  ...(body !== undefined && { 'content-type': 'application/json' }),
-  ...headers,
-})
+declare const encoded: unique symbol
+
+/** Writes a path below `T` whose variable parts are encoded. Only the tag makes one. */
+export type Path = (() => string) & { readonly [encoded]: true }
+
+/**
+ * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when the
+ * call is made, so that what is wrong with it is a rejection of the call.
+ * @throws CallFailed `invalid_argument` for a part that is no text, is empty, or would climb.
+ */
+export function path(texts: TemplateStringsArray, ...parts: readonly string[]): Path {
+  const write = () => String.raw({ raw: texts }, ...parts.map(segment))
+  return write as Path
+}
+
+function segment(part: unknown): string {
+  if (typeof part !== 'string' || part === '' || part === '.' || part === '..') {
+    throw new CallFailed('invalid_argument', { detail: 'A reference in the path is not a text.' })
+  }
+  return encodeURIComponent(part)
+}

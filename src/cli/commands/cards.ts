@@ -5,7 +5,7 @@ import {
   neededOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   UsageError,
   yesNoOf,
@@ -55,14 +55,32 @@ export const cardCommands: readonly Command[] = [
     options: newCardOptions,
     example:
       "pinfold cards create --product 1001 --first-name Ana --last-name Lim --born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
-    run: (call) => create(call),
+    run: (call) =>
+      asClient(call, async ({ ask, base }) => {
+        const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))
+        return { json: card, text: sheet(card) }
+      }),
   },
   {
     words: 'cards list',
     summary: "the client's cards, newest first",
     options: filterOptions,
     example: 'pinfold cards list --status 00',
-    run: (call) => list(call),
+    run: (call) =>
+      asClient(call, async ({ base, readAll }) => {
+        const filter = given({
+          customerReference: textOf(call, 'reference'),
+          cardStatusCode: textOf(call, 'status'),
+        }) as Record<string, string>
+        const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
+        const rows = cards.map((card) => [
+          ...[card.publicToken, card.maskedPan, card.cardType, card.cardProduct, card.embossName],
+          card.expiryDate,
+          `${card.cardStatusCode} ${card.cardStatusDescription}`,
+        ])
+        const columns = ['CARD', 'PAN', 'TYPE', 'PRODUCT', 'NAME', 'EXPIRES', 'STATUS']
+        return { json: cards, text: table(columns, rows) }
+      }),
   },
   {
     words: 'cards show',
@@ -85,18 +103,13 @@ export const cardCommands: readonly Command[] = [
   },
 ]
 
-const create = (call: Call): Promise<Told> =>
-  asClient(call, async ({ ask, base }) => {
-    const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))
-    return { json: card, text: sheet(card) }
-  })
-
 async function newCardOf(call: Call): Promise<object> {
   const file = textOf(call, 'file')
   if (file !== undefined) return readJsonFile(file)
+  neededOf(call, 'product')
   return given({
     cardType: textOf(call, 'type') ?? 'Virtual',
-    cardProduct: numberOf(call, 'product') ?? missing('product'),
+    cardProduct: numberOf(call, 'product'),
     cardHolder: {
       firstName: neededOf(call, 'first-name'),
       lastName: neededOf(call, 'last-name'),
@@ -112,27 +125,7 @@ async function newCardOf(call: Call): Promise<object> {
   })
 }
 
-function missing(name: string): never {
-  throw new UsageError(`--${name} is missing.`)
-}
-
-const list = (call: Call): Promise<Told> =>
-  asClient(call, async ({ base, readAll }) => {
-    const filter = given({
-      customerReference: textOf(call, 'reference'),
-      cardStatusCode: textOf(call, 'status'),
-    }) as Record<string, string>
-    const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
-    const rows = cards.map((card) => [
-      ...[card.publicToken, card.maskedPan, card.cardType, card.cardProduct, card.embossName],
-      card.expiryDate,
-      `${card.cardStatusCode} ${card.cardStatusDescription}`,
-    ])
-    const columns = ['CARD', 'PAN', 'TYPE', 'PRODUCT', 'NAME', 'EXPIRES', 'STATUS']
-    return { json: cards, text: table(columns, rows) }
-  })
-
-const status = (call: Call): Promise<Told> =>
+const status = (call: Call): Promise<Outcome> =>
   asClient(call, async ({ ask, base }) => {
     const path = `${base}/cards/${tokenOf(call)}/status`
     const cardStatusCode = textOf(call, 'set')

@@ -6,7 +6,7 @@ import {
   neededOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   yesNoOf,
 } from '../command.ts'
@@ -49,7 +49,17 @@ export const clientCommands: readonly Command[] = [
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
         const clients = await readAll<Client>('/clients')
-        return { json: clients, text: clientTable(clients) }
+        return {
+          json: clients,
+          text: table(
+            ['CLIENT', 'NAME', 'KIND', 'PROVES ITSELF BY', 'PRODUCTS', 'ACTIVE'],
+            clients.map(({ active, authentication, clientId, clientName, kind, productIds }) => [
+              ...[clientId, clientName, kind, authentication],
+              productIds,
+              active,
+            ]),
+          ),
+        }
       }),
   },
   {
@@ -74,7 +84,17 @@ export const clientCommands: readonly Command[] = [
     },
     example:
       "pinfold clients create acme --name 'Acme Bank' --scopes cards.read,cards.write --products 1001",
-    run: (call) => create(call),
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const client = await ask<Client>('POST', '/clients', {
+          clientId: call.names[0],
+          kind: textOf(call, 'kind') ?? 'client',
+          ...(await membersOf(call)),
+          clientName: neededOf(call, 'name'),
+          scopes: neededOf(call, 'scopes').split(','),
+        })
+        return { json: client, text: withSecretNote(sheet(client), client.clientSecret) }
+      }),
   },
   {
     words: 'clients change',
@@ -106,7 +126,16 @@ export const clientCommands: readonly Command[] = [
       'overlap-hours': { type: 'string', value: 'N', help: '0 to 168; 24 unless given' },
     },
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
-    run: (call) => rotateSecret(call),
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const overlapHours = numberOf(call, 'overlap-hours')
+        const rotated = await ask<{ clientSecret?: string }>(
+          'POST',
+          `${pathOf(call)}/rotate-secret`,
+          given({ overlapHours }),
+        )
+        return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
+      }),
   },
   {
     words: 'clients confirm',
@@ -119,52 +148,27 @@ export const clientCommands: readonly Command[] = [
       'credentials-version': { type: 'string', value: 'N', help: 'which credentials you saw' },
     },
     example: 'pinfold clients confirm ana --credentials-version 1',
-    run: (call) => confirm(call),
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const credentialsVersion =
+          numberOf(call, 'credentials-version') ??
+          (await ask<Client>('GET', pathOf(call))).credentialsVersion
+        const client = await ask<Client>('POST', `${pathOf(call)}/confirm`, { credentialsVersion })
+        return { json: client, text: sheet(client) }
+      }),
   },
 ]
 
 const pathOf = ({ names: [name = ''] }: Call): string => `/clients/${encodeURIComponent(name)}`
 
-const change = (call: Call, method: string, body?: object): Promise<Told> =>
+const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const client = await ask<Client>(method, pathOf(call), body)
     return { json: client, text: sheet(client) }
   })
 
-const create = (call: Call): Promise<Told> =>
-  asAdministrator(call, async ({ ask }) => {
-    const client = await ask<Client>('POST', '/clients', {
-      clientId: call.names[0],
-      kind: textOf(call, 'kind') ?? 'client',
-      ...(await membersOf(call)),
-      clientName: neededOf(call, 'name'),
-      scopes: neededOf(call, 'scopes').split(','),
-    })
-    return { json: client, text: toldSecret(sheet(client), client.clientSecret) }
-  })
-
-const rotateSecret = (call: Call): Promise<Told> =>
-  asAdministrator(call, async ({ ask }) => {
-    const overlapHours = numberOf(call, 'overlap-hours')
-    const rotated = await ask<{ clientSecret?: string }>(
-      'POST',
-      `${pathOf(call)}/rotate-secret`,
-      given({ overlapHours }),
-    )
-    return { json: rotated, text: toldSecret(sheet(rotated), rotated.clientSecret) }
-  })
-
-const confirm = (call: Call): Promise<Told> =>
-  asAdministrator(call, async ({ ask }) => {
-    const credentialsVersion =
-      numberOf(call, 'credentials-version') ??
-      (await ask<Client>('GET', pathOf(call))).credentialsVersion
-    const client = await ask<Client>('POST', `${pathOf(call)}/confirm`, { credentialsVersion })
-    return { json: client, text: sheet(client) }
-  })
-
 /** A secret that is lost can only be rotated. */
-export const toldSecret = (text: string, secret: string | undefined): string =>
+export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
 
 async function membersOf(call: Call): Promise<Record<string, unknown>> {
@@ -177,13 +181,3 @@ async function membersOf(call: Call): Promise<Record<string, unknown>> {
     jwks: file === undefined ? undefined : await readJsonFile(file),
   })
 }
-
-const clientTable = (clients: readonly Client[]): string =>
-  table(
-    ['CLIENT', 'NAME', 'KIND', 'PROVES ITSELF BY', 'PRODUCTS', 'ACTIVE'],
-    clients.map(({ active, authentication, clientId, clientName, kind, productIds }) => [
-      ...[clientId, clientName, kind, authentication],
-      productIds,
-      active,
-    ]),
-  )

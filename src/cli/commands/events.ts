@@ -1,14 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  type Call,
-  type Command,
-  numberOf,
-  Refused,
-  textOf,
-  Unreachable,
-  UsageError,
-} from '../command.ts'
-import { asClient, type Reached } from '../connection/connection.ts'
+import { eventBlocks } from '../../../sdk/client/resources/events.ts'
+import { type Command, numberOf, Refused, textOf, Unreachable, UsageError } from '../command.ts'
+import { asClient } from '../connection/connection.ts'
+import type { Open } from '../connection/requests.ts'
 
 export const eventsCommand: Command = {
   words: 'events follow',
@@ -23,8 +17,18 @@ export const eventsCommand: Command = {
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
   run: (call) =>
     asClient(call, async (service) => {
-      if (!service.live) throw new Unreachable('No server runs here: pinfold start, then follow.')
-      await follow(call, service, service.live)
+      if (!service.open) throw new Unreachable('No server runs here: pinfold start, then follow.')
+      const most = numberOf(call, 'count') ?? Number.POSITIVE_INFINITY
+      if (most < 1) throw new UsageError('--count must be 1 or more.')
+      const types = textOf(call, 'types')
+      const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
+      let printed = 0
+      const path = `${service.base}/events${query}`
+      for await (const event of follow(service.open, path, textOf(call, 'after'))) {
+        console.log(call.options.json ? event : lineOf(event))
+        printed += 1
+        if (printed >= most) break
+      }
       return null
     }),
 }
@@ -32,84 +36,43 @@ export const eventsCommand: Command = {
 /** So long after a broken stream the next one is asked for; longer each time, as far as the last. */
 const pausesMs = [200, 500, 1_000, 2_000, 5_000]
 
-/** How far it has come. */
-interface Place {
-  last: string | null
-  printed: number
-  /** Streams in a row that brought nothing. */
-  failures: number
-}
-
-async function follow(
-  call: Call,
-  { base }: Reached,
-  live: NonNullable<Reached['live']>,
-): Promise<void> {
-  const most = numberOf(call, 'count') ?? Number.POSITIVE_INFINITY
-  if (most < 1) throw new UsageError('--count must be 1 or more.')
-  const place: Place = { last: textOf(call, 'after') ?? null, printed: 0, failures: 0 }
-  for (;;) {
+/** The events of one stream after another, as JSON. @throws what another stream would not mend. */
+async function* follow(
+  open: Open,
+  path: string,
+  after: string | undefined,
+): AsyncGenerator<string, undefined> {
+  let last = after
+  let hasBegun = false
+  // Streams in a row that brought nothing.
+  for (let failures = 0; ; failures += 1) {
     try {
-      const events = await open(call, `${live.baseUrl}${base}/events`, live, place.last)
-      if (await print(call, events, place, most)) return
+      for await (const { data, id } of await openStream(open, path, last)) {
+        failures = 0
+        last = id ?? last
+        if (data === undefined) continue
+        hasBegun = true
+        yield data
+      }
     } catch (error) {
-      refuseFinal(error, place)
+      // What would be refused again ends it, and so does a server that was never there.
+      const isFinal = error instanceof Refused || error instanceof UsageError
+      if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
       console.error('The stream broke; it is asked for again.')
     }
-    await wait(pausesMs[Math.min(place.failures, pausesMs.length - 1)])
-    place.failures += 1
+    await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
   }
 }
 
-/** What would be refused again ends it, and so does a server that was never there. */
-function refuseFinal(error: unknown, { failures, printed }: Place): void {
-  const isRefused = error instanceof Refused || error instanceof UsageError
-  if (isRefused || (printed === 0 && failures >= pausesMs.length)) throw error
-}
-
-/** @returns whether as many are printed as were asked for. */
-async function print(
-  call: Call,
-  events: AsyncIterable<ServerSentEvent>,
-  place: Place,
-  most: number,
-): Promise<boolean> {
-  for await (const { data, id } of events) {
-    place.failures = 0
-    place.last = id ?? place.last
-    if (data === null) continue
-    place.printed += 1
-    console.log(call.options.json ? data : lineOf(data))
-    if (place.printed >= most) return true
-  }
-  return false
-}
-
-async function open(
-  call: Call,
-  url: string,
-  { tokens }: NonNullable<Reached['live']>,
-  lastEventId: string | null,
-): Promise<AsyncIterable<ServerSentEvent>> {
-  const types = textOf(call, 'types')
-  const request = async (token: string) =>
-    fetch(types === undefined ? url : `${url}?${new URLSearchParams({ types })}`, {
-      headers: {
-        accept: 'text/event-stream',
-        authorization: `Bearer ${token}`,
-        ...(lastEventId !== null && { 'last-event-id': lastEventId }),
-      },
-    }).catch((cause: unknown) => {
-      throw new Unreachable(`Nothing answers at ${new URL(url).origin}.`, { cause })
-    })
-  const first = await request(await tokens.current())
-  const answer = first.status === 401 ? await request(await tokens.renew()) : first
-  if (answer.ok) console.error(lastEventId === null ? 'Following from now on.' : 'Following.')
-  if (answer.status >= 500) throw new Unreachable(`The service answered ${answer.status}.`)
-  if (!answer.ok || !answer.body) {
-    throw new Refused(answer.status, (await answer.json().catch(() => ({}))) as object)
-  }
-  return readServerSentEvents(answer.body)
+/** Goes on after the last event that came, or from now on. */
+async function openStream(open: Open, path: string, last: string | undefined) {
+  const { body } = await open(path, {
+    accept: 'text/event-stream',
+    ...(last !== undefined && { 'last-event-id': last }),
+  })
+  console.error(last === undefined ? 'Following from now on.' : 'Following.')
+  const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+  return eventBlocks(text ?? new ReadableStream<string>())
 }
 
 function lineOf(text: string): string {
@@ -120,36 +83,4 @@ function lineOf(text: string): string {
   }
   const { publicToken, ...rest } = data
   return `${timestamp}  ${publicToken}  ${type}  ${JSON.stringify(rest)}`
-}
-
-/** One message of a stream (HTML Standard, section 9.2). */
-interface ServerSentEvent {
-  /** Where to go on after it; null where it does not say. */
-  readonly id: string | null
-  /** Null where it only says where the stream stands. */
-  readonly data: string | null
-}
-
-/** The messages of a stream as they come. */
-export async function* readServerSentEvents(
-  body: AsyncIterable<Uint8Array>,
-): AsyncGenerator<ServerSentEvent> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of body) {
-    text += decoder.decode(chunk, { stream: true })
-    const blocks = text.split(/\r?\n\r?\n/)
-    text = blocks.pop() ?? ''
-    for (const block of blocks) {
-      yield parseBlock(block)
-    }
-  }
-}
-
-function parseBlock(block: string): ServerSentEvent {
-  const fields = block.split(/\r?\n/).map((line) => /^(\w+): ?(.*)$/.exec(line))
-  const valuesOf = (name: string) =>
-    fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : []))
-  const data = valuesOf('data')
-  return { id: valuesOf('id').at(-1) ?? null, data: data.length === 0 ? null : data.join('\n') }
 }

@@ -6,7 +6,7 @@ import {
   listOf,
   numberOf,
   type Options,
-  type Told,
+  type Outcome,
   textOf,
   UsageError,
   yesNoOf,
@@ -38,7 +38,23 @@ export const productCommands: readonly Command[] = [
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
         const products = await readAll<Product>('/products')
-        return { json: products, text: productTable(products) }
+        return {
+          json: products,
+          text: table(
+            ['PRODUCT', 'NAME', 'SCHEME', 'BIN', 'CURRENCY', 'TYPES', 'PIN', 'TRIES', 'ACTIVE'],
+            products.map((product) => [
+              product.productId,
+              product.productName,
+              product.schemeName,
+              product.bin,
+              product.currencyCode,
+              product.cardTypes,
+              `${product.pinLength} digits${product.pinRevealable ? '' : ', sealed'}`,
+              `${product.pinTryLimit}/${product.cvvTryLimit}`,
+              product.active,
+            ]),
+          ),
+        }
       }),
   },
   {
@@ -93,26 +109,24 @@ export const productCommands: readonly Command[] = [
       names: ['PRODUCT', 'CLIENT'],
       summary: word === 'grant' ? 'lets a client issue cards of it' : 'no longer',
       example: `pinfold products ${word} 3001 acme`,
-      run: (call) => grant(call, word),
+      run: (call) =>
+        asAdministrator(call, async ({ ask }) => {
+          const productId = productIdOf(call)
+          const clientId = call.names[1] ?? ''
+          const path = `/clients/${encodeURIComponent(clientId)}/products/${productId}`
+          await ask(word === 'grant' ? 'PUT' : 'DELETE', path)
+          const isGranted = word === 'grant'
+          const text = `Product ${productId} is ${isGranted ? 'granted to' : 'revoked from'} ${clientId}.`
+          return { json: { clientId, productId, isGranted }, text }
+        }),
     }),
   ),
 ]
 
-const change = (call: Call, method: string, body?: object): Promise<Told> =>
+const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const product = await ask<Product>(method, `/products/${productIdOf(call)}`, body)
     return { json: product, text: sheet(product) }
-  })
-
-const grant = (call: Call, word: 'grant' | 'revoke'): Promise<Told> =>
-  asAdministrator(call, async ({ ask }) => {
-    const productId = productIdOf(call)
-    const clientId = call.names[1] ?? ''
-    const path = `/clients/${encodeURIComponent(clientId)}/products/${productId}`
-    await ask(word === 'grant' ? 'PUT' : 'DELETE', path)
-    const isGranted = word === 'grant'
-    const text = `Product ${productId} is ${isGranted ? 'granted to' : 'revoked from'} ${clientId}.`
-    return { json: { clientId, productId, isGranted }, text }
   })
 
 function productIdOf({ names: [name = ''] }: Call): number {
@@ -140,19 +154,3 @@ async function membersOf(call: Call): Promise<Record<string, unknown>> {
     }),
   }
 }
-
-const productTable = (products: readonly Product[]): string =>
-  table(
-    ['PRODUCT', 'NAME', 'SCHEME', 'BIN', 'CURRENCY', 'TYPES', 'PIN', 'TRIES', 'ACTIVE'],
-    products.map((product) => [
-      product.productId,
-      product.productName,
-      product.schemeName,
-      product.bin,
-      product.currencyCode,
-      product.cardTypes,
-      `${product.pinLength} digits${product.pinRevealable ? '' : ', sealed'}`,
-      `${product.pinTryLimit}/${product.cvvTryLimit}`,
-      product.active,
-    ]),
-  )

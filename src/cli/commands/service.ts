@@ -1,9 +1,7 @@
 import { styleText } from 'node:util'
 import { processEnvironment, readConfig } from '../../service/config/config.ts'
-import type { Finding } from '../../service/doctor/examine.ts'
-import { describeStartFailure } from '../../service/run.ts'
-import { type Command, Unreachable } from '../command.ts'
-import { exitCodes } from '../pinfold.ts'
+import type { Finding } from '../../service/doctor/finding.ts'
+import { type Command, exitCodes, refuseStart } from '../command.ts'
 
 export const startCommand: Command = {
   words: 'start',
@@ -16,10 +14,7 @@ export const startCommand: Command = {
     const config = readConfig()
     const { baseUrl, dataDir, privateUrl, processorPath, sandbox } = config
     const ready = { ready: true, baseUrl, privateUrl, processorPath, sandbox, dataDir }
-    const service = await serve(config).catch((error: unknown) => {
-      const reason = describeStartFailure(error)
-      throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
-    })
+    const service = await serve(config).catch(refuseStart)
     console.log(options.json ? JSON.stringify(ready) : service.welcome)
     return null
   },
@@ -36,17 +31,14 @@ export const migrateCommand: Command = {
     const config = readConfig()
     const { openMigrated } = await import('../../service/database.ts')
     const { createLog } = await import('../../service/log.ts')
-    const { applied, databases } = await openMigrated(config, createLog('silent')).catch(refuse)
+    const { applied, databases } = await openMigrated(config, createLog('silent')).catch(
+      refuseStart,
+    )
     await databases.close()
     const lines = applied.map((fileName) => `Applied ${fileName}.`)
     const text = applied.length === 0 ? 'There was nothing to apply.' : lines.join('\n')
     return { json: { applied }, text }
   },
-}
-
-function refuse(error: unknown): never {
-  const reason = describeStartFailure(error)
-  throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
 }
 
 export const doctorCommand: Command = {
@@ -58,10 +50,18 @@ export const doctorCommand: Command = {
   async run() {
     const { examine } = await import('../../service/doctor/examine.ts')
     const findings = await examine(processEnvironment())
-    const faults = findings.filter(({ verdict }) => verdict === 'fault').length
-    const json = { healthy: faults === 0, faults, findings }
-    const text = [...findings.map(told), '', summaryOf(findings, faults)].join('\n')
-    return { json, text, exitCode: faults === 0 ? exitCodes.done : exitCodes.refused }
+    const count = (verdict: Finding['verdict']) =>
+      findings.filter((finding) => finding.verdict === verdict).length
+    const [faults, warnings] = [count('fault'), count('warning')]
+    const summary =
+      faults + warnings === 0
+        ? 'Nothing is wrong.'
+        : `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
+    return {
+      json: { healthy: faults === 0, faults, findings },
+      text: [...findings.map(lineOf), '', summary].join('\n'),
+      exitCode: faults === 0 ? exitCodes.done : exitCodes.refused,
+    }
   },
 }
 
@@ -71,15 +71,9 @@ const marks = {
   fault: () => styleText('red', 'FAULT  '),
 }
 
-function told({ check, found, remedy, verdict, why }: Finding): string {
+function lineOf({ check, found, remedy, verdict, why }: Finding): string {
   const line = `${marks[verdict]()}  ${check}: ${found}`
   return why === undefined ? line : `${line}\n         why   ${why}\n         do    ${remedy ?? ''}`
-}
-
-function summaryOf(findings: readonly Finding[], faults: number): string {
-  const warnings = findings.filter(({ verdict }) => verdict === 'warning').length
-  if (faults === 0 && warnings === 0) return 'Nothing is wrong.'
-  return `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

@@ -1,7 +1,7 @@
 import { type Command, given, neededOf, textOf } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile, sheet, table } from '../output.ts'
-import { toldSecret } from './clients.ts'
+import { withSecretNote } from './clients.ts'
 
 interface Zone {
   readonly clientId: string
@@ -55,7 +55,7 @@ export const zoneCommands: readonly Command[] = [
             jwks: file === undefined ? undefined : await readJsonFile(file),
           }),
         )
-        return { json: zone, text: toldSecret(sheet(zone), zone.clientSecret) }
+        return { json: zone, text: withSecretNote(sheet(zone), zone.clientSecret) }
       }),
   },
   {

@@ -1,19 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
-import { type Config, readCallerConfig, readConfig } from '../../service/config/config.ts'
-import { describeStartFailure } from '../../service/run.ts'
+import { readSandboxFile, type SandboxFile } from '../../sandbox/sandbox-file.ts'
+import {
+  type CallerConfig,
+  type Config,
+  readCallerConfig,
+  readConfig,
+} from '../../service/config/config.ts'
 import { isHeld, readHolder } from '../../storage/engine/data-directory.ts'
-import { type Call, Unreachable, UsageError } from '../command.ts'
-import { type NamedClient, type Role, readSandboxFile, tokenRequest } from './credentials.ts'
-import { type Ask, asking, type ReadAll, type Send, type Tokens, tokensOf } from './requests.ts'
-
-/** Who and where, as the command line says it, before the environment is asked. */
-export interface ReachOptions {
-  readonly client?: string | undefined
-  readonly 'jwk-file'?: string | undefined
-  readonly url?: string | undefined
-  readonly 'private-url'?: string | undefined
-}
+import { type Call, type ReachOptions, refuseStart, UsageError } from '../command.ts'
+import { type NamedClient, type Role, readCredentials } from './credentials.ts'
+import { createRequests, type Reached, type ServiceAddress } from './requests.ts'
 
 /**
  * The server that was named; the server that holds the data directory, or with a database server the one
@@ -21,51 +18,48 @@ export interface ReachOptions {
  * database.
  * @throws Unreachable, UsageError
  */
-export async function reach(options: ReachOptions, role: Role): Promise<Reached> {
+async function reach(options: ReachOptions, role: Role): Promise<Reached> {
   const caller = readCallerConfig()
   await presentCertificate(caller)
-  const named = namedClient(options)
+  const named = {
+    ...caller,
+    clientId: options.client ?? caller.clientId,
+    jwkFile: options['jwk-file'] ?? caller.jwkFile,
+  }
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl
-  if (baseUrl !== null || privateUrl !== null) {
-    if (baseUrl === null || (role === 'admin' && privateUrl === null)) throw new UsageError(where)
-    if (!isUrl(baseUrl) || (privateUrl !== null && !isUrl(privateUrl))) {
-      throw new UsageError(
-        '--url and --private-url must be URLs that begin with http:// or https://.',
-      )
-    }
-    const base = `/thr/${caller.processorPath ?? 'processor'}`
-    return overHttp({ baseUrl, privateUrl: privateUrl ?? '', base }, role, named, null)
+  if (baseUrl === null && privateUrl === null) return reachConfigured(readConfig(), role, named)
+  if (baseUrl === null || (role === 'admin' && privateUrl === null)) {
+    throw new UsageError(
+      'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).',
+    )
   }
-  return reachConfigured(readConfig(), role, named)
+  const address = { baseUrl, privateUrl: privateUrl ?? baseUrl }
+  if (!isUrl(address.baseUrl) || !isUrl(address.privateUrl)) {
+    throw new UsageError(
+      '--url and --private-url must be URLs that begin with http:// or https://.',
+    )
+  }
+  return overHttp(address, `/thr/${caller.processorPath ?? 'processor'}`, role, named, null)
 }
 
 const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text)
 
-const where =
-  'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).'
-
-function namedClient(options: ReachOptions): NamedClient {
-  const caller = readCallerConfig()
-  const jwkFile = options['jwk-file'] ?? caller.jwkFile
-  return { ...caller, clientId: options.client ?? caller.clientId, jwkFile }
-}
-
 async function reachConfigured(config: Config, role: Role, named: NamedClient): Promise<Reached> {
-  const url = config.databaseUrl === null ? await holderUrl(config) : config.privateUrl
-  if (url !== null && (await isAlive(url))) return throughServer(config, url, role, named)
+  // Where the server listens that holds the data directory, if one does, its lock says.
+  const holder =
+    config.databaseUrl === null && isHeld(config.dataDir) ? await readHolder(config.dataDir) : null
+  const url = config.databaseUrl === null ? holder?.privateUrl : config.privateUrl
+  if (url !== undefined && (await isAlive(url))) {
+    const sandbox = await readSandboxFile(config.dataDir)
+    const own = sandbox?.privateUrl === url ? sandbox : null
+    const baseUrl = own?.baseUrl ?? config.baseUrl
+    const base = `/thr/${own?.processorPath ?? config.processorPath}`
+    return overHttp({ baseUrl, privateUrl: url }, base, role, named, sandbox)
+  }
   // Only now: it is the whole service that is read in.
   const { openInProcess } = await import('./in-process.ts')
-  return openInProcess(config, role, named).catch((error: unknown) => {
-    const reason = describeStartFailure(error)
-    throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
-  })
-}
-
-/** Where the server listens that holds the data directory, if one does: the lock says so. */
-async function holderUrl({ dataDir }: Config): Promise<string | null> {
-  if (!isHeld(dataDir)) return null
-  return (await readHolder(dataDir))?.privateUrl ?? null
+  return openInProcess(config, role, named).catch(refuseStart)
 }
 
 const isAlive = (url: string): Promise<boolean> =>
@@ -74,75 +68,33 @@ const isAlive = (url: string): Promise<boolean> =>
     () => false,
   )
 
-async function throughServer(
-  config: Config,
-  privateUrl: string,
+const overHttp = async (
+  address: ServiceAddress,
+  base: string,
   role: Role,
   named: NamedClient,
-): Promise<Reached> {
-  const sandbox = await readSandboxFile(config.dataDir)
-  const own = sandbox?.privateUrl === privateUrl ? sandbox : null
-  const baseUrl = own?.baseUrl ?? config.baseUrl
-  const base = `/thr/${own?.processorPath ?? config.processorPath}`
-  return overHttp({ baseUrl, privateUrl, base }, role, named, sandbox)
-}
-
-interface Server {
-  readonly baseUrl: string
-  readonly privateUrl: string
-  readonly base: string
-}
-
-function overHttp(
-  { base, baseUrl, privateUrl }: Server,
-  role: Role,
-  named: NamedClient,
-  sandbox: Parameters<typeof tokenRequest>[3],
-): Reached {
-  const send: Send = async (listener, method, path, headers, payload) => {
-    const url = `${listener === 'public' ? baseUrl : privateUrl}${path}`
-    const answer = await fetch(url, {
-      method,
-      headers,
-      ...(payload !== undefined && { body: payload }),
-      signal: AbortSignal.timeout(60_000),
-    }).catch((cause: unknown) => {
-      throw new Unreachable(`Nothing answers at ${new URL(url).origin}: is the server running?`, {
-        cause,
-      })
-    })
-    const { headers: given, status } = answer
-    return { status, text: await answer.text(), link: given.get('link') }
-  }
-  const tokens = tokensOf(send, () => tokenRequest(baseUrl, role, named, sandbox))
-  return { ...asking(send, role, tokens), base, live: { baseUrl, tokens }, close: async () => {} }
-}
-
-/** The service, running elsewhere or opened here. */
-export interface Reached {
-  readonly ask: Ask
-  readonly readAll: ReadAll
-  /** What the paths of the specification begin with: `/thr/processor`. */
-  readonly base: string
-  /** Where a running server streams from; null where the service is opened in this process. */
-  readonly live: { readonly baseUrl: string; readonly tokens: Tokens } | null
-  close(): Promise<void>
-}
-
-/** The certificate of whoever calls, and its private key, both PEM. */
-interface CertificateFiles {
-  readonly certificateFile: string | null
-  readonly keyFile: string | null
+  sandbox: SandboxFile | null,
+): Promise<Reached> => {
+  const credentials = await readCredentials(role, named, sandbox)
+  return { ...createRequests(address, role, credentials), base, close: async () => {} }
 }
 
 /**
  * From here on this process presents the certificate to servers that ask for one (RFC 8446, 4.4.2).
- * @throws UsageError where one of the two is not named, not read, or not of the other.
+ * @throws UsageError where one of the two files is not named, not read, or not of the other.
  */
-async function presentCertificate({ certificateFile, keyFile }: CertificateFiles): Promise<void> {
+async function presentCertificate({ certificateFile, keyFile }: CallerConfig): Promise<void> {
   if (certificateFile === null && keyFile === null) return
-  if (certificateFile === null || keyFile === null) throw new UsageError(both)
-  const [cert, key] = await Promise.all([read(certificateFile), read(keyFile)])
+  if (certificateFile === null || keyFile === null) {
+    throw new UsageError('PINFOLD_CERT_FILE and PINFOLD_KEY_FILE go together.')
+  }
+  const [cert, key] = await Promise.all(
+    [certificateFile, keyFile].map((path) =>
+      readFile(path, 'utf8').catch((cause: unknown) => {
+        throw new UsageError(`${path} cannot be read.`, { cause })
+      }),
+    ),
+  )
   try {
     createSecureContext({ cert, key })
   } catch (cause) {
@@ -154,13 +106,6 @@ async function presentCertificate({ certificateFile, keyFile }: CertificateFiles
   const { Agent, setGlobalDispatcher } = await import('undici')
   setGlobalDispatcher(new Agent({ connect: { cert, key } }))
 }
-
-const both = 'PINFOLD_CERT_FILE and PINFOLD_KEY_FILE go together.'
-
-const read = (path: string): Promise<string> =>
-  readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`${path} cannot be read.`, { cause })
-  })
 
 /** Does the work with a service that is let go of afterwards. */
 async function withService<Result>(

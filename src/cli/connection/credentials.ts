@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { importJWK, type JWK, SignJWT } from 'jose'
+import type { JWK } from 'jose'
+import type { PrivateJwk } from '../../../sdk/client/options.ts'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { UsageError } from '../command.ts'
 import { readJsonFile } from '../output.ts'
@@ -16,69 +14,40 @@ export interface NamedClient {
   readonly jwkFile: string | null
 }
 
-/** What is sent to ask for a token: headers and form of `POST /oauth/token`. */
-export interface TokenRequest {
-  readonly headers: Readonly<Record<string, string>>
-  readonly form: Readonly<Record<string, string>>
+/** Who calls, and what it proves itself by: its secret, or a private key that stays in this process. */
+export interface CallerCredentials {
+  readonly client: { readonly clientId: string } & (
+    | { readonly clientSecret: string }
+    | { readonly privateKey: PrivateJwk }
+  )
+  /** The file of the private key, to be named where it is of no use. */
+  readonly jwkFile: string | null
 }
 
 /**
- * How a token is asked for, anew each time: by the client that was named, or by the sandbox's own.
+ * The client that was named, or the sandbox's own.
  * @throws UsageError where there is neither.
  */
-export async function tokenRequest(
-  issuer: string,
+export async function readCredentials(
   role: Role,
   { clientId, clientSecret, jwkFile }: NamedClient,
   sandbox: SandboxFile | null,
-): Promise<TokenRequest> {
+): Promise<CallerCredentials> {
   if (clientId !== null && jwkFile !== null) {
-    const assertion = await clientAssertion(issuer, clientId, jwkFile)
-    return { headers: {}, form: { ...assertionForm, client_assertion: assertion } }
+    const jwk: JWK = await readJsonFile(jwkFile)
+    return { client: { clientId, privateKey: { alg: 'ES256', ...jwk } }, jwkFile }
   }
-  if (clientId !== null && clientSecret !== null) return withSecret(clientId, clientSecret)
+  if (clientId !== null && clientSecret !== null) {
+    return { client: { clientId, clientSecret }, jwkFile: null }
+  }
   const own = role === 'admin' ? sandbox?.admin : sandbox
-  if (!own || clientId !== null) throw new UsageError(whoAreYou)
-  return withSecret(own.clientId, own.clientSecret)
-}
-
-const whoAreYou =
-  'Say who you are: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.'
-
-const grant = { grant_type: 'client_credentials' } as const
-const assertionForm = {
-  ...grant,
-  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-} as const
-
-function withSecret(clientId: string, clientSecret: string): TokenRequest {
-  const pair = [clientId, clientSecret].map(encodeURIComponent).join(':')
-  return {
-    headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` },
-    form: grant,
+  if (!own || clientId !== null) {
+    throw new UsageError(
+      'Say who you are: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.',
+    )
   }
-}
-
-/** RFC 7523, section 3. The private key stays in this process. */
-async function clientAssertion(issuer: string, client: string, jwkFile: string): Promise<string> {
-  const jwk: JWK = await readJsonFile(jwkFile)
-  const alg = jwk.alg ?? 'ES256'
-  const key = await importJWK(jwk, alg).catch((cause: unknown) => {
-    throw new UsageError(`${jwkFile} holds no private key (JWK) for ${alg}.`, { cause })
-  })
-  return new SignJWT({})
-    .setProtectedHeader({ alg, ...(jwk.kid !== undefined && { kid: jwk.kid }) })
-    .setIssuer(client)
-    .setSubject(client)
-    .setAudience(issuer)
-    .setJti(randomUUID())
-    .setIssuedAt()
-    .setExpirationTime('60s')
-    .sign(key)
-}
-
-/** What the sandbox tells of its demo clients, or null. */
-export async function readSandboxFile(dataDir: string): Promise<SandboxFile | null> {
-  const text = await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as SandboxFile)
+  return {
+    client: { clientId: own.clientId, clientSecret: own.clientSecret },
+    jwkFile: null,
+  }
 }

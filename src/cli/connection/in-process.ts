@@ -1,11 +1,10 @@
-import { startKeyKeeping } from '../../service/background.ts'
+import { keyJobs, startJobs } from '../../service/background.ts'
 import type { Config } from '../../service/config/config.ts'
 import { openDatabasesAsIs } from '../../service/database.ts'
 import { createLog } from '../../service/log.ts'
 import { createService, type Service } from '../../service/service.ts'
-import type { Reached } from './connection.ts'
-import { type NamedClient, type Role, tokenRequest } from './credentials.ts'
-import { asking, type Send, tokensOf } from './requests.ts'
+import { type NamedClient, type Role, readCredentials } from './credentials.ts'
+import { createRequests, type Reached } from './requests.ts'
 
 /** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(
@@ -19,31 +18,50 @@ export async function openInProcess(
     await databases.close()
     throw error
   })
-  const keeping = startKeyKeeping(service.keys, log)
-  const send = injecting(service, config)
-  const tokens = tokensOf(send, () => tokenRequest(config.baseUrl, role, named, service.sandbox))
-  return {
-    ...asking(send, role, tokens),
-    base: `/thr/${config.processorPath}`,
-    live: null,
-    async close() {
-      await keeping.stop()
-      await Promise.all([service.publicServer.close(), service.privateServer.close()])
-      await databases.close()
-    },
+  const following = startJobs(keyJobs(service.keys), log)
+  const close = async () => {
+    await following.stop()
+    await Promise.all([service.publicServer.close(), service.privateServer.close()])
+    await databases.close()
+  }
+  try {
+    const { ask, readAll } = createRequests(
+      {
+        ...addresses,
+        issuer: config.baseUrl,
+        fetch: injecting(service, new URL(config.baseUrl).host),
+        // Nothing lies between: what takes long here, such as making keys, is at work.
+        timeoutMs: 2 ** 31 - 1,
+      },
+      role,
+      await readCredentials(role, named, service.sandbox),
+    )
+    return { ask, readAll, open: null, base: `/thr/${config.processorPath}`, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
+/** Names of the listeners for this process alone: nothing is looked up or connected to. */
+const addresses = { baseUrl: 'http://public.invalid', privateUrl: 'http://private.invalid' }
+
+/** A `fetch` whose requests go to the servers without a socket. */
 const injecting =
-  ({ privateServer, publicServer }: Service, { baseUrl }: Config): Send =>
-  async (listener, method, path, headers, payload) => {
-    const app = listener === 'public' ? publicServer : privateServer
+  ({ privateServer, publicServer }: Service, host: string): typeof fetch =>
+  async (input, { body, headers, method } = {}) => {
+    const { origin, pathname, search } = new URL(String(input))
+    const app = origin === addresses.baseUrl ? publicServer : privateServer
     const answer = await app.inject({
       method: method as 'GET',
-      url: path,
-      headers: { host: new URL(baseUrl).host, ...headers },
-      ...(payload !== undefined && { payload }),
+      url: pathname + search,
+      headers: { host, ...(headers as Record<string, string>) },
+      ...(body && { payload: String(body) }),
     })
-    const link = answer.headers.link
-    return { status: answer.statusCode, text: answer.payload, link: link ? String(link) : null }
+    const { payload, statusCode: status } = answer
+    const given = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+    return new Response(payload === '' ? null : payload, {
+      status,
+      headers: Object.fromEntries(given),
+    })
   }

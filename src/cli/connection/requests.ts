@@ -1,101 +1,137 @@
-import { Refused, Unreachable } from '../command.ts'
-import type { Role, TokenRequest } from './credentials.ts'
+import { CallFailed } from '../../../sdk/client/errors.ts'
+import { settingsOf } from '../../../sdk/client/options.ts'
+import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
+import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
+import { Refused, Unreachable, UsageError } from '../command.ts'
+import type { CallerCredentials, Role } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
-export type Ask = <Answer>(method: string, path: string, body?: object) => Promise<Answer>
-
-/** One request, however it gets there. */
-export type Send = (
-  listener: 'public' | 'private',
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  payload?: string,
-) => Promise<Sent>
-
-interface Sent {
-  readonly status: number
-  readonly text: string
-  /** The `Link` header, which leads to the next page of a list. */
-  readonly link: string | null
-}
+export type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
 
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
 export type ReadAll = <Row>(path: string) => Promise<Row[]>
 
-/** Gives a token, and another one where the last one is of no use any more. */
-export interface Tokens {
-  current(): Promise<string>
-  renew(): Promise<string>
+/** Opens a stream of the public listener. @throws Refused, Unreachable. */
+export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
+
+/** The service, running elsewhere or opened here. */
+export interface Reached {
+  readonly ask: Ask
+  readonly readAll: ReadAll
+  /** Null where the service is opened in this process: nothing happens there to be followed. */
+  readonly open: Open | null
+  /** What the paths of the specification begin with: `/thr/processor`. */
+  readonly base: string
+  close(): Promise<void>
 }
 
-export function tokensOf(send: Send, request: () => Promise<TokenRequest>): Tokens {
-  let token: Promise<string> | null = null
-  const renew = () => {
-    token = askToken(send, request)
-    return token
-  }
-  return { current: () => token ?? renew(), renew }
+/** Where the service is asked, and how one request gets there. */
+export interface ServiceAddress {
+  readonly baseUrl: string
+  readonly privateUrl: string
+  /** What the public listener calls itself, if not by the address that it is asked at. */
+  readonly issuer?: string
+  readonly fetch?: typeof globalThis.fetch
+  /** For each request; a minute unless given. */
+  readonly timeoutMs?: number
 }
 
-async function askToken(send: Send, request: () => Promise<TokenRequest>): Promise<string> {
-  const { form, headers } = await request()
-  const { status, text } = await send(
-    'public',
-    'POST',
-    '/oauth/token',
-    { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    new URLSearchParams(form).toString(),
-  )
-  if (status === 200) return (JSON.parse(text) as { access_token: string }).access_token
-  throw new Refused(status, {
-    code: 'no_token',
-    detail: `No token was given: ${status}. Is the client registered here, active, and its secret or key right?`,
-  })
-}
-
-const listeners = { admin: 'private', client: 'public' } as const
-
-/** How the service is asked in a role. */
-export function asking(
-  send: Send,
+/**
+ * How the service is asked in a role: an administrator asks the private listener, a client the public one.
+ * The client of the SDK gets the token and sends; what the command line adds are its own failures.
+ */
+export function createRequests(
+  { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
   role: Role,
-  tokens: Tokens,
-): { readonly ask: Ask; readonly readAll: ReadAll } {
+  credentials: CallerCredentials,
+): { readonly ask: Ask; readonly readAll: ReadAll; readonly open: Open } {
+  const origin = role === 'admin' ? privateUrl : baseUrl
+  const exchange = orUsageError(credentials, () =>
+    createExchange(
+      settingsOf({
+        ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
+        tokenEndpoint: `${baseUrl}/oauth/token`,
+        // Whoever types a command sees at once what came of it, and tries again.
+        retries: 0,
+        allowHttp: true,
+      }),
+    ),
+  )
+  const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {
+    try {
+      return await work(`${origin}${path}`)
+    } catch (error) {
+      throw failureOf(error, new URL(origin).origin, credentials)
+    }
+  }
   const request = async (method: string, path: string, body?: object) => {
-    const attempt = (token: string) =>
-      send(listeners[role], method, path, headersOf(token, body), body && JSON.stringify(body))
-    const first = await attempt(await tokens.current())
-    // A token lives an hour, and a rotation may be waited for longer.
-    const sent = first.status === 401 ? await attempt(await tokens.renew()) : first
-    const answer = parsed(sent)
-    if (sent.status < 300) return { answer, link: sent.link }
-    throw new Refused(sent.status, answer as object)
+    const answer = await send(path, (url) =>
+      exchange.send({
+        url,
+        method: method as Request['method'],
+        headers: {},
+        body: body && JSON.stringify(body),
+      }),
+    )
+    return { content: contentOf(answer), link: answer.headers.get('link') }
   }
   return {
-    ask: async (method, path, body) => (await request(method, path, body)).answer as never,
-    readAll: async <Row>(path: string) => {
+    ask: async (method, path, body) => (await request(method, path, body)).content as never,
+    async readAll<Row>(path: string) {
       const rows: Row[] = []
       let next: string | undefined = path
       while (next !== undefined) {
-        const { answer, link } = await request('GET', next)
-        rows.push(...(answer as Row[]))
+        const { content, link } = await request('GET', next)
+        rows.push(...(content as Row[]))
         next = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
       }
       return rows
     },
+    async open(path, headers) {
+      const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))
+      if (answer.status >= 500) throw new Unreachable(`The service answered ${answer.status}.`)
+      if (answer.status >= 400) contentOf(answer)
+      return answer
+    },
   }
 }
 
-const headersOf = (token: string, body: object | undefined): Record<string, string> => ({
-  authorization: `Bearer ${token}`,
-  ...(body && { 'content-type': 'application/json' }),
-})
-
-function parsed({ status, text }: Sent): unknown {
+/** What came as JSON. @throws Refused with the problem that came instead. */
+function contentOf({ status, text }: Answer): unknown {
+  let content: unknown = null
   try {
-    return text === '' ? null : JSON.parse(text)
+    if (text !== '') content = JSON.parse(text)
   } catch {
     throw new Unreachable(`What answers there (${status}) is no Pinfold.`)
+  }
+  if (status >= 300) throw new Refused(status, content ?? {})
+  return content
+}
+
+function failureOf(error: unknown, origin: string, { jwkFile }: CallerCredentials): unknown {
+  if (!(error instanceof CallFailed)) return error
+  const { cause, code, status } = error
+  if (code === 'invalid_argument') {
+    return new UsageError(
+      jwkFile === null ? error.message : `${jwkFile} holds no private key (JWK).`,
+    )
+  }
+  if (code === 'token_refused') {
+    return new Refused(status ?? 0, {
+      code: 'no_token',
+      detail: `No token was given: ${status}. Is the client registered here, active, and its secret or key right?`,
+    })
+  }
+  if (code === 'unexpected_answer') {
+    return new Unreachable(`What answers there (${status}) is no Pinfold.`, { cause })
+  }
+  return new Unreachable(`Nothing answers at ${origin}: is the server running?`, { cause })
+}
+
+function orUsageError<Result>(credentials: CallerCredentials, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw failureOf(error, '', credentials)
   }
 }

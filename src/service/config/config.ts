@@ -1,20 +1,16 @@
 import { resolve } from 'node:path'
-import { isInstant, lastClockYear } from '../../domain/calendar.ts'
-import { type CallerConfig, readCaller } from './caller.ts'
+import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
-import { isLoopback } from './exposure.ts'
-import { type Pkcs11Config, readPkcs11 } from './hsm.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
 import { acceptances } from './refusals.ts'
 import { readTls, type TlsConfig } from './tls.ts'
-
-/** An issuer of tokens in the embedded one's place. */
-export interface OutsideIssuer {
-  readonly issuer: string
-  readonly audience: string
-  readonly clientClaim: string
-}
+import {
+  type Environment,
+  type OutsideIssuer,
+  type Pkcs11Config,
+  VariableReader,
+} from './variables.ts'
 
 /** What is wrong with the environment, all of it at once. */
 export class ConfigError extends Error {
@@ -25,6 +21,18 @@ export class ConfigError extends Error {
     this.name = 'ConfigError'
     this.faults = faults
   }
+}
+
+/** What is said of a failure to start: a message where an operator can mend it, else all of it. */
+export function describeStartFailure(error: unknown): unknown {
+  if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
+  if (error instanceof Problem) {
+    // A database that is away: the driver knows why, and names no password.
+    return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
+  }
+  if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) return error
+  const { address, code, port } = error as Error & { address: string; code: string; port: number }
+  return `${address}:${port} is taken by another program (${code}): set PORT or PRIVATE_PORT.`
 }
 
 /** How the program runs. Read once, from the environment alone. */
@@ -76,14 +84,8 @@ export interface Listener {
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** The environment of this process, for whoever reads a part of it anew. */
 export const processEnvironment = (): Environment => process.env
-
-/** How the command line reaches a service. */
-export const readCallerConfig = (environment: Environment = process.env): CallerConfig =>
-  readCaller(environment)
 
 /** @throws `ConfigError` with everything that is wrong. */
 export function readConfig(environment: Environment = process.env): Config {
@@ -97,7 +99,7 @@ export function parseConfig(environment: Environment): {
   readonly config: Config
   readonly faults: readonly string[]
 } {
-  const read = new Reader(environment)
+  const read = new VariableReader(environment)
   const publicListener = {
     ...read.address('HOST', 'PORT', 8080),
     tls: readTls(read, 'public'),
@@ -116,7 +118,7 @@ export function parseConfig(environment: Environment): {
     baseUrl: read.url('BASE_URL') ?? urlOf(publicListener),
     privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
     processorPath: read.segment('PROCESSOR_PATH', 'processor'),
-    pkcs11: readPkcs11(read),
+    pkcs11: read.pkcs11(),
     masterKeyFile: read.text('MASTER_KEY_FILE'),
     adminJwkFile: read.text('ADMIN_JWK_FILE'),
     outsideIssuer: read.outsideIssuer('AUTH'),
@@ -130,7 +132,13 @@ export function parseConfig(environment: Environment): {
     sandboxSeed: read.text('SANDBOX_SEED'),
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
-  read.refuseContradiction(config)
+  // An address that says plain HTTP of a listener that speaks TLS leads nowhere.
+  if (publicListener.tls && !config.baseUrl.startsWith('https:')) {
+    read.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
+  }
+  if (privateListener.tls && !config.privateUrl.startsWith('https:')) {
+    read.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
+  }
   for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
   return { config: { ...config, accepted }, faults: read.faults }
@@ -139,113 +147,32 @@ export function parseConfig(environment: Environment): {
 const urlOf = ({ host, port, tls }: Listener): string =>
   `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Reads one variable at a time and keeps what is wrong with it. */
-class Reader {
-  readonly faults: string[] = []
-  readonly #environment: Environment
+/** How the command line reaches a service, and as whom, where its environment says so. */
+export interface CallerConfig {
+  /** The public listener of a service elsewhere; null: the one of this machine's configuration. */
+  readonly url: string | null
+  readonly privateUrl: string | null
+  readonly processorPath: string | null
+  readonly clientId: string | null
+  readonly clientSecret: string | null
+  /** The file of the client's private key (JWK), for `private_key_jwt`. */
+  readonly jwkFile: string | null
+  /** The certificate that a listener may ask for, and its key. */
+  readonly certificateFile: string | null
+  readonly keyFile: string | null
+}
 
-  constructor(environment: Environment) {
-    this.#environment = environment
-  }
-
-  /** A variable that is set to nothing counts as not set. */
-  text(name: string): string | null {
-    return this.#environment[name] || null
-  }
-
-  integer(name: string, otherwise: number, least: number, most: number): number {
-    const text = this.text(name)
-    if (text === null) return otherwise
-    const number = Number(text)
-    if (/^[0-9]+$/.test(text) && number >= least && number <= most) return number
-    return this.#fault(`${name} must be a whole number from ${least} to ${most}.`, otherwise)
-  }
-
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {
-    const text = this.text(name)
-    if (text === null) return otherwise
-    const value = values.find((each) => each === text)
-    return value ?? this.#fault(`${name} must be one of ${values.join(', ')}.`, otherwise)
-  }
-
-  address(hostName: string, portName: string, port: number): Omit<Listener, 'tls'> {
-    return {
-      host: this.text(hostName) ?? '127.0.0.1',
-      port: this.integer(portName, port, 1, 65_535),
-    }
-  }
-
-  url(name: string): string | null {
-    const text = this.text(name)
-    if (text === null) return null
-    const url = URL.canParse(text) ? new URL(text) : null
-    const isPlain = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
-    if (isPlain) return text.replace(/\/+$/, '')
-    return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
-  }
-
-  instant(name: string): Date | null {
-    const text = this.text(name)
-    if (text === null) return null
-    const instant = isInstant(text) ? new Date(text) : null
-    if (instant && instant.getUTCFullYear() <= lastClockYear) return instant
-    const rule = `an instant such as 2026-11-20T08:00:00Z, not after the year ${lastClockYear}`
-    return this.#fault(`${name} must be ${rule}.`, null)
-  }
-
-  segment(name: string, otherwise: string): string {
-    const text = this.text(name) ?? otherwise
-    if (/^[a-z0-9][a-z0-9-]{0,63}$/i.test(text)) return text
-    return this.#fault(`${name} must be one path segment of letters, digits and dashes.`, otherwise)
-  }
-
-  /** Whoever reaches beyond a laptop must say which of the two it is. */
-  sandbox(): boolean {
-    const value = this.text('SANDBOX')
-    if (value === 'true' || value === 'false') return value === 'true'
-    if (value !== null) this.faults.push('SANDBOX must be true or false.')
-    const beyond = [
-      ...['DATABASE_URL', 'AUTH_ISSUER', 'PRIVATE_AUTH_ISSUER'].filter((name) => this.text(name)),
-      ...['HOST', 'PRIVATE_HOST'].filter((name) => !isLoopback(this.text(name) ?? '127.0.0.1')),
-    ]
-    if (value === null && beyond.length > 0) {
-      this.faults.push(`SANDBOX must be said, true or false, because of ${beyond.join(' and ')}.`)
-    }
-    return true
-  }
-
-  outsideIssuer(prefix: 'AUTH' | 'PRIVATE_AUTH'): OutsideIssuer | null {
-    const issuer = this.url(`${prefix}_ISSUER`)
-    const audience = this.text(`${prefix}_AUDIENCE`)
-    const clientClaim = this.text(`${prefix}_CLIENT_CLAIM`) ?? 'client_id'
-    if (issuer === null) return null
-    if (audience === null) this.faults.push(`${prefix}_AUDIENCE must go with ${prefix}_ISSUER.`)
-    if (clientClaim === 'sub') this.faults.push(`${prefix}_CLIENT_CLAIM must not be sub.`)
-    // The issuer is compared to the letter, with its slash if it has one.
-    return {
-      issuer: this.text(`${prefix}_ISSUER`) ?? issuer,
-      audience: audience ?? '',
-      clientClaim,
-    }
-  }
-
-  /** An address that says plain HTTP of a listener that speaks TLS leads nowhere. */
-  refuseContradiction({
-    baseUrl,
-    privateListener,
-    privateUrl,
-    publicListener,
-  }: Omit<Config, 'accepted'>): void {
-    if (publicListener.tls && !baseUrl.startsWith('https:')) {
-      this.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
-    }
-    if (privateListener.tls && !privateUrl.startsWith('https:')) {
-      this.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
-    }
-  }
-
-  #fault<Value>(fault: string, otherwise: Value): Value {
-    this.faults.push(fault)
-    return otherwise
+/** Reads the variables of the command line. One that is set to nothing counts as not set. */
+export function readCallerConfig(environment: Environment = process.env): CallerConfig {
+  const url = (name: string) => environment[name]?.replace(/\/+$/, '') || null
+  return {
+    url: url('PINFOLD_URL'),
+    privateUrl: url('PINFOLD_PRIVATE_URL'),
+    processorPath: environment.PROCESSOR_PATH || null,
+    clientId: environment.PINFOLD_CLIENT_ID || null,
+    clientSecret: environment.PINFOLD_CLIENT_SECRET || null,
+    jwkFile: environment.PINFOLD_JWK_FILE || null,
+    certificateFile: environment.PINFOLD_CERT_FILE || null,
+    keyFile: environment.PINFOLD_KEY_FILE || null,
   }
 }

@@ -1,4 +1,5 @@
 import { isCidr } from '../../domain/identifiers.ts'
+import type { VariableReader } from './variables.ts'
 
 /** How events leave this service, and how long they are kept. */
 export interface DeliveryConfig {
@@ -11,34 +12,28 @@ export interface DeliveryConfig {
   readonly retentionDays: number
 }
 
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  integer(name: string, otherwise: number, least: number, most: number): number
-}
-
 /** Reads the variables of delivery; what is wrong with them goes to the reader's faults. */
-export const readDelivery = (read: VariableReader): DeliveryConfig => ({
-  allowCidrs: readCidrs(read, 'OUTBOUND_ALLOW_CIDRS'),
-  ports: readPorts(read, 'OUTBOUND_PORTS'),
-  timeoutMs: read.integer('DELIVERY_TIMEOUT_MS', 10_000, 500, 30_000),
-  retentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3_650),
-})
-
-function readCidrs(read: VariableReader, name: string): readonly string[] | null {
-  const cidrs = read.text(name)?.split(',') ?? null
-  if (cidrs === null || cidrs.every(isCidr)) return cidrs
-  read.faults.push(
-    `${name} must be blocks of addresses with commas, such as 10.20.0.0/16,fd12:3456::/32.`,
+export function readDelivery(read: VariableReader): DeliveryConfig {
+  const list = (name: string, isOne: (text: string) => boolean, rule: string) => {
+    const texts = read.text(name)?.split(',') ?? null
+    if (texts === null || texts.every(isOne)) return texts
+    read.faults.push(`${name} must be ${rule}.`)
+    return null
+  }
+  const allowCidrs = list(
+    'OUTBOUND_ALLOW_CIDRS',
+    isCidr,
+    'blocks of addresses with commas, such as 10.20.0.0/16,fd12:3456::/32',
   )
-  return null
+  const ports = list(
+    'OUTBOUND_PORTS',
+    (text) => /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65_535,
+    'ports from 1 to 65535 with commas, such as 443,8443',
+  )
+  return {
+    allowCidrs,
+    ports: ports?.map(Number) ?? null,
+    timeoutMs: read.integer('DELIVERY_TIMEOUT_MS', 10_000, 500, 30_000),
+    retentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3_650),
+  }
 }
-
-function readPorts(read: VariableReader, name: string): readonly number[] | null {
-  const ports = read.text(name)?.split(',') ?? null
-  if (ports === null || ports.every(isPort)) return ports?.map(Number) ?? null
-  read.faults.push(`${name} must be ports from 1 to 65535 with commas, such as 443,8443.`)
-  return null
-}
-
-const isPort = (text: string): boolean => /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65_535

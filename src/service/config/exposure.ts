@@ -35,7 +35,8 @@ function statOf(path: string) {
   }
 }
 
-const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+/** The permissions of a file, as `chmod` takes them. */
+export const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
 /**
  * How a database is reached so that somebody between could read or change what goes by, in a few words;
@@ -46,27 +47,23 @@ export function faultOfDatabaseUrl(
   url: string,
   defaults: { readonly host: string | null; readonly sslMode: string | null },
 ): string | null {
-  const connection = parsed(url)
-  if (connection === null) return 'is no address of a database, or names files that cannot be read'
+  let connection: ReturnType<typeof parse>
+  try {
+    connection = parse(url)
+  } catch {
+    return 'is no address of a database, or names files that cannot be read'
+  }
   const host = connection.host || defaults.host || 'localhost'
   if (isLoopback(host) || host.startsWith('/')) return null
-  const ssl: unknown = connection.ssl ?? sslOf(defaults.sslMode)
+  const ssl: unknown = connection.ssl ?? defaultSsl(defaults.sslMode)
   if (ssl === undefined || ssl === false) return `leads to ${host} in clear`
   const { checkServerIdentity, rejectUnauthorized } = Object(ssl)
   if (rejectUnauthorized !== false && ssl !== 'no-verify' && !checkServerIdentity) return null
   return `leads to whoever says that it is ${host}`
 }
 
-function parsed(url: string) {
-  try {
-    return parse(url)
-  } catch {
-    return null
-  }
-}
-
 /** What the driver takes for `PGSSLMODE`. */
-function sslOf(mode: string | null): boolean | 'no-verify' {
+function defaultSsl(mode: string | null): boolean | 'no-verify' {
   if (mode === 'no-verify') return mode
   return ['prefer', 'require', 'verify-ca', 'verify-full'].includes(mode ?? '')
 }

@@ -1,4 +1,5 @@
 import { isCidr } from '../../domain/identifiers.ts'
+import type { VariableReader } from './variables.ts'
 
 export interface Limits {
   readonly calls: CallRate
@@ -23,31 +24,19 @@ interface CallRate {
   readonly burst: number
 }
 
-interface VariableReader {
-  integer(name: string, otherwise: number, least: number, most: number): number
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value
-}
-
 /** Reads the limits. Null: they are off. What is wrong goes to the reader's faults. */
 export function readLimits(read: VariableReader): Limits | null {
-  const tokenCalls = readRate(read, 'TOKEN_RATE_PER_SECOND', 'TOKEN_RATE_BURST', {
-    perSecond: 10,
-    burst: 10,
+  const rate = (name: string, otherwise: CallRate): CallRate => ({
+    perSecond: read.integer(`${name}_PER_SECOND`, otherwise.perSecond, 1, 1_000_000),
+    burst: read.integer(`${name}_BURST`, otherwise.burst, 1, 1_000_000),
   })
+  const tokenCalls = rate('TOKEN_RATE', { perSecond: 10, burst: 10 })
   const limits = {
-    calls: readRate(read, 'RATE_PER_SECOND', 'RATE_BURST', { perSecond: 200, burst: 400 }),
+    calls: rate('RATE', { perSecond: 200, burst: 400 }),
     callsInFlight: read.integer('CALLS_IN_FLIGHT', 16, 1, 10_000),
     tokenCalls,
-    tokenFailures: readRate(
-      read,
-      'TOKEN_FAILURE_RATE_PER_SECOND',
-      'TOKEN_FAILURE_RATE_BURST',
-      tokenCalls,
-    ),
-    openCalls: readRate(read, 'OPEN_RATE_PER_SECOND', 'OPEN_RATE_BURST', {
-      perSecond: 50,
-      burst: 200,
-    }),
+    tokenFailures: rate('TOKEN_FAILURE_RATE', tokenCalls),
+    openCalls: rate('OPEN_RATE', { perSecond: 50, burst: 200 }),
     revealsPerCardHour: read.integer('REVEALS_PER_CARD_HOUR', 10, 1, 1_000_000),
     revealsPerClientHour: read.integer('REVEALS_PER_CLIENT_HOUR', 1_000, 1, 100_000_000),
     badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
@@ -55,18 +44,6 @@ export function readLimits(read: VariableReader): Limits | null {
     unblocksPerCardDay: read.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
   }
   return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
-}
-
-function readRate(
-  read: VariableReader,
-  perSecond: string,
-  burst: string,
-  otherwise: CallRate,
-): CallRate {
-  return {
-    perSecond: read.integer(perSecond, otherwise.perSecond, 1, 1_000_000),
-    burst: read.integer(burst, otherwise.burst, 1, 1_000_000),
-  }
 }
 
 /** Who may connect, and who speaks for others. */
@@ -79,31 +56,20 @@ export interface NetworkConfig {
   readonly connectionsPerAddressMax: number
 }
 
-interface NetworkVariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  integer(name: string, otherwise: number, least: number, most: number): number
-}
-
 /** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
-export const readNetwork = (read: NetworkVariableReader): NetworkConfig => ({
-  trustedProxies: readTrustedProxies(read),
-  connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
-  connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
-})
-
-/** Whoever trusts every address lets every caller say where it comes from. */
-const holdsEverybody = (cidr: string): boolean => cidr.endsWith('/0')
-
-function readTrustedProxies(read: NetworkVariableReader): readonly string[] {
-  const cidrs =
-    read
-      .text('TRUSTED_PROXIES')
-      ?.split(',')
-      .map((cidr) => cidr.trim()) ?? []
-  if (cidrs.every((cidr) => isCidr(cidr) && !holdsEverybody(cidr))) return cidrs
-  read.faults.push(
-    'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
-  )
-  return []
+export function readNetwork(read: VariableReader): NetworkConfig {
+  const cidrs = read.text('TRUSTED_PROXIES')?.split(',') ?? []
+  const proxies = cidrs.map((cidr) => cidr.trim())
+  // Whoever trusts every address lets every caller say where it comes from.
+  const isSound = proxies.every((cidr) => isCidr(cidr) && !cidr.endsWith('/0'))
+  if (!isSound) {
+    read.faults.push(
+      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
+    )
+  }
+  return {
+    trustedProxies: isSound ? proxies : [],
+    connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
+    connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
+  }
 }

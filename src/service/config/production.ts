@@ -10,8 +10,8 @@ import {
   ofSandbox,
   type Refusal,
   secretFile,
-  type VariableReader,
 } from './refusals.ts'
+import type { VariableReader } from './variables.ts'
 
 /** A refusal that somebody accepted. */
 export interface AcceptedRisk {

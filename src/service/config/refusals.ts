@@ -1,7 +1,6 @@
-import type { OutsideIssuer } from './config.ts'
 import { faultOfSecretFile, isLoopback } from './exposure.ts'
-import type { Pkcs11Config } from './hsm.ts'
 import type { TlsConfig } from './tls.ts'
+import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
 
 /** What of a configuration is held against the table. */
 export interface Configured {
@@ -19,11 +18,6 @@ export interface Configured {
   readonly delivery: { readonly allowCidrs: readonly string[] | null }
   readonly sandboxSeed: string | null
   readonly sandboxClock: Date | null
-}
-
-export interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
 }
 
 /** How somebody says that a risk is meant: each is a variable that is `yes`, or left out. */

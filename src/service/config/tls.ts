@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { inspect } from 'node:util'
+import type { VariableReader } from './variables.ts'
 
 /** Whether a listener asks its callers for a certificate, and whether it does without. */
 const clientCertificateModes = ['off', 'optional', 'required'] as const
@@ -11,12 +12,6 @@ type ClientCertificates = (typeof clientCertificateModes)[number]
 export interface TlsConfig {
   readonly files: TlsFiles
   readonly clientCertificates: ClientCertificates
-}
-
-interface VariableReader {
-  readonly faults: string[]
-  text(name: string): string | null
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value
 }
 
 const variables = {
@@ -36,7 +31,7 @@ const variables = {
 
 /**
  * Reads whether a listener speaks TLS, and opens its files once, so that what is wrong with them is
- * told with everything else. Null: plain HTTP.
+ * reported with everything else. Null: plain HTTP.
  */
 export function readTls(
   read: VariableReader,
@@ -77,7 +72,7 @@ export function readTls(
   return { files, clientCertificates: mode }
 }
 
-/** The files of a listener, and the variables that name them: a fault is told by its variable. */
+/** The files of a listener, and the variables that name them: a fault names its variable. */
 interface TlsFiles {
   readonly certificate: NamedFile
   readonly key: NamedFile
@@ -135,8 +130,15 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
   const privateKey = readPrivateKey(key, faults)
   const authorities = clientCa && readCertificates(clientCa, faults)
   const [leaf] = certificates?.list ?? []
-  if (leaf) faults.push(...faultsOfTime(certificate, leaf, now))
-  if (authorities && clientCa && authorities.list.every((each) => isOver(each, now))) {
+  if (leaf && leaf.validToDate <= now) {
+    const end = leaf.validToDate.toISOString()
+    faults.push(`${certificate.variable}: the certificate has expired, on ${end}.`)
+  }
+  if (leaf && leaf.validFromDate > now) {
+    const start = leaf.validFromDate.toISOString()
+    faults.push(`${certificate.variable}: the certificate is not valid before ${start}.`)
+  }
+  if (authorities && clientCa && authorities.list.every(({ validToDate }) => validToDate <= now)) {
     faults.push(`${clientCa.variable}: every certificate in the file has expired.`)
   }
   if (leaf && privateKey && !leaf.checkPrivateKey(privateKey.object)) {
@@ -175,7 +177,7 @@ function readCertificates(file: NamedFile, faults: string[]) {
     // Set apart once more: OpenSSL leaves out, without a word, what has no line end between.
     if (list.length > 0) return { pem: blocks.join('\n'), list }
   } catch {
-    // Told below, as a file without any.
+    // Reported below, as a file without any.
   }
   faults.push(`${file.variable} must name a file of certificates as PEM.`)
   return null
@@ -190,26 +192,11 @@ function readPrivateKey(
   try {
     return { pem: new PrivateKeyPem(pem), object: createPrivateKey(pem) }
   } catch {
-    // Nothing of the reason is told: it may quote the key.
+    // Nothing of the reason is shown: it may quote the key.
     faults.push(`${file.variable} must name a file of a private key as PEM, without a passphrase.`)
     return null
   }
 }
-
-const isOver = ({ validToDate }: X509Certificate, now: Date): boolean => validToDate <= now
-
-const faultsOfTime = (
-  { variable }: NamedFile,
-  { validFromDate, validToDate }: X509Certificate,
-  now: Date,
-): string[] => [
-  ...(validToDate <= now
-    ? [`${variable}: the certificate has expired, on ${validToDate.toISOString()}.`]
-    : []),
-  ...(validFromDate > now
-    ? [`${variable}: the certificate is not valid before ${validFromDate.toISOString()}.`]
-    : []),
-]
 
 /** What OpenSSL has against it, such as a key that is too short; null where it takes it. */
 function refusalOf({ certificates, clientAuthorities, privateKey }: TlsMaterial): string | null {

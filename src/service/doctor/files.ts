@@ -2,7 +2,7 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readMasterKeys } from '../../hsm/software/master-keys.ts'
 import { parseFirstAdministrators } from '../../operations/clients/credentials.ts'
-import { faultOfSecretFile } from '../config/exposure.ts'
+import { faultOfSecretFile, octal } from '../config/exposure.ts'
 import { openTlsFiles, type TlsConfig } from '../config/tls.ts'
 import {
   type Check,
@@ -12,7 +12,7 @@ import {
   good,
   messageOf,
   warning,
-} from './examine.ts'
+} from './finding.ts'
 
 const roomLeastBytes = 256 * 1024 * 1024
 
@@ -49,22 +49,17 @@ export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
       ),
     )
   }
-  findings.push(...(await roomFindings(dataDir)))
+  const { bavail, bsize } = await statfs(dataDir)
+  const free = bavail * bsize
+  if (free < roomLeastBytes) {
+    const found = `${Math.round(free / 1024 / 1024)} MB are free where ${dataDir} lies.`
+    const why = 'A database without room stops every change.'
+    findings.push(warning('data-directory', found, why, 'Make room, or move DATA_DIR.'))
+  }
   return findings.length > 0 ? findings : [good('data-directory', `${dataDir} is fit.`)]
 }
 
 const cannotStart = 'The service cannot start without it.'
-const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
-
-async function roomFindings(dataDir: string): Promise<Finding[]> {
-  const { bavail, bsize } = await statfs(dataDir)
-  const free = bavail * bsize
-  if (free >= roomLeastBytes) return []
-  const found = `${Math.round(free / 1024 / 1024)} MB are free where ${dataDir} lies.`
-  const why = 'A database without room stops every change.'
-  return [warning('data-directory', found, why, 'Make room, or move DATA_DIR.')]
-}
-
 /** Files that hold secrets: readable by their owner alone. Of production the table says it. */
 export const checkSecretFiles: Check = async ({ config }) => {
   const files = [
@@ -86,7 +81,7 @@ export const checkSecretFiles: Check = async ({ config }) => {
   )
 }
 
-/** The file of the master key: there, and of its form. Its content is never told. */
+/** The file of the master key: there, and of its form. Its content is never shown. */
 export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs11 } }) => {
   if (masterKeyFile === null || pkcs11 !== null) return []
   try {
@@ -128,7 +123,7 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
 const dayMs = 24 * 3_600_000
 const renewDays = 14
 
-/** The certificates of the listeners: what is unfit in them is told with the configuration. */
+/** The certificates of the listeners: what is unfit in them is reported with the configuration. */
 export const checkTls: Check = async ({ config, now }) => {
   const listeners = [config.publicListener, config.privateListener]
   return listeners.flatMap(({ tls }) => (tls ? checkFiles(tls, config.sandbox, now()) : []))
@@ -149,21 +144,20 @@ function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Findin
       ),
     )
   }
-  if ('material' in opened)
-    findings.push(...judgeTime(files.certificate.variable, opened.material, now))
+  if ('material' in opened) {
+    findings.push(timeFinding(files.certificate.variable, opened.material.notAfter, now))
+  }
   return findings
 }
 
-function judgeTime(variable: string, { notAfter }: { notAfter: Date }, now: Date): Finding[] {
+function timeFinding(variable: string, notAfter: Date, now: Date): Finding {
   const days = Math.floor((notAfter.getTime() - now.getTime()) / dayMs)
   if (days >= renewDays)
-    return [good('tls', `The certificate of ${variable} holds for ${days} days.`)]
-  return [
-    warning(
-      'tls',
-      `The certificate of ${variable} ends in ${days} days, on ${notAfter.toISOString()}.`,
-      'No client will call a service whose certificate has ended.',
-      'Renew it, and put the new files in place: they are taken up without a restart.',
-    ),
-  ]
+    return good('tls', `The certificate of ${variable} holds for ${days} days.`)
+  return warning(
+    'tls',
+    `The certificate of ${variable} ends in ${days} days, on ${notAfter.toISOString()}.`,
+    'No client will call a service whose certificate has ended.',
+    'Renew it, and put the new files in place: they are taken up without a restart.',
+  )
 }

@@ -4,7 +4,7 @@ import { request as requestByTls } from 'node:https'
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Config } from '../config/config.ts'
-import { type Check, type Finding, fault, good, messageOf } from './examine.ts'
+import { type Check, type Finding, fault, good, messageOf } from './finding.ts'
 
 /** Both listeners: free, or served by a Pinfold that is ready. */
 export const checkListeners: Check = async ({ config }) => {
@@ -23,8 +23,8 @@ export const checkListeners: Check = async ({ config }) => {
     ]
   }
   return [
-    ...(await checkOne('PORT', publicListener, () => servesPublic(config))),
-    ...(await checkOne('PRIVATE_PORT', privateListener, () => servesPrivate(config))),
+    await checkOne('PORT', publicListener, () => servesPublic(config)),
+    await checkOne('PRIVATE_PORT', privateListener, () => servesPrivate(config)),
   ]
 }
 
@@ -36,39 +36,35 @@ async function checkOne(
   variable: string,
   listener: Listener,
   served: () => Promise<Finding | null>,
-): Promise<readonly Finding[]> {
+): Promise<Finding> {
+  const address = addressOf(listener)
   const refusal = await refusalToListen(listener)
-  if (refusal === null) return [good('listeners', `${addressOf(listener)} is free.`)]
-  if (refusal === 'EADDRINUSE') {
-    // Who is asked for a certificate here has none, and is not told who asks.
-    if (listener.tls?.clientCertificates === 'required') return [unseen(listener)]
-    return [(await served()) ?? taken(variable, listener)]
-  }
-  return [
-    fault(
+  if (refusal === null) return good('listeners', `${address} is free.`)
+  if (refusal !== 'EADDRINUSE') {
+    return fault(
       'listeners',
-      `Nobody may listen on ${addressOf(listener)}: ${refusal}.`,
+      `Nobody may listen on ${address}: ${refusal}.`,
       'The service cannot start.',
       refusal === 'EACCES'
         ? `Ports below 1024 are for root: set ${variable} to another, and put a proxy in front.`
         : `Set ${variable.replace('PORT', 'HOST')} to an address of this machine.`,
-    ),
-  ]
+    )
+  }
+  if (listener.tls?.clientCertificates === 'required') {
+    // Who is asked for a certificate here has none, and is not told who asks.
+    const found = `${address} is served to callers with a certificate; by whom is not seen.`
+    return good('listeners', found)
+  }
+  return (
+    (await served()) ??
+    fault(
+      'listeners',
+      `${address} is taken by another program, which is no Pinfold.`,
+      'The service cannot start.',
+      `Stop that program, or set ${variable} to a port that is free.`,
+    )
+  )
 }
-
-const unseen = (listener: Listener): Finding =>
-  good(
-    'listeners',
-    `${addressOf(listener)} is served to callers with a certificate; by whom is not seen.`,
-  )
-
-const taken = (variable: string, listener: Listener): Finding =>
-  fault(
-    'listeners',
-    `${addressOf(listener)} is taken by another program, which is no Pinfold.`,
-    'The service cannot start.',
-    `Stop that program, or set ${variable} to a port that is free.`,
-  )
 
 /** @returns the code of what speaks against it, or null. */
 async function refusalToListen({ host, port }: Listener): Promise<string | null> {

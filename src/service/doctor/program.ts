@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { openTokenSession } from '../../hsm/pkcs11/session.ts'
-import { discoverJwksUri, type FetchJson } from '../../listeners/oauth/issuer-keys.ts'
+import { discoverJwksUri } from '../../listeners/oauth/issuer-keys.ts'
 import { parseConfig } from '../config/config.ts'
 import { isLoopback, wideBlocks } from '../config/exposure.ts'
 import { issuerFetcher } from '../outbound.ts'
-import { type Check, type Finding, fault, good, messageOf, warning } from './examine.ts'
+import { type Check, fault, good, messageOf, warning } from './finding.ts'
 
 const nodeMajor = 24
 
@@ -36,7 +36,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
   )
 }
 
-/** What production runs with because somebody says that it is meant: told, and no fault. */
+/** What production runs with because somebody says that it is meant: a warning, and no fault. */
 export const checkAccepted: Check = async ({ config: { accepted } }) =>
   accepted.map(({ acceptance, found, remedy, why }) =>
     warning('accepted', `${acceptance} is yes: ${found}`, why, remedy),
@@ -108,7 +108,7 @@ export const checkEgress: Check = async ({ config }) => {
 /** The HSM: what it is, and of a token whether it lets this program in. */
 export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
   if (pkcs11 === null) {
-    // What that means is told with what was accepted.
+    // What that means is said with what was accepted.
     return [good('hsm', sandbox ? 'Software, as a sandbox has it.' : 'Software.')]
   }
   if (pkcs11.module === '' || pkcs11.pinFile === '') return []
@@ -143,17 +143,18 @@ export const checkIssuers: Check = async ({ config }) => {
     each ? [each.issuer] : [],
   )
   const fetchJson = issuerFetcher(config)
-  return Promise.all([...new Set(issuers)].map((issuer) => checkIssuer(fetchJson, issuer)))
-}
-
-const checkIssuer = (fetchJson: FetchJson, issuer: string): Promise<Finding> =>
-  discoverJwksUri(fetchJson, issuer).then(
-    () => good('issuer', `${issuer} answers.`),
-    (error: unknown) =>
-      fault(
-        'issuer',
-        `${issuer} tells no keys: ${messageOf(error)}`,
-        'No token can be verified, so every call is refused.',
-        'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer tells it, let this machine reach it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
+  return Promise.all(
+    [...new Set(issuers)].map((issuer) =>
+      discoverJwksUri(fetchJson, issuer).then(
+        () => good('issuer', `${issuer} answers.`),
+        (error: unknown) =>
+          fault(
+            'issuer',
+            `${issuer} publishes no keys: ${messageOf(error)}`,
+            'No token can be verified, so every call is refused.',
+            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes it, let this machine reach it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
+          ),
       ),
+    ),
   )
+}

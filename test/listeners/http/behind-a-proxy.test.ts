@@ -4,8 +4,8 @@ import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import { startLoopbackProxy } from '../../support/loopback-proxy.ts'
+import { addressesOf } from '../../support/served-service.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { addressesOf } from '../../support/tls-service.ts'
 
 let service: TestService
 /** The listener itself, and the proxy in front of it. */

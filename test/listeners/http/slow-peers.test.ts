@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { type Authority, makeAuthority } from '../../support/certificates.ts'
+import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/tls-service.ts'
 
 let plain: TestService
 let tls: TlsTestService

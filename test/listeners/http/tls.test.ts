@@ -13,7 +13,7 @@ import {
   writeIdentity,
   writeWhole,
 } from '../../support/certificates.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/tls-service.ts'
+import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 
 let authority: Authority
 let service: TlsTestService

@@ -16,7 +16,7 @@ import {
   type Identity,
   makeAuthority,
 } from '../../support/certificates.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/tls-service.ts'
+import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 
 const issuer = 'https://cards.test'
 const secret = generateClientSecret()

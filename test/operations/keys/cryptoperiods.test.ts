@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { recordUses } from '../../../src/operations/keys/uses.ts'
-import { judgeKeys } from '../../../src/service/doctor/keys.ts'
+import { keyFindings } from '../../../src/service/doctor/installation.ts'
 import { statement } from '../../../src/storage/engine/database.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
@@ -75,7 +75,7 @@ test('list, metrics and doctor tell that a key is due by its age, and rotating i
   const { database } = service
   assert.equal((await keyOf(service, 'pan')).rotationDue, null)
   assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 0)
-  assert.match((await judgeKeys(database, new Date()))[0]?.found ?? '', /^No key is due/)
+  assert.match((await keyFindings(database, new Date()))[0]?.found ?? '', /^No key is due/)
   await database.query(
     statement(
       'test_age_key',
@@ -86,7 +86,7 @@ test('list, metrics and doctor tell that a key is due by its age, and rotating i
   assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 1)
   assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'cvk'), 0)
   assert.ok((await metricOf(service, 'pinfold_key_age_seconds', 'pan')) >= 366 * 86_400)
-  const [finding] = await judgeKeys(database, new Date())
+  const [finding] = await keyFindings(database, new Date())
   assert.equal(finding?.verdict, 'warning')
   assert.match(JSON.stringify(finding), /The key pan has .* 365 days.*keys rotate pan/)
   await database.query(
@@ -109,9 +109,12 @@ test('a key is due by its uses, too, and a month before it is due doctor says so
   )
   assert.equal((await keyOf(service, 'pan')).rotationDue, 'uses')
   assert.equal(await metricOf(service, 'pinfold_key_uses', 'pan'), 2 ** 48)
-  assert.match(JSON.stringify(await judgeKeys(database, new Date())), /pan has been used \d+ times/)
+  assert.match(
+    JSON.stringify(await keyFindings(database, new Date())),
+    /pan has been used \d+ times/,
+  )
   const inElevenMonths = new Date(Date.now() + 340 * 86_400_000)
-  const findings = JSON.stringify(await judgeKeys(database, inElevenMonths))
+  const findings = JSON.stringify(await keyFindings(database, inElevenMonths))
   assert.match(findings, /personal-data is to be rotated in 25 days/)
   assert.match(findings, /token-signing has made new things for longer than 90 days/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startKeyKeeping } from '../../../src/service/background.ts'
+import { keyJobs, startJobs } from '../../../src/service/background.ts'
 import { createLog } from '../../../src/service/log.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -11,14 +11,14 @@ import { type Administer, keyStates } from './rotating.ts'
 
 let service: TestService
 let administer: Administer
-let keeping: ReturnType<typeof startKeyKeeping> | undefined
+let keeping: ReturnType<typeof startJobs> | undefined
 let oldCard: IssuedCard
 let oldSealed: IssuedCard
 
 before(async () => {
   service = await openTestService({ env: { KEY_REFRESH_MS: '150', RATE_LIMIT: 'off' } })
   administer = subjectOf(service).administer
-  keeping = startKeyKeeping(service.keys, createLog('silent'))
+  keeping = startJobs(keyJobs(service.keys), createLog('silent'))
   oldCard = await issueCard(service)
   oldSealed = await issueCard(service, { cardProduct: 1002 })
 })

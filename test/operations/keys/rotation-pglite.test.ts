@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startKeyKeeping } from '../../../src/service/background.ts'
+import { keyJobs, startJobs } from '../../../src/service/background.ts'
 import { createLog } from '../../../src/service/log.ts'
 import { openTestService, sql } from '../../support/service.ts'
 import { subjectOf } from './in-process.ts'
@@ -10,7 +10,7 @@ import { countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
 test('every key rotates under 2,000 requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
   const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
   const service = await openTestService({ env })
-  const keeping = startKeyKeeping(service.keys, createLog('silent'))
+  const keeping = startJobs(keyJobs(service.keys), createLog('silent'))
   t.after(() => keeping.stop())
   const { administer, send, zoneKey } = subjectOf(service)
   const panOf = await panReader(service.database, service.dataDir)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { createPinfold, type EventRecord, type EventType } from '../../../sdk/client/client.ts'
-import { eventBlocks } from '../../../sdk/client/events/event-blocks.ts'
+import { eventBlocks } from '../../../sdk/client/resources/events.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, refusal } from './recorder.ts'
 

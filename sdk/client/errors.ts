@@ -1,0 +1,96 @@
+/** Whatever the client throws on purpose. `code` is stable: switch on it. No secret is in it. */
+export abstract class PinfoldError extends Error {
+  abstract readonly code: string
+
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = new.target.name
+  }
+}
+
+/** Why a call came to nothing that the service would have said. Stable: switch on it. */
+export type CallFailedCode = keyof typeof messages
+
+const messages = {
+  invalid_argument: 'An argument is not what it should be.',
+  insecure_service: 'A client secret and a PIN are sent over https only; allowHttp permits http.',
+  connection_failed: 'The service could not be reached, or broke off.',
+  timed_out: 'The service did not answer in time.',
+  unexpected_answer: 'This is no answer of the service: something before it may have answered.',
+  wrong_issuer: 'The service says that its name is another than the baseUrl given.',
+  token_refused: 'No access token was given.',
+  status_unknown: 'The change was made, but the status could not be read afterwards.',
+} as const
+
+export interface CallCircumstances {
+  /** What is particular to this occurrence. */
+  readonly detail?: string | undefined
+  /** The HTTP status, where there was an answer. */
+  readonly status?: number | undefined
+  /** The `error` of the token endpoint (RFC 6749 section 5.2). */
+  readonly oauthError?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
+  readonly cause?: unknown
+}
+
+/** A call that the service did not answer, or that was never sent. */
+export class CallFailed extends PinfoldError {
+  readonly code: CallFailedCode
+  readonly status: number | undefined
+  readonly oauthError: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: CallFailedCode, circumstances: CallCircumstances = {}) {
+    const { cause, detail, oauthError, retryAfterSeconds, status } = circumstances
+    super(detail === undefined ? messages[code] : `${messages[code]} ${detail}`, cause)
+    this.code = code
+    this.status = status
+    this.oauthError = oauthError
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** One thing wrong with a request: `pointer` is a JSON Pointer (RFC 6901), `""` the whole body. */
+export interface ProblemError {
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** A problem document (RFC 9457), with what the headers of the answer add. */
+export interface ProblemAnswer {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  readonly detail?: string | undefined
+  readonly requestId?: string | undefined
+  readonly errors?: readonly ProblemError[] | undefined
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/**
+ * A refusal of the service. Each code has a class of its own below this one; a code that this version
+ * does not know comes as this class.
+ */
+export class Problem extends PinfoldError {
+  readonly code: string
+  readonly status: number
+  readonly title: string
+  /** For people; what a program needs is in `code` and `errors`. */
+  readonly detail: string | undefined
+  /** What to tell the operator. */
+  readonly requestId: string | undefined
+  /** All that is wrong with the request, at once; empty unless it is `validation_failed`. */
+  readonly errors: readonly ProblemError[]
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(answer: ProblemAnswer) {
+    super(answer.detail ?? answer.title)
+    this.code = answer.code
+    this.status = answer.status
+    this.title = answer.title
+    this.detail = answer.detail
+    this.requestId = answer.requestId
+    this.errors = answer.errors ?? []
+    this.retryAfterSeconds = answer.retryAfterSeconds
+  }
+}

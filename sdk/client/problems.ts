@@ -1,0 +1,123 @@
+import { Problem } from './errors.ts'
+
+/*
+ * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each means
+ * is told at `/problems/{code}` of the service.
+ */
+
+export class MalformedRequest extends Problem {
+  declare readonly code: 'malformed_request'
+}
+
+export class Unauthenticated extends Problem {
+  declare readonly code: 'unauthenticated'
+}
+
+export class InsufficientScope extends Problem {
+  declare readonly code: 'insufficient_scope'
+}
+
+export class NotFound extends Problem {
+  declare readonly code: 'not_found'
+}
+
+export class CardNotFound extends Problem {
+  declare readonly code: 'card_not_found'
+}
+
+export class MethodNotAllowed extends Problem {
+  declare readonly code: 'method_not_allowed'
+}
+
+export class CardClosed extends Problem {
+  declare readonly code: 'card_closed'
+}
+
+export class CardStatusConflict extends Problem {
+  declare readonly code: 'card_status_conflict'
+}
+
+export class PinNotRevealable extends Problem {
+  declare readonly code: 'pin_not_revealable'
+}
+
+export class IdempotencyKeyInUse extends Problem {
+  declare readonly code: 'idempotency_key_in_use'
+}
+
+export class BodyTooLarge extends Problem {
+  declare readonly code: 'body_too_large'
+}
+
+export class UnsupportedMediaType extends Problem {
+  declare readonly code: 'unsupported_media_type'
+}
+
+export class MisdirectedRequest extends Problem {
+  declare readonly code: 'misdirected_request'
+}
+
+export class ValidationFailed extends Problem {
+  declare readonly code: 'validation_failed'
+}
+
+export class ProductNotAvailable extends Problem {
+  declare readonly code: 'product_not_available'
+}
+
+export class WeakPin extends Problem {
+  declare readonly code: 'weak_pin'
+}
+
+export class InvalidSessionKey extends Problem {
+  declare readonly code: 'invalid_session_key'
+}
+
+export class InvalidEncryptedPin extends Problem {
+  declare readonly code: 'invalid_encrypted_pin'
+}
+
+export class IdempotencyKeyReused extends Problem {
+  declare readonly code: 'idempotency_key_reused'
+}
+
+export class RateLimited extends Problem {
+  declare readonly code: 'rate_limited'
+}
+
+export class InternalError extends Problem {
+  declare readonly code: 'internal_error'
+}
+
+export class Unavailable extends Problem {
+  declare readonly code: 'unavailable'
+}
+
+/** Every code that a client system can meet, with its class. */
+export const problemClasses = {
+  malformed_request: MalformedRequest,
+  unauthenticated: Unauthenticated,
+  insufficient_scope: InsufficientScope,
+  not_found: NotFound,
+  card_not_found: CardNotFound,
+  method_not_allowed: MethodNotAllowed,
+  card_closed: CardClosed,
+  card_status_conflict: CardStatusConflict,
+  pin_not_revealable: PinNotRevealable,
+  idempotency_key_in_use: IdempotencyKeyInUse,
+  body_too_large: BodyTooLarge,
+  unsupported_media_type: UnsupportedMediaType,
+  misdirected_request: MisdirectedRequest,
+  validation_failed: ValidationFailed,
+  product_not_available: ProductNotAvailable,
+  weak_pin: WeakPin,
+  invalid_session_key: InvalidSessionKey,
+  invalid_encrypted_pin: InvalidEncryptedPin,
+  idempotency_key_reused: IdempotencyKeyReused,
+  rate_limited: RateLimited,
+  internal_error: InternalError,
+  unavailable: Unavailable,
+} as const
+
+/** The stable code of a refusal. */
+export type ProblemCode = keyof typeof problemClasses

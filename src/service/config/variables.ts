@@ -1,0 +1,135 @@
+import { isInstant, lastClockYear } from '../../domain/calendar.ts'
+import { isLoopback } from './exposure.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** An issuer of tokens in the embedded one's place. */
+export interface OutsideIssuer {
+  readonly issuer: string
+  readonly audience: string
+  readonly clientClaim: string
+}
+
+/** A PKCS#11 token, in which the keys lie. */
+export interface Pkcs11Config {
+  /** The vendor's shared library. */
+  readonly module: string
+  readonly tokenLabel: string
+  /** The file of the token's PIN: a variable would show it to whoever lists processes. */
+  readonly pinFile: string
+}
+
+/** Reads one variable at a time and keeps what is wrong with it. */
+export class VariableReader {
+  readonly faults: string[] = []
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  /** A variable that is set to nothing counts as not set. */
+  text(name: string): string | null {
+    return this.#environment[name] || null
+  }
+
+  integer(name: string, otherwise: number, least: number, most: number): number {
+    const text = this.text(name)
+    if (text === null) return otherwise
+    const number = Number(text)
+    if (/^[0-9]+$/.test(text) && number >= least && number <= most) return number
+    return this.#fault(`${name} must be a whole number from ${least} to ${most}.`, otherwise)
+  }
+
+  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {
+    const text = this.text(name)
+    if (text === null) return otherwise
+    const value = values.find((each) => each === text)
+    return value ?? this.#fault(`${name} must be one of ${values.join(', ')}.`, otherwise)
+  }
+
+  address(
+    hostName: string,
+    portName: string,
+    port: number,
+  ): { readonly host: string; readonly port: number } {
+    return {
+      host: this.text(hostName) ?? '127.0.0.1',
+      port: this.integer(portName, port, 1, 65_535),
+    }
+  }
+
+  url(name: string): string | null {
+    const text = this.text(name)
+    if (text === null) return null
+    const url = URL.canParse(text) ? new URL(text) : null
+    const isPlain = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
+    if (isPlain) return text.replace(/\/+$/, '')
+    return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
+  }
+
+  instant(name: string): Date | null {
+    const text = this.text(name)
+    if (text === null) return null
+    const instant = isInstant(text) ? new Date(text) : null
+    if (instant && instant.getUTCFullYear() <= lastClockYear) return instant
+    const rule = `an instant such as 2026-11-20T08:00:00Z, not after the year ${lastClockYear}`
+    return this.#fault(`${name} must be ${rule}.`, null)
+  }
+
+  segment(name: string, otherwise: string): string {
+    const text = this.text(name) ?? otherwise
+    if (/^[a-z0-9][a-z0-9-]{0,63}$/i.test(text)) return text
+    return this.#fault(`${name} must be one path segment of letters, digits and dashes.`, otherwise)
+  }
+
+  /** Whoever reaches beyond a laptop must say which of the two it is. */
+  sandbox(): boolean {
+    const value = this.text('SANDBOX')
+    if (value === 'true' || value === 'false') return value === 'true'
+    if (value !== null) this.faults.push('SANDBOX must be true or false.')
+    const beyond = [
+      ...['DATABASE_URL', 'AUTH_ISSUER', 'PRIVATE_AUTH_ISSUER'].filter((name) => this.text(name)),
+      ...['HOST', 'PRIVATE_HOST'].filter((name) => !isLoopback(this.text(name) ?? '127.0.0.1')),
+    ]
+    if (value === null && beyond.length > 0) {
+      this.faults.push(`SANDBOX must be said, true or false, because of ${beyond.join(' and ')}.`)
+    }
+    return true
+  }
+
+  outsideIssuer(prefix: 'AUTH' | 'PRIVATE_AUTH'): OutsideIssuer | null {
+    const issuer = this.url(`${prefix}_ISSUER`)
+    const audience = this.text(`${prefix}_AUDIENCE`)
+    const clientClaim = this.text(`${prefix}_CLIENT_CLAIM`) ?? 'client_id'
+    if (issuer === null) return null
+    if (audience === null) this.faults.push(`${prefix}_AUDIENCE must go with ${prefix}_ISSUER.`)
+    if (clientClaim === 'sub') this.faults.push(`${prefix}_CLIENT_CLAIM must not be sub.`)
+    // The issuer is compared to the letter, with its slash if it has one.
+    return {
+      issuer: this.text(`${prefix}_ISSUER`) ?? issuer,
+      audience: audience ?? '',
+      clientClaim,
+    }
+  }
+
+  /** Null: the software HSM. */
+  pkcs11(): Pkcs11Config | null {
+    if (this.oneOf('HSM', ['software', 'pkcs11'], 'software') === 'software') return null
+    const required = (name: string, what: string): string => {
+      const text = this.text(name)
+      if (text === null) this.faults.push(`${name} must go with HSM=pkcs11: ${what}.`)
+      return text ?? ''
+    }
+    return {
+      module: required('PKCS11_MODULE', "the path of the token's shared library"),
+      tokenLabel: required('PKCS11_TOKEN_LABEL', 'the label of the token'),
+      pinFile: required('PKCS11_PIN_FILE', "the file of the token's PIN, mode 0600"),
+    }
+  }
+
+  #fault<Value>(fault: string, otherwise: Value): Value {
+    this.faults.push(fault)
+    return otherwise
+  }
+}

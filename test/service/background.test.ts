@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import childProcess from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { before, mock, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pino } from 'pino'
+import { forgetUsedOnce, keyMakingJob, startJobs } from '../../src/service/background.ts'
+import { rememberPinEnvelope } from '../../src/storage/cards/changes.ts'
+import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
+import type { Database } from '../../src/storage/engine/database.ts'
+import { migrate } from '../../src/storage/engine/migrate.ts'
+import { openPglite } from '../../src/storage/engine/pglite.ts'
+import { openTestPglite } from '../support/pglite.ts'
+import { makeFolder, type Program, startProgram } from '../support/process.ts'
+import { openTestService, sql, type TestService } from '../support/service.ts'
+
+const migrations = new URL('../../migrations/', import.meta.url)
+
+/** Of each part of the sweep, something that a program which was lost has left to it. */
+const leaveBehind = async (database: Database, tried: string, expired: string): Promise<void> => {
+  await sql(
+    database,
+    `update try_counter set spent = try_limit where public_token = $1 and kind = 'pin'`,
+    [tried],
+  )
+  await sql(
+    database,
+    `update card set start_date = '2019-01-01', expiry_date = '2020-01-31' where public_token = $1`,
+    [expired],
+  )
+  await sql(
+    database,
+    `insert into pin_envelope (public_token, jti_hash, expires_at)
+     values ($1, decode(repeat('00', 32), 'hex'), '2020-01-01')`,
+    [tried],
+  )
+}
+
+const cardsOf = async (program: Program, type: string): Promise<string[]> => {
+  const { json } = await program.call('GET', `/events?types=${type}`, {
+    token: await program.token('events.read'),
+  })
+  return json.map(({ data }: { data: { publicToken: string } }) => data.publicToken)
+}
+
+test('a service that starts sweeps up all that a lost one left: a block that nobody was told of, a card that expired, what was taken once', {
+  timeout: 90_000,
+}, async () => {
+  const dataDir = await makeFolder()
+  const folder = join(dataDir, 'pgdata')
+  const lost = await openTestPglite({ folder, prepare: (fresh) => migrate(fresh, migrations) })
+  const service = await openTestService({ database: lost, dataDir })
+  const { publicToken: tried } = await service.createCard()
+  const { publicToken: expired } = await service.createCard()
+  await leaveBehind(lost, tried, expired)
+  await service.close()
+  await lost.close()
+
+  const program = await startProgram({ dataDir })
+  for (const [type, publicToken] of [
+    ['card.status_changed', expired],
+    ['pin.blocked', tried],
+  ] as const) {
+    while (!(await cardsOf(program, type)).includes(publicToken)) await wait(20)
+    assert.deepEqual(await cardsOf(program, type), [publicToken], type)
+  }
+  // Stopping waits for the turn that runs.
+  assert.equal((await program.kill('SIGTERM')).code, 0)
+  const left = await openPglite(folder)
+  const envelopes = await sql(left, 'select public_token from pin_envelope')
+  await left.close()
+  assert.deepEqual(envelopes, [])
+})
+
+let service: TestService
+before(async () => {
+  service = await openTestService()
+})
+
+const now = new Date('2020-01-01T00:00:00Z')
+const minutesAgo = (minutes: number): Date => new Date(now.getTime() - minutes * 60_000)
+
+/** What is remembered for a test that expired by then. */
+const remembered = async (table: string) => {
+  const rows = await sql<{ expiresAt: Date }>(
+    service.database,
+    `select expires_at as "expiresAt" from ${table} where expires_at < '2020-01-02'`,
+  )
+  return rows.map(({ expiresAt }) => new Date(expiresAt).getTime())
+}
+
+test('what was taken once is forgotten in one turn however much there is, and not while a clock that is behind would take it', async () => {
+  const { publicToken } = await service.createCard()
+  const ends = [...Array.from({ length: 230 }, () => minutesAgo(6)), minutesAgo(4)]
+  for (const [index, expiresAt] of ends.entries()) {
+    const jtiHash = createHash('sha256').update(String(index)).digest()
+    await rememberAssertion(service.database, { clientId: 'old', jtiHash, expiresAt })
+    await rememberPinEnvelope(service.database, { publicToken, jtiHash, expiresAt })
+  }
+  await forgetUsedOnce(service.database, now)
+  const kept = [minutesAgo(4).getTime()]
+  assert.deepEqual(await remembered('client_assertion'), kept)
+  assert.deepEqual(await remembered('pin_envelope'), kept)
+})
+
+/** Nothing until they are there. */
+const publishedKeys = async (service: TestService): Promise<object[]> => {
+  const { json, status } = await service.call('GET', '//.well-known/jwks.json', { token: null })
+  return status === 200 ? json.keys : []
+}
+
+test('of processes that start for the first time at once, one draws the RSA keys, and all have them', async () => {
+  const first = await openTestService()
+  const { database, dataDir } = first
+  const services = [first, await openTestService({ database, dataDir })]
+  const spawn = mock.method(childProcess, 'spawn')
+  syncBuiltinESMExports()
+  const log = pino({ level: 'silent' })
+  const making = services.map(({ issuing: { hsm } }) =>
+    startJobs([keyMakingJob(database, hsm)], log),
+  )
+  for (const service of services) {
+    while ((await publishedKeys(service)).length === 0) await wait(100)
+  }
+  await Promise.all(making.map(({ stop }) => stop()))
+  const drawn = spawn.mock.calls.filter((call) =>
+    String(call.arguments[1]).endsWith('rsa-key-process.ts'),
+  )
+  spawn.mock.restore()
+  syncBuiltinESMExports()
+  assert.equal(drawn.length, 2)
+  const [keys, others] = await Promise.all(services.map(publishedKeys))
+  assert.equal(keys?.length, 4)
+  assert.deepEqual(keys, others)
+})

@@ -5,7 +5,7 @@ import { generateCvv } from '../../src/crypto/cvv.ts'
 import { decimaliseInTwoPasses, generatePvv } from '../../src/crypto/pvv.ts'
 import { areEqualDigits } from '../../src/crypto/refusal.ts'
 import { clearBlockKey, clearCvkPair } from '../reference/clear-keys.ts'
-import { bytes, cases, digits, fewerCases, pins, refused, refusedLater } from './arbitraries.ts'
+import { bytes, cases, digits, fewerCases, pins, refusedLater } from './arbitraries.ts'
 
 test('decimalization of eight bytes is never short, whatever they are', () => {
   fc.assert(

@@ -8,7 +8,13 @@ import {
   findTokenByPan,
 } from '../../storage/cards/authorizations.ts'
 import { findZoneKey } from '../../storage/clients/zone-keys.ts'
-import { type Authorizing, askHsm, type Question, type ResponseCode } from './authorization.ts'
+import {
+  type Authorizing,
+  askHsm,
+  type NamedPinBlock,
+  type Question,
+  type ResponseCode,
+} from './authorization.ts'
 
 /** A card that may be tried, with the PIN block as the HSM takes it; or the first objection. */
 export type Presented =
@@ -36,7 +42,7 @@ export async function presentCard(
     const isPinDue = question.entryMode === 'atm'
     return isPinDue ? { objection: '86', card } : { objection: null, card, pinBlock: null }
   }
-  return presentPinBlock(authorizing, card, question)
+  return presentPinBlock(authorizing, card, question.networkId, question.pinBlock)
 }
 
 /** The token of the card, `''` where there is none, null where the HSM gives no answer. */
@@ -78,9 +84,9 @@ const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: Question): boolean 
 async function presentPinBlock(
   authorizing: Authorizing,
   card: AuthorizedCard,
-  { networkId, pinBlock: named }: Question,
+  networkId: string,
+  named: NamedPinBlock,
 ): Promise<Presented> {
-  if (!named) return { objection: '86', card }
   const zoneKey = await findZoneKey(authorizing.database, networkId, named.key)
   if (!zoneKey?.pinBlockFormats.includes(named.format)) return { objection: '86', card }
   const bytes = Buffer.from(named.data, 'hex')

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
-import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
 import { pinfold } from './run-pinfold.ts'
 
@@ -12,7 +12,7 @@ let program: Program
 let env: Record<string, string>
 
 before(async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const keys = []
   for (const kid of ['ana', 'bo']) {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -82,7 +82,7 @@ const tokenOf = async (): Promise<string> => {
 }
 
 test('a listener that requires certificates is reached with one, and by every kind of command', async () => {
-  const folder = await makePreparedFolder()
+  const folder = await makeMigratedFolder()
   const authority = await makeAuthority()
   const listeners = await tlsEnvironment(folder, authority, '127.0.0.1')
   await startProgram({ dataDir: folder, env: listeners })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decipherPinBlock, encipherPinBlock } from '../../src/crypto/pin-block.ts'
-import { drawFill } from '../../src/crypto/pin-field.ts'
 import { clearBlockKey, decipherUnder, encipherUnder } from '../reference/clear-keys.ts'
 import { makePinBlock, type PinBlockContext, readPinBlock } from '../reference/pin-blocks.ts'
 import { bytes, digits, fewerCases, pins, refusedLater } from './arbitraries.ts'
@@ -120,21 +119,3 @@ test('the same PIN never makes the same block twice in formats 3 and 4', async (
     assert.equal(new Set((await Promise.all(drawn)).map(String)).size, 100)
   }
 })
-
-for (const [from, choices] of [
-  [0, 16],
-  [10, 6],
-] as const) {
-  test(`fill nibbles from ${from} are drawn without bias`, () => {
-    const draws = 60_000
-    const counts = new Map<number, number>()
-    for (const nibble of drawFill(draws, from)) counts.set(nibble, (counts.get(nibble) ?? 0) + 1)
-    assert.deepEqual(
-      [...counts.keys()].sort((a, b) => a - b),
-      lengths(from, 15),
-    )
-    // Six standard deviations: an honest draw fails once in half a billion runs.
-    const tolerance = 6 * Math.sqrt(draws / choices)
-    for (const count of counts.values()) assert.ok(Math.abs(count - draws / choices) < tolerance)
-  })
-}

@@ -64,3 +64,10 @@ test('a block that does not decode is refused like a translation that is not per
   const context = { format: 0, pan: '4111111111111111', key: Buffer.alloc(16, 1) } as const
   await assert.rejects(translatePinBlock(Buffer.alloc(8), context, context), ReferenceRefusal)
 })
+
+test('a block that is bound to no PAN may be bound to one', () => {
+  for (const toFormat of [0, 1, 3, 4]) {
+    const translation = { fromFormat: 1, toFormat, toPan: '4111111111111111' }
+    assert.equal(requirePermittedTranslation(translation), '')
+  }
+})

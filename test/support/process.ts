@@ -4,12 +4,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { migrate } from '../../src/storage/engine/migrate.ts'
+import { atEndOfFile } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
+import type { PgliteImage } from './pglite-image.ts'
 
 /**
  * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
@@ -73,15 +73,15 @@ export const bareEnvironment = {
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const migrations = new URL('../../migrations/', import.meta.url)
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
 
-after(async () => {
+atEndOfFile(async () => {
   const children = [...running]
   for (const child of children) child.kill('SIGKILL')
   await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
   for (const folder of folders) await rm(folder, { recursive: true, force: true })
+  folders.clear()
 })
 
 /** A folder that is removed after the tests of the file. */
@@ -97,16 +97,16 @@ export const makeFolder = async (): Promise<string> => {
  */
 export const makePreparedFolder = async (
   prepare: (database: Database) => Promise<unknown> = async () => undefined,
+  image: PgliteImage = 'empty',
 ): Promise<string> => {
   const folder = await makeFolder()
-  const database = await openTestPglite({ folder: join(folder, 'pgdata'), prepare })
+  const database = await openTestPglite({ folder: join(folder, 'pgdata'), image, prepare })
   await database.close()
   return folder
 }
 
 /** The same at this program's schema, as commands need it. */
-export const makeMigratedFolder = (): Promise<string> =>
-  makePreparedFolder((database) => migrate(database, migrations))
+export const makeMigratedFolder = (): Promise<string> => makePreparedFolder(undefined, 'migrated')
 
 /** Starts the program and waits until it is ready. */
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
@@ -143,7 +143,7 @@ export const spawnProgram = async ({
   env = {},
   words: [word, ...others] = [process.execPath, mainFile],
 }: ProgramOptions): Promise<StartedProgram> => {
-  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makePreparedFolder()))
+  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makeMigratedFolder()))
   const [port, privatePort] = await freePorts()
   const child = spawn(word, others, {
     cwd: projectFolder,

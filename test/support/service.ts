@@ -3,7 +3,6 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -16,8 +15,9 @@ import {
 } from '../../src/storage/engine/database.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
+import { atEndOfFile, closeAll } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
-import type { TestPostgres } from './postgres.ts'
+import { openPostgres, type TestPostgres } from './postgres.ts'
 
 /**
  * The whole service in this process, called by inject: real routes, real tokens, a real database.
@@ -30,7 +30,7 @@ import type { TestPostgres } from './postgres.ts'
  */
 
 export type TestServiceOptions = {
-  /** One that is at this program's schema; without it an embedded one. */
+  /** One that is at this program's schema; without it an embedded one, or what is in its place. */
   database?: Database
   /** Connections for each who uses it; without them all share the one. */
   databases?: Databases
@@ -84,13 +84,20 @@ const migrations = new URL('../../migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
 
-after(async () => {
-  for (const close of [...closers]) await close()
-})
+atEndOfFile(() => closeAll([...closers]))
 
 /** An embedded database at this program's schema. */
-export const openEmbedded = (): Promise<Database> =>
-  openTestPglite({ prepare: (fresh) => migrate(fresh, migrations) })
+export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })
+
+/**
+ * Why there is no embedded database, or false. For programs that run the same tests again and again:
+ * a server that is there already costs a test file half the time of a processor.
+ */
+export const pgliteLeftOut: string | false = process.env.TEST_PGLITE_LEFT_OUT ?? false
+
+/** A database at this program's schema, on whichever engine is there. */
+export const openTestDatabase = async (): Promise<Database> =>
+  pgliteLeftOut ? (await openServerDatabase(await openPostgres())).database : openEmbedded()
 
 /** A pool on a database of a PostgreSQL server, at this program's schema. */
 export const openServerDatabase = async (
@@ -127,13 +134,21 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
   return once
 }
 
+/** Removed after the last test of the file, also where the service refuses to start on it. */
+const makeDataDir = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-test-'))
+  onClose(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
-  const database = options.database ?? options.databases?.background ?? (await openEmbedded())
+  const dataDir = options.dataDir ?? (await makeDataDir())
+  const database = options.database ?? options.databases?.background ?? (await openTestDatabase())
   const config = readConfig({
     SANDBOX: 'true',
     DATA_DIR: dataDir,
     LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',
+    CALL_WAIT_MS: '60000',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
     OPEN_RATE_PER_SECOND: '100000',
@@ -148,7 +163,6 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const service = await createService(config, databases, log)
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
-    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })
   })
   const tokens = new Map<string, Promise<string>>()
   const token: TestService['token'] = (scope, as = 'client') => {

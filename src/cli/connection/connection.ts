@@ -62,8 +62,9 @@ async function reachConfigured(config: Config, role: Role, named: NamedClient): 
   return openInProcess(config, role, named).catch(refuseStart)
 }
 
+/** One that is busy is alive: where nobody listens, the refusal comes at once. */
 const isAlive = (url: string): Promise<boolean> =>
-  fetch(`${url}/livez`, { signal: AbortSignal.timeout(2_000) }).then(
+  fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) }).then(
     ({ ok }) => ok,
     () => false,
   )

@@ -11,7 +11,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
 import { type CallerAddresses, networkOf } from './caller-address.ts'
-import { type Connections, serverTimes } from './connections.ts'
+import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { type Metrics, routeOf } from './metrics.ts'
 import {
@@ -31,10 +31,12 @@ import {
   idempotencyKeyOf,
   parseJsonBody,
   refuseOtherVersion,
+  refuseUnclearHost,
   requestIdOf,
   riskyRequestId,
   traceIdOf,
 } from './request.ts'
+import { compilersOnFirstUse } from './route-compilers.ts'
 import type { TlsServers } from './tls.ts'
 import { refuseUnnamed } from './validation.ts'
 
@@ -93,6 +95,7 @@ export function createServer(options: ServerOptions) {
     },
     // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
     clientErrorHandler: () => undefined,
+    schemaController: { compilersFactory: compilersOnFirstUse() },
     ajv: { customOptions: ajvOptions(options.formats) },
   }).withTypeProvider<TypeBoxTypeProvider>()
   const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
@@ -111,8 +114,10 @@ const serverFactory =
   (handler: RequestListener) => {
     const server =
       tls?.create(handler) ??
-      createHttpServer({ ...serverTimes, maxHeaderSize: headerLimit }, handler)
+      createHttpServer({ ...serverRules, maxHeaderSize: headerLimit }, handler)
     server.on('clientError', answerClientError)
+    // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by itself.
+    server.on('checkExpectation', handler)
     connections.watch(server)
     return server
   }
@@ -171,6 +176,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
+    refuseUnclearHost(request.raw)
     // A page elsewhere whose name resolves to this machine must not get to speak to it.
     if (options.hosts && !options.hosts.has(request.host.toLowerCase())) {
       throw new Problem('misdirected_request')

@@ -27,7 +27,13 @@ export const schemaProblem = (
   further: readonly ProblemError[],
 ): Problem => validationFailed(...schemaFaults(faults, formats), ...further)
 
-/** All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs. */
+/** More than anybody reads. A list of thousands of wrong entries would be answered by megabytes. */
+const faultsMost = 100
+
+/**
+ * What a schema found wrong, at its JSON Pointer: all of it, up to a hundred. Values are never repeated: they
+ * may be PINs.
+ */
 function schemaFaults(
   faults: readonly FastifySchemaValidationError[],
   formats: FormatDetails,
@@ -40,6 +46,7 @@ function schemaFaults(
     const pointer = typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
     const detail = describe[keyword]?.(params, formats) ?? message
     errors.set(`${pointer} ${detail}`, { pointer, detail })
+    if (errors.size === faultsMost) break
   }
   return [...errors.values()]
 }

@@ -1,4 +1,5 @@
 import { isCidr } from '../../domain/identifiers.ts'
+import { holdsStrangers } from './exposure.ts'
 import type { VariableReader } from './variables.ts'
 
 export interface Limits {
@@ -60,11 +61,10 @@ export interface NetworkConfig {
 export function readNetwork(read: VariableReader): NetworkConfig {
   const cidrs = read.text('TRUSTED_PROXIES')?.split(',') ?? []
   const proxies = cidrs.map((cidr) => cidr.trim())
-  // Whoever trusts every address lets every caller say where it comes from.
-  const isSound = proxies.every((cidr) => isCidr(cidr) && !cidr.endsWith('/0'))
+  const isSound = proxies.every((cidr) => isCidr(cidr) && !holdsStrangers(cidr))
   if (!isSound) {
     read.faults.push(
-      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
+      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and none wider: whoever is in them says where callers come from.',
     )
   }
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { readConfig } from '../../../src/service/config/config.ts'
 import { openDatabases, poolSizesOf } from '../../../src/service/database.ts'
 import { createLog } from '../../../src/service/log.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
-import { ask } from '../../support/network.ts'
+import { ask, issueCard, pinTry } from '../../support/network.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openEmbedded, openServerDatabase, openTestService, sql } from '../../support/service.ts'
 
@@ -102,6 +102,59 @@ test('an open stream keeps no call of its client waiting', async () => {
   assert.equal((await service.call('GET', '/products')).status, 200)
   stream.on('error', () => undefined)
   stream.destroy()
+})
+
+test('calls whose bodies are still on their way keep nobody waiting, whoever sends them', async () => {
+  // Of all clients together four calls are in work at once.
+  const service = await openTestService({ env: { CALLS_IN_FLIGHT: '2' } })
+  await service.publicServer.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = service.publicServer.server.address() as AddressInfo
+  const halfSent: ClientRequest[] = []
+  for (const as of ['client', 'otherClient'] as const) {
+    const headers = {
+      authorization: `Bearer ${await service.token(undefined, as)}`,
+      'content-type': 'application/json',
+      'content-length': '1000',
+      expect: '100-continue',
+    }
+    for (const _ of [1, 2]) {
+      const path = '/thr/processor/cards'
+      const host = '127.0.0.1:8080'
+      const begun = request({
+        port,
+        path,
+        method: 'POST',
+        agent: false,
+        headers: { host, ...headers },
+      })
+      begun.on('error', () => undefined)
+      begun.flushHeaders()
+      await once(begun, 'continue')
+      begun.write('{')
+      halfSent.push(begun)
+    }
+  }
+  for (const as of ['client', 'otherClient'] as const) {
+    assert.equal((await service.call('GET', '/cards/9999999999', { as })).status, 404)
+  }
+  for (const each of halfSent) each.destroy()
+})
+
+test('a question that is not begun in time is told so, and has spent nothing', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'find_authorized_card')
+  const service = await openTestService({ database, env: { CALL_WAIT_MS: '1' } })
+  const card = await issueCard(service)
+  const inFlight = Array.from({ length: 64 }, () => ask(service, { publicToken: '9999999999' }))
+  await until(() => held() === 64)
+  const late = await ask(service, pinTry(service, card))
+  assert.deepEqual([late.status, late.json.code], [503, 'unavailable'])
+  assert.equal(late.headers['retry-after'], '1')
+  release()
+  for (const { status } of await Promise.all(inFlight)) assert.equal(status, 200)
+  const attempts = await sql(database, 'select try_number from attempt')
+  assert.deepEqual(attempts, [])
+  const { json } = await ask(service, pinTry(service, card))
+  assert.deepEqual([json.responseCode, json.pin.remainingTries], ['00', 3])
 })
 
 test('a question whose network has gone while it waited is never begun', async () => {

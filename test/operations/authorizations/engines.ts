@@ -5,6 +5,7 @@ import {
   openEmbedded,
   openServerDatabase,
   openTestService,
+  pgliteLeftOut,
   pool,
   type TestService,
 } from '../../support/service.ts'
@@ -53,7 +54,7 @@ const openTwo = async (
 const engines: readonly Engine[] = [
   {
     name: 'PGlite',
-    skip: false,
+    skip: pgliteLeftOut,
     open: async ({ env } = {}) => {
       const database = await openEmbedded()
       return openTwo([database, database], env)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Connection } from '../../../src/storage/engine/database.ts'
+import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { sql } from '../../support/service.ts'
 import type { Kind } from './watched-hsm.ts'
 
@@ -105,3 +105,12 @@ export const assertExplained = (attempts: readonly Attempt[], counter: Counter):
   assert.equal(counter.restored, lastMatch)
   assert.ok(longestWrongRun(attempts) <= counter.limit, 'no more wrong in a row than the limit')
 }
+
+/**
+ * From now on no try grows old by itself, so that however long a machine takes, none is taken for lost:
+ * one that is to be so is made so (`ageWhatWasLost`).
+ */
+export const keepTriesFresh = (database: Database): Promise<void> =>
+  database.script(
+    `alter table attempt alter column attempted_at set default now() + interval '1 day'`,
+  )

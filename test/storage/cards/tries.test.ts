@@ -17,7 +17,7 @@ import {
 } from '../../../src/storage/cards/tries.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { recordEvent } from '../../../src/storage/events/events.ts'
-import { openEmbedded, sql } from '../../support/service.ts'
+import { openTestDatabase, sql } from '../../support/service.ts'
 
 let database: Database
 /** The card that a test is about, and one beside it, which no statement about the first may move. */
@@ -28,7 +28,7 @@ const origin = { entryMode: 'chip', reference: 'R-1' }
 const clientId = 'client-1'
 
 before(async () => {
-  database = await openEmbedded()
+  database = await openTestDatabase()
   await sql(
     database,
     `insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
@@ -316,6 +316,12 @@ test('tries and attempts are read of the card, kind and client that were asked f
   assert.equal(await findTries(database, card, 'pin', 'other-client'), null)
   const list = (after: Parameters<typeof findAttempts>[3], limit: number, client = clientId) =>
     findAttempts(database, card, client, after, limit)
+  // Apart, however coarse the clock is: pin 1, cvv 1, pin 2, cvv 2, pin 3.
+  await sql(
+    database,
+    `update attempt set attempted_at = '2026-01-01'::timestamptz
+       + make_interval(secs => 2 * try_number + (kind = 'cvv')::integer)`,
+  )
   const all = await list(null, 100)
   assert.deepEqual(
     all.map(({ kind, tryNumber }) => `${kind} ${tryNumber}`),

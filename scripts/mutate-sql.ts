@@ -22,9 +22,9 @@ const defaultFiles = [...triesFiles, 'idempotency.ts']
  */
 const testFiles = globSync(
   process.env.SQL_TESTS?.split(' ') ?? [
-    'test/storage/{tries,idempotency,ordered-lists}.test.ts',
-    'test/authorizing/{objections,attempts,events,in-flight,repeats,burst,tries-race}.test.ts',
-    'test/issuing/{idempotency,idempotency-race,events,expiry}.test.ts',
+    'test/storage/{cards/tries,idempotency/idempotency,cards/ordered-lists}.test.ts',
+    'test/operations/authorizations/{objections,attempts,events,in-flight,repeats,burst,tries-race}.test.ts',
+    'test/operations/{idempotency/idempotency,idempotency/idempotency-race,events/events,cards/expiry}.test.ts',
   ],
 )
 /** A test that runs into one of them cannot be told from one that waits for a lock for ever. */

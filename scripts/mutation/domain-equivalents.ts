@@ -8,12 +8,12 @@ const undefinedEither =
 
 export const domainEquivalents: readonly Equivalent[] = [
   {
-    file: 'src/domain/bin-range.ts',
+    file: 'src/domain/pan.ts',
     line: "const [low = '', high = low] = span.split('-')",
     reason: splitsAtLeastOnce,
   },
   {
-    file: 'src/domain/bin-range.ts',
+    file: 'src/domain/pan.ts',
     line: "name.replace(/-2$/, '')",
     replacement: '/-2/',
     reason: 'no name of a range holds -2 before its end',
@@ -25,25 +25,25 @@ export const domainEquivalents: readonly Equivalent[] = [
     reason: undefinedEither,
   },
   {
-    file: 'src/domain/cidr.ts',
+    file: 'src/domain/identifiers.ts',
     line: "const [address = '', prefix, ...rest]",
     replacement: '"Stryker was here!"',
     reason: splitsAtLeastOnce,
   },
   {
-    file: 'src/domain/cidr.ts',
-    line: 'if (bits < 0 || rest.length > 0)',
+    file: 'src/domain/identifiers.ts',
+    line: 'if (!(isIpv4 || isIpv6) || rest.length > 0)',
     replacement: 'bits <= 0',
     reason: 'bits is 32, 128 or -1',
   },
   {
-    file: 'src/domain/expiry.ts',
+    file: 'src/domain/calendar.ts',
     line: 'const [, year, month] =',
     replacement: '["Stryker was here"]',
     reason: undefinedEither,
   },
   {
-    file: 'src/domain/expiry.ts',
+    file: 'src/domain/calendar.ts',
     line: 'return year && month ?',
     replacement: 'year || month',
     reason: 'both are there, or neither',
@@ -61,29 +61,29 @@ export const domainEquivalents: readonly Equivalent[] = [
       'no rule reads this member; the table names every one so that a new one cannot be left out',
   },
   {
-    file: 'src/domain/weak-pin.ts',
+    file: 'src/domain/pin.ts',
     line: "shownStretches(maskedPan ?? '')",
     replacement: '"Stryker was here!"',
     reason: 'no digits are shown in either',
   },
   {
-    file: 'src/domain/weak-pin.ts',
+    file: 'src/domain/pin.ts',
     line: "const [year, month, day] = dateOfBirth?.split('-')",
     reason: undefinedEither,
   },
   {
-    file: 'src/domain/weak-pin.ts',
+    file: 'src/domain/pin.ts',
     line: 'return year && month && day ?',
     reason: 'a date of birth has all three, and one that is unknown none',
   },
   {
-    file: 'src/domain/weak-pin.ts',
+    file: 'src/domain/pin.ts',
     line: 'const runs = digits.match',
     replacement: '["Stryker was here"]',
     reason: 'neither list, joined, is the PIN',
   },
   {
-    file: 'src/domain/weak-pin.ts',
+    file: 'src/domain/pin.ts',
     line: "const [first = ''] = runs",
     reason: 'where there is no run, joining them does not give the PIN',
   },

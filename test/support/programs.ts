@@ -6,16 +6,23 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** By the name of the program in `test/together`: the folders whose files it runs. */
 const folders = {
-  api: ['api', 'administration', 'private-api', 'config'],
-  authorizing: ['authorizing'],
-  delivery: ['delivery', 'outbound', 'sandbox'],
+  authorizations: ['operations/authorizations'],
+  cards: [
+    'operations/cards',
+    'operations/card-data',
+    'operations/idempotency',
+    'sdk',
+    'sdk/client',
+    'sdk/device',
+  ],
   guides: ['guides', 'cli', 'scripts'],
-  http: ['http', 'oauth'],
-  issuing: ['issuing', 'card-data', 'sdk', 'sdk/client', 'sdk/device'],
-  keys: ['key-management', 'hsm', 'hsm/pkcs11'],
-  rules: ['crypto', 'domain'],
-  service: ['service', 'storage'],
+  http: ['listeners/http', 'listeners/oauth'],
+  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
+  listeners: ['listeners/public', 'listeners/private', 'operations/clients', 'service/config'],
+  rules: ['crypto', 'domain', 'reference'],
+  service: ['service', 'storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
   web: ['web'],
+  webhooks: ['operations/webhooks', 'operations/events', 'outbound', 'sandbox'],
 } as const
 
 export type Together = keyof typeof folders

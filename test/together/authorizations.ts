@@ -1,3 +1,3 @@
 import { runTogether } from '../support/together.ts'
 
-runTogether('delivery')
+runTogether('authorizations')

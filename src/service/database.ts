@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { StartRefusal } from '../domain/problem.ts'
-import { holdDataDirectory, makeDataDirectory } from '../storage/engine/data-directory.ts'
+import { lockDataDirectory, makeDataDirectory } from '../storage/engine/data-directory.ts'
 import { type Databases, type PoolName, undivided } from '../storage/engine/database.ts'
 import {
   findInstallation,
@@ -146,7 +146,7 @@ function openServer(
 async function openEmbedded(config: Config): Promise<Databases> {
   const { dataDir, privateUrl } = config
   const startedAt = new Date().toISOString()
-  const release = await holdDataDirectory(dataDir, { pid: process.pid, startedAt, privateUrl })
+  const release = await lockDataDirectory(dataDir, { pid: process.pid, startedAt, privateUrl })
   const folder = embeddedFolder(config)
   await makePgliteFolder(folder)
   const database = await openPglite(folder)

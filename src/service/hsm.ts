@@ -18,7 +18,7 @@ import { seededDigits } from '../sandbox/clock.ts'
 import type { Database } from '../storage/engine/database.ts'
 import {
   findMasterKeyCheckValue,
-  holdInstallation,
+  lockInstallation,
   rememberInstallation,
 } from '../storage/engine/installation.ts'
 import { insertKeyAct } from '../storage/keys/acts.ts'
@@ -77,7 +77,7 @@ const keyStoreOf = (database: Database, currentCheckValue: () => string): KeySto
   list: () => listHsmKeys(database),
   add: (key) =>
     database.transaction(async (connection) => {
-      const checkValue = await holdInstallation(connection)
+      const checkValue = await lockInstallation(connection)
       if (checkValue !== currentCheckValue()) {
         // Wrapped before the master key was rotated: the next start makes it again.
         throw new Error('The master key was rotated while keys were made: start again.')

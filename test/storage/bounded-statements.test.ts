@@ -14,7 +14,7 @@ import type {
   Statement,
 } from '../../src/storage/engine/database.ts'
 import { claimStream } from '../../src/storage/events/feed.ts'
-import { markPlaced, type UnplacedEvent } from '../../src/storage/events/publish.ts'
+import { markPublished, type UnpublishedEvent } from '../../src/storage/events/publish.ts'
 import {
   pruneDeliveries,
   pruneFeed,
@@ -24,7 +24,7 @@ import {
 import { pruneIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
-import { failPending, listDueDeliveries } from '../../src/storage/webhooks/lanes.ts'
+import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'
@@ -40,11 +40,11 @@ const holder = '00000000-0000-4000-8000-000000000002'
 const placed = Array.from({ length: limit }, (_, at) => ({
   publicToken: String(1_000_000_001 + at),
   sequence: 1,
-})) as unknown as UnplacedEvent[]
+})) as unknown as UnpublishedEvent[]
 
 const tried = Array.from({ length: limit }, (_, at) => ({
   position: String(rowsEach + 1 + at),
-  lane: String(1_000_000_000 + rowsEach + 1 + at),
+  groupKey: String(1_000_000_000 + rowsEach + 1 + at),
   round: 1,
   failures: 0,
   status: 'Delivered' as const,
@@ -71,7 +71,7 @@ const calls: readonly ((database: Database) => Promise<unknown>)[] = [
   (database) => recordTries(database, reference, tried),
   (database) => claimStream(database, 'client-7', holder, 10, 60),
   (database) => forgetPanFingerprints(database, 1, 0, limit),
-  (database) => markPlaced(database, placed),
+  (database) => markPublished(database, placed),
 ]
 
 type Recorded = Statement & { values: readonly SqlValue[] }

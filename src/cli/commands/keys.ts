@@ -35,11 +35,11 @@ interface Key {
   readonly activatedAt: string | null
   readonly retiredAt: string | null
   /** How far re-encryption under it has come. */
-  readonly pass: {
+  readonly reEncryption: {
     readonly round: number
-    readonly walked: number
-    readonly moved: number
-    readonly holding: string
+    readonly examined: number
+    readonly reEncrypted: number
+    readonly columnName: string
     readonly finishedAt: string | null
   } | null
 }
@@ -98,14 +98,14 @@ export const keyCommands: readonly Command[] = [
         return {
           json: keys,
           text: table(
-            ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'MOVED'],
+            ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'RE-ENCRYPTED'],
             keys.map((key) => [
               `${key.clientId ? `${key.clientId} ` : ''}${key.key}${key.version === null ? '' : `/${key.version}`}`,
               `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
               key.current ? `${key.state}, in use` : key.state,
               `${key.keyCheckValue} (${key.checkMethod})`,
               (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
-              key.pass && movedOf(key.pass),
+              key.reEncryption && progressOf(key.reEncryption),
             ]),
           ),
         }
@@ -148,7 +148,7 @@ export const keyCommands: readonly Command[] = [
     description: 'master-key puts every key under another key of the master key file.',
     options: {
       ...checkValueOption,
-      wait: { type: 'boolean', help: 'until everything has moved to the new version' },
+      wait: { type: 'boolean', help: 'until everything is re-encrypted under the new version' },
     },
     example: 'pinfold keys rotate pin-storage --wait',
     run: (call) => asAdministrator(call, (service) => rotate(service, call)),
@@ -282,14 +282,14 @@ async function rotate({ ask, readAll }: Reached, call: Call): Promise<Outcome> {
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
-  if (call.options.wait) return untilMoved(readAll, key, json.version)
+  if (call.options.wait) return untilReEncrypted(readAll, key, json.version)
   return { json, text: `${key}/${json.version} becomes active at ${json.activatesAt}.` }
 }
 
 /** Keys whose cards or records are re-encrypted; the older versions of others stay for theirs. */
 const reencryptingKeys = new Set(['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'])
 
-async function untilMoved(
+async function untilReEncrypted(
   readKeys: Reached['readAll'],
   key: string,
   version: number,
@@ -298,15 +298,15 @@ async function untilMoved(
   for (;;) {
     const keys = await readKeys<Key>('/keys')
     const row = keys.find((each) => each.key === key && each.version === version)
-    const pass = row?.pass ?? null
-    const isMoved = pass ? pass.finishedAt !== null : !reencryptingKeys.has(key)
-    if (row?.state === 'active' && isMoved) {
+    const current = row?.reEncryption ?? null
+    const isFinished = current ? current.finishedAt !== null : !reencryptingKeys.has(key)
+    if (row?.state === 'active' && isFinished) {
       progress.end()
       return { json: row, text: `${key}/${version} is active, and nothing is left to move.` }
     }
     progress.show(
-      pass
-        ? `${key}/${version}: round ${pass.round}, ${pass.walked} read and ${pass.moved} moved, now in ${pass.holding || 'no table'}`
+      current
+        ? `${key}/${version}: round ${current.round}, ${current.examined} read and ${current.reEncrypted} re-encrypted, now in ${current.columnName || 'no table'}`
         : `${key}/${version} is ${row?.state ?? 'not there'}`,
     )
     await wait(500)
@@ -329,8 +329,13 @@ async function retire(ask: Ask, call: Call): Promise<Outcome> {
   return { json: null, text: `${key}/${version} is ${isToDelete ? 'forgotten' : 'retired'}.` }
 }
 
-const movedOf = ({ finishedAt, holding, moved, walked }: NonNullable<Key['pass']>): string =>
-  finishedAt ? `all (${moved})` : `${moved} of ${walked} read, in ${holding}`
+const progressOf = ({
+  columnName,
+  examined,
+  finishedAt,
+  reEncrypted,
+}: NonNullable<Key['reEncryption']>): string =>
+  finishedAt ? `all (${reEncrypted})` : `${reEncrypted} of ${examined} read, in ${columnName}`
 
 /** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
 async function readSecret(question: string): Promise<string> {

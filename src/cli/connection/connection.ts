@@ -7,7 +7,7 @@ import {
   readCallerConfig,
   readConfig,
 } from '../../service/config/config.ts'
-import { isHeld, readHolder } from '../../storage/engine/data-directory.ts'
+import { isLocked, readHolder } from '../../storage/engine/data-directory.ts'
 import { type Call, type ReachOptions, refuseStart, UsageError } from '../command.ts'
 import { type NamedClient, type Role, readCredentials } from './credentials.ts'
 import { createRequests, type Reached, type ServiceAddress } from './requests.ts'
@@ -48,7 +48,9 @@ const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(
 async function reachConfigured(config: Config, role: Role, named: NamedClient): Promise<Reached> {
   // Where the server listens that holds the data directory, if one does, its lock says.
   const holder =
-    config.databaseUrl === null && isHeld(config.dataDir) ? await readHolder(config.dataDir) : null
+    config.databaseUrl === null && isLocked(config.dataDir)
+      ? await readHolder(config.dataDir)
+      : null
   const url = config.databaseUrl === null ? holder?.privateUrl : config.privateUrl
   if (url !== undefined && (await isAlive(url))) {
     const sandbox = await readSandboxFile(config.dataDir)

@@ -1,14 +1,14 @@
 import type { TryKind } from '../../domain/tries.ts'
 import {
-  holdCounter,
   isAttemptPending,
-  listUntoldBlocks,
+  listUnreportedBlocks,
+  lockCounter,
+  reportBlock,
   resolveAttempt,
   restoreOne,
   restoreUpTo,
   type SpentTry,
-  tellBlock,
-  type UntoldBlock,
+  type UnreportedBlock,
 } from '../../storage/cards/tries.ts'
 import { recordEvent } from '../../storage/events/events.ts'
 import type {
@@ -32,7 +32,7 @@ export const settle = (
 ): Promise<CheckOutcome> =>
   database.transaction(async (connection) => {
     const { epoch, kind, publicToken } = spent
-    const counter = await holdCounter(connection, spent)
+    const counter = await lockCounter(connection, spent)
     // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block
     // that it left was recorded. Its comparison may still come, from a process that stood still.
     const isOver = epoch !== counter.epoch || counter.blockTold
@@ -53,7 +53,7 @@ export const settle = (
       const isUsedUp = !isOver && remainingTries <= 0
       // Not while another try of this epoch may still match and give them all back.
       if (isUsedUp && !(await isAttemptPending(connection, publicToken, kind, epoch))) {
-        await tellBlock(connection, blockEvent(publicToken, kind, requestId), kind)
+        await reportBlock(connection, blockEvent(publicToken, kind, requestId), kind)
       }
     }
     return { result: comparison, remainingTries }
@@ -80,18 +80,18 @@ export async function recordLostBlocks(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
-  let after: UntoldBlock | null = null
+  let after: UnreportedBlock | null = null
   do {
-    const blocks: UntoldBlock[] = await listUntoldBlocks(database, after, stepSize)
+    const blocks: UnreportedBlock[] = await listUnreportedBlocks(database, after, stepSize)
     for (const block of blocks) {
       if (stop.aborted) break
       const { kind, publicToken } = block
       const recording = database.transaction(async (connection) => {
         // Another process may have recorded it by now.
-        const { blockTold, epoch, remaining } = await holdCounter(connection, block)
+        const { blockTold, epoch, remaining } = await lockCounter(connection, block)
         if (blockTold || remaining > 0) return
         if (await isAttemptPending(connection, publicToken, kind, epoch)) return
-        await tellBlock(connection, blockEvent(publicToken, kind, null), kind)
+        await reportBlock(connection, blockEvent(publicToken, kind, null), kind)
       })
       await recording.catch((error: unknown) => faults.push(error))
     }

@@ -6,7 +6,7 @@ import {
   replaceClientSecret,
 } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { holdInstallation } from '../../storage/engine/installation.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type ClientOperations, type ClientRecord, clientRecord } from './clients.ts'
@@ -34,7 +34,7 @@ export const confirmClient = (
   once(operations, request, async (connection) => {
     const { clientId, credentialsVersion } = confirmation
     // Nobody changes credentials meanwhile.
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
     const faults = await confirmationFaults(connection, operator, before, credentialsVersion)
@@ -117,7 +117,7 @@ export async function rotateClientSecret(
 ): Promise<Answer<RotatedClientSecret>> {
   const clientSecret = generateClientSecret()
   const { replayed, result } = await once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     if (!(await findAdministeredClient(connection, clientId))) throw new Problem('not_found')
     const secretHash = hashClientSecret(clientSecret)
     const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)

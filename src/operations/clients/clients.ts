@@ -17,7 +17,7 @@ import {
 } from '../../storage/clients/clients.ts'
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
-import { holdInstallation } from '../../storage/engine/installation.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
@@ -113,7 +113,7 @@ export async function createClient(
   const { clientId, kind, productIds = [] } = draft
   const secret = draft.jwks === undefined ? generateClientSecret() : null
   const { replayed, result } = await once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const isTaken = (await findAdministeredClient(connection, clientId)) !== null
     const validated = await validateClient(connection, kind, draft, certificateListeners)
     const faults = [
@@ -159,7 +159,7 @@ export const changeClient = (
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
   once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
     const { faults, jwks } = await validateClient(

@@ -14,15 +14,15 @@ import {
   findProduct,
   grantProduct,
   hasCards,
-  holdProduct,
   insertProduct,
   listGrantedProducts,
+  lockProduct,
   type ProductFilter,
   revokeProduct,
   updateProduct,
 } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { holdInstallation } from '../../storage/engine/installation.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { differences, isSame, nameOfChange, recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { ClientOperations } from './clients.ts'
@@ -64,7 +64,7 @@ export const createProduct = (
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
   once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const draft = { ...defaults, ...proposed.draft }
     const { productId } = draft
     const isTaken =
@@ -98,8 +98,8 @@ export const changeProduct = (
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
   once(operations, request, async (connection) => {
-    await holdInstallation(connection)
-    const before = await holdProduct(connection, productId)
+    await lockInstallation(connection)
+    const before = await lockProduct(connection, productId)
     if (!before) throw new Problem('not_found')
     const draft: ProductDraft = { ...before, ...proposed.draft, productId }
     const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
@@ -200,7 +200,7 @@ export const setGrant = (
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const client = await findAdministeredClient(connection, clientId)
     const product = await findProduct(connection, productId)
     if (client?.kind !== 'client' || !product) throw new Problem('not_found')

@@ -6,7 +6,7 @@ import {
   listZoneKeys,
   retireZoneKey,
 } from '../../storage/clients/zone-keys.ts'
-import { holdInstallation } from '../../storage/engine/installation.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { listNewestZoneKeys } from '../../storage/keys/lists.ts'
 import { recordAct, recordKeyAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -73,7 +73,7 @@ export const retireZone = (
   request: RepeatableRequest | null,
 ): Promise<Answer<ZoneRecord>> =>
   once(operations, request, async (connection) => {
-    await holdInstallation(connection)
+    await lockInstallation(connection)
     const network = await findAdministeredClient(connection, clientId)
     if (network?.kind !== 'network') throw new Problem('not_found')
     const keys = await listZoneKeys(connection, clientId)

@@ -5,8 +5,8 @@ import type { Connection } from '../../storage/engine/database.ts'
 import {
   type FeedPosition,
   findEventPosition,
-  listPlacedEvents,
-  type PlacedEvent,
+  listPublishedEvents,
+  type PublishedEvent,
 } from '../../storage/events/feed.ts'
 
 /** An event as a client reads it. */
@@ -28,7 +28,7 @@ export interface EventFilter {
   readonly types: readonly EventType[] | null
 }
 
-export const eventRecord = (event: PlacedEvent): EventRecord => ({
+export const eventRecord = (event: PublishedEvent): EventRecord => ({
   id: event.eventId,
   type: event.type,
   timestamp: event.occurredAt.toISOString(),
@@ -61,5 +61,5 @@ export async function listEvents(
   limit: number,
 ): Promise<EventRecord[]> {
   const position = after === null ? '0' : await positionAfter(database, clientId, after)
-  return (await listPlacedEvents(database, clientId, position, types, limit)).map(eventRecord)
+  return (await listPublishedEvents(database, clientId, position, types, limit)).map(eventRecord)
 }

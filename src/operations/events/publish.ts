@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import {
-  insertFeedEvents,
-  listUnplacedEvents,
-  markPlaced,
+  insertPublishedEvents,
+  listUnpublishedEvents,
+  markPublished,
   outboxStart,
 } from '../../storage/events/publish.ts'
 
@@ -66,18 +66,18 @@ export async function publishBatch(database: Database, size = batchSize): Promis
   const faults = new Map<string, unknown>()
   let published = 0
   for (let after = outboxStart; published < size; ) {
-    const listed = await listUnplacedEvents(database, after, [...faults.keys()], size)
+    const listed = await listUnpublishedEvents(database, after, [...faults.keys()], size)
     const ready = new Set<string>()
     // Without those whose predecessor on the card is not published before them: they come next time.
-    const inOrder = listed.filter(({ followsUnplaced, publicToken, sequence }) => {
-      if (followsUnplaced && !ready.has(`${publicToken} ${sequence - 1}`)) return false
+    const inOrder = listed.filter(({ followsUnpublished, publicToken, sequence }) => {
+      if (followsUnpublished && !ready.has(`${publicToken} ${sequence - 1}`)) return false
       ready.add(`${publicToken} ${sequence}`)
       return true
     })
     for (const [clientId, events] of Map.groupBy(inOrder, (event) => event.clientId)) {
       try {
-        await insertFeedEvents(database, clientId, events)
-        await markPlaced(database, events)
+        await insertPublishedEvents(database, clientId, events)
+        await markPublished(database, events)
         published += events.length
       } catch (error) {
         faults.set(clientId, error)

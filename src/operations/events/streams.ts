@@ -6,7 +6,7 @@ import {
   type FeedPosition,
   findNewestEvent,
   listEventHeads,
-  listPlacedEvents,
+  listPublishedEvents,
   releaseStream,
   renewStreams,
 } from '../../storage/events/feed.ts'
@@ -146,7 +146,7 @@ async function* readOn(
     while (!stream.isOver && Date.now() < expiresAt.getTime()) {
       stream.hasNews = false
       const { head, position } = stream
-      const events = await listPlacedEvents(database, clientId, position, types, pageSize)
+      const events = await listPublishedEvents(database, clientId, position, types, pageSize)
       const last = events.at(-1)
       if (last) {
         stream.position = last.position

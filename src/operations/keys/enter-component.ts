@@ -4,10 +4,10 @@ import type { Connection } from '../../storage/engine/database.ts'
 import {
   type ComponentEntryRow,
   deleteComponentEntry,
-  holdComponentEntry,
   insertKeyComponent,
   type KeyComponentRow,
   listKeyComponents,
+  lockComponentEntry,
 } from '../../storage/keys/components.ts'
 import { clientIdsOf, type EntryProgress, entryTarget, progressOf } from './component-entries.ts'
 import { findCustodians, findDependence } from './custodians.ts'
@@ -52,7 +52,7 @@ export async function enterComponent(
       const { connection, record } = change
       // Nobody gives anybody other credentials meanwhile.
       await lockKeys(keys, connection)
-      const entry = await holdComponentEntry(connection, entryId)
+      const entry = await lockComponentEntry(connection, entryId)
       if (!entry) throw new Problem('not_found')
       const entered = await addComponent(keys, change, operator, { ...component, entry })
       if ('refusal' in entered) return entered

@@ -7,7 +7,7 @@ import {
   listZoneKeysAfter,
   listZoneMasterKeysAfter,
 } from '../../storage/keys/lists.ts'
-import { type KeyPassRow, listKeyPasses } from '../../storage/keys/re-encryption.ts'
+import { listReEncryptions, type ReEncryptionRow } from '../../storage/keys/re-encryption.ts'
 import type { KeyOperations } from './keys.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
@@ -35,7 +35,7 @@ export interface ListedKey extends Partial<KeyDescription> {
   /** Why a rotation is due now, or null. */
   readonly rotationDue?: 'age' | 'uses' | null
   /** How far everything has been re-encrypted under this version. */
-  readonly pass: KeyPassRow | null
+  readonly reEncryption: ReEncryptionRow | null
 }
 
 /** Where a page of keys ends: by family, then by name and number, or by network and name. */
@@ -70,7 +70,12 @@ type Page = (
   limit: number,
 ) => Promise<readonly ListedKey[]>
 
-const undated = { activatesAt: null, activatedAt: null, retiredAt: null, pass: null } as const
+const undated = {
+  activatesAt: null,
+  activatedAt: null,
+  retiredAt: null,
+  reEncryption: null,
+} as const
 
 /** In the order of the list. */
 const pages: Readonly<Record<ListedKey['family'], Page>> = {
@@ -97,12 +102,12 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
   async installation({ database, hsm }, after, limit) {
     const position = [after?.key ?? '', after?.version ?? 0, limit] as const
     const rows = await listHsmKeysAfter(database, ...position)
-    // Of so many versions there are at most so many passes.
-    const passes = await listKeyPasses(database, ...position)
+    // Of so many versions there are at most so many re-encryptions.
+    const reEncryptions = await listReEncryptions(database, ...position)
     return rows.map((listed) => {
       const { keyBlock, keyName, keyVersion, ...row } = listed
-      const isPassOfIt = (pass: KeyPassRow) =>
-        pass.keyName === keyName && pass.keyVersion === keyVersion
+      const isOfVersion = (reEncryption: ReEncryptionRow) =>
+        reEncryption.keyName === keyName && reEncryption.keyVersion === keyVersion
       // Only the version that makes new things wears out.
       const isWearing = row.current && isInstallationKey(keyName)
       const period = isWearing ? keyCatalogue[keyName].cryptoperiod : undefined
@@ -114,7 +119,7 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
         ...row,
         rotationDue: period ? rotationDue(listed, period, new Date()) : null,
         rotationDueAt: period ? dueAt(listed, period) : null,
-        pass: passes.find(isPassOfIt) ?? null,
+        reEncryption: reEncryptions.find(isOfVersion) ?? null,
       }
     })
   },

@@ -1,6 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import { holdInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
+import { lockInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../../storage/keys/key-blocks.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { changeKeysOnce, type KeyOperations } from './keys.ts'
@@ -33,7 +33,7 @@ export async function rotateMasterKey(
   }
   const { current, present } = await masterKeys.read()
   const answer = await changeKeysOnce(keys, request, async ({ connection, record }) => {
-    const before = await holdInstallation(connection)
+    const before = await lockInstallation(connection)
     refuseOtherMasterKey(keys, before)
     const after = chooseMasterKey(current, present, toCheckValue)
     if (before === after) throw new Problem('key_in_use', { detail: `${after} is current.` })

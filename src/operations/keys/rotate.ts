@@ -17,7 +17,7 @@ import {
   retireOutlivedHsmKeys,
   scheduleHsmKey,
 } from '../../storage/keys/hsm-keys.ts'
-import { claimKeyPass, startKeyPass } from '../../storage/keys/re-encryption.ts'
+import { claimReEncryption, startReEncryption } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { forgetLateComponents } from './component-entries.ts'
 import { changeKeys, changeKeysOnce, type KeyOperations, referenceOf } from './keys.ts'
@@ -153,9 +153,9 @@ async function advanceKey(
     })
   }
   if (isRotating && retirement.by === 're-encryption') {
-    await startKeyPass(database, keyName, newest)
-    let pass = await claimKeyPass(database, keyName, newest, processId)
-    while (pass && !isStopped()) pass = await reEncryptStep(keys, pass)
+    await startReEncryption(database, keyName, newest)
+    let reEncryption = await claimReEncryption(database, keyName, newest, processId)
+    while (reEncryption && !isStopped()) reEncryption = await reEncryptStep(keys, reEncryption)
   }
   if (keyName !== 'pan-fingerprint') return
   // Those of a retired version: by now no process writes or looks for them.

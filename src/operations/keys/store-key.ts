@@ -4,7 +4,7 @@ import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { insertZoneKey } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { holdInstallation } from '../../storage/engine/installation.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { insertHsmKey, listHsmKeys, takeKeyNumber } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
@@ -46,7 +46,7 @@ export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey)
 
 /** Locks the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
 export async function lockKeys(keys: KeyOperations, connection: Connection): Promise<void> {
-  refuseOtherMasterKey(keys, await holdInstallation(connection))
+  refuseOtherMasterKey(keys, await lockInstallation(connection))
 }
 
 /** Another process may have moved on to another master key, and this one not yet followed. */

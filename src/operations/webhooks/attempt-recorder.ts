@@ -1,7 +1,7 @@
 import type { Connection } from '../../storage/engine/database.ts'
 import { recordTries } from '../../storage/webhooks/attempts.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
-import { disableWebhook, holdWebhookTarget } from '../../storage/webhooks/webhooks.ts'
+import { disableWebhook, lockWebhookTarget } from '../../storage/webhooks/webhooks.ts'
 import type { TryResult } from './attempt.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
@@ -68,7 +68,7 @@ async function recordLast(
   batch: readonly TryResult[],
 ): Promise<boolean> {
   const { clientId, webhookId } = reference
-  const target = await holdWebhookTarget(connection, clientId, webhookId)
+  const target = await lockWebhookTarget(connection, clientId, webhookId)
   const isLast = ({ isGivenUp, urlSince }: TryResult) =>
     isGivenUp && target?.status === 'Enabled' && +target.urlSince === +urlSince
   // What the address before could not be given goes to the present one at once.

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
-import { type DueDelivery, pingLane } from '../../storage/webhooks/lanes.ts'
+import { type DueDelivery, pingGroup } from '../../storage/webhooks/delivery-groups.ts'
 import type { DrainedWebhook, WebhookReference } from '../../storage/webhooks/queues.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { PostOutcome } from './post.ts'
@@ -44,12 +44,12 @@ export async function tryDelivery(
   const sinceMs = Date.now() - (due.occurredAt ?? due.createdAt).getTime()
   const isDelivered = outcome.outcome === 'delivered'
   observe.tried(outcome.outcome, isDelivered ? Math.max(0, sinceMs) / 1_000 : null)
-  const { failures, lane, position, round } = due
+  const { failures, groupKey, position, round } = due
   const record = { at: startedAt.toISOString(), durationMs, ...outcome }
   const step = nextStep(target, due, outcome, startedAt)
   return {
-    tried: { lane, position, round, failures, try: record, ...step },
-    isGivenUp: step.status === 'Failed' && outcome !== notKept && lane !== pingLane,
+    tried: { groupKey, position, round, failures, try: record, ...step },
+    isGivenUp: step.status === 'Failed' && outcome !== notKept && groupKey !== pingGroup,
     urlSince,
   }
 }
@@ -57,14 +57,14 @@ export async function tryDelivery(
 /** A ping is tried once: it asks whether the endpoint answers now. */
 function nextStep(
   { suspendedSeconds, urlSince }: Target,
-  { failures, firstTriedAt, lane }: DueDelivery,
+  { failures, firstTriedAt, groupKey }: DueDelivery,
   outcome: PostOutcome,
   now: Date,
 ): Pick<TriedDelivery, 'status' | 'dueInSeconds'> {
   if (outcome.outcome === 'delivered') return { status: 'Delivered', dueInSeconds: 0 }
   const counted = new Date(now.getTime() - suspendedSeconds * 1_000)
   const isOver = isGivenUp(firstTriedAt, urlSince, counted)
-  const isLast = lane === pingLane || outcome === notKept || isOver
+  const isLast = groupKey === pingGroup || outcome === notKept || isOver
   if (isLast) return { status: 'Failed', dueInSeconds: 0 }
   return { status: 'Pending', dueInSeconds: backOffSeconds(failures + 1, Math.random()) }
 }
@@ -93,14 +93,14 @@ export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date):
  * @returns null for an event that is not kept any more: nobody knows what it said.
  */
 function bodyOf(
-  { createdAt, details, lane, occurredAt, sequence, type }: DueDelivery,
+  { createdAt, details, groupKey, occurredAt, sequence, type }: DueDelivery,
   webhookId: string,
 ): string | null {
-  const isPing = lane === pingLane
+  const isPing = groupKey === pingGroup
   if (!isPing && details === null) return null
   const data = isPing
     ? { webhookId }
-    : { publicToken: lane, sequence, ...JSON.parse(details ?? '{}') }
+    : { publicToken: groupKey, sequence, ...JSON.parse(details ?? '{}') }
   return JSON.stringify({ type, timestamp: (occurredAt ?? createdAt).toISOString(), data })
 }
 

@@ -3,16 +3,16 @@ import {
   type DueDelivery,
   failPending,
   listDueDeliveries,
-  pingLane,
-} from '../../storage/webhooks/lanes.ts'
+  pingGroup,
+} from '../../storage/webhooks/delivery-groups.ts'
 import {
   abandonQueue,
   type DrainedWebhook,
   failuresOfFailing,
+  markQueueDue,
   releaseQueue,
   renewQueue,
   type WebhookReference,
-  wakeQueue,
 } from '../../storage/webhooks/queues.ts'
 import { pause } from '../events/publish.ts'
 import { type Target, tryDelivery } from './attempt.ts'
@@ -33,7 +33,7 @@ const stepSize = 500
 /** An endpoint that was claimed, and by which lease. */
 interface ClaimedQueue extends WebhookReference {
   readonly holder: string
-  readonly failuresInRow: number
+  readonly consecutiveFailures: number
 }
 
 /** An endpoint that this process drains. */
@@ -42,9 +42,9 @@ interface Drain {
   readonly holder: string
   readonly stopping: Stopping
   readonly record: TryRecorder
-  /** Lanes with a request on its way. */
+  /** Groups with a request on its way. */
   readonly busy: Map<string, Promise<void>>
-  failuresInRow: number
+  consecutiveFailures: number
   /** On this process's steady clock. */
   leasedUntilMs: number
   /** From then on another process drains it, if one wants to. */
@@ -55,12 +55,12 @@ interface Drain {
 }
 
 /**
- * Delivers what is due at one endpoint, in order on each lane, until nothing is due, the lease is lost
+ * Delivers what is due at one endpoint, in order on each group, until nothing is due, the lease is lost
  * or it is stopped.
  */
 export async function drainQueue(
   context: DeliveryContext,
-  { clientId, failuresInRow, holder, webhookId }: ClaimedQueue,
+  { clientId, consecutiveFailures, holder, webhookId }: ClaimedQueue,
   stopping: Stopping,
 ): Promise<void> {
   const { database } = context
@@ -71,7 +71,7 @@ export async function drainQueue(
     stopping,
     record: createTryRecorder(context, reference),
     busy: new Map(),
-    failuresInRow,
+    consecutiveFailures,
     leasedUntilMs: 0,
     sharedFromMs: performance.now() + drainMs,
     fault: null,
@@ -82,7 +82,7 @@ export async function drainQueue(
   } finally {
     await Promise.all(drain.busy.values())
     // Another may have had the endpoint, and released it until later than what was recorded since is due.
-    if (!drain.isReleased) await wakeQueue(database, reference)
+    if (!drain.isReleased) await markQueueDue(database, reference)
   }
   if (drain.fault) throw drain.fault.error
   if (stopping.stop.aborted) await abandonQueue(database, reference, holder, drain)
@@ -120,7 +120,7 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
     return true
   }
   if (busy.size > 0) return requestEnds(drain)
-  drain.isReleased = await releaseQueue(database, reference, holder, webhook.wakes, drain)
+  drain.isReleased = await releaseQueue(database, reference, holder, webhook.arrivals, drain)
   return !drain.isReleased
 }
 
@@ -135,13 +135,13 @@ async function prepareQueue(
   { isDeleted, isReplaying, status }: DrainedWebhook,
 ): Promise<boolean> {
   if (status !== 'Enabled') {
-    return failPending(database, reference, isDeleted ? null : pingLane, stepSize)
+    return failPending(database, reference, isDeleted ? null : pingGroup, stepSize)
   }
   return isReplaying && queueUndelivered(database, reference, stepSize)
 }
 
-const requestsAllowedBy = ({ failuresInRow }: Drain): number =>
-  failuresInRow >= failuresOfFailing ? requestsMaxFailing : requestsMax
+const requestsAllowedBy = ({ consecutiveFailures }: Drain): number =>
+  consecutiveFailures >= failuresOfFailing ? requestsMaxFailing : requestsMax
 
 /** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
 async function startRequests(
@@ -164,9 +164,9 @@ async function startRequests(
     }
     if (!mayStart()) return
     const request = deliver(context, drain, target, delivery).finally(() => {
-      busy.delete(delivery.lane)
+      busy.delete(delivery.groupKey)
     })
-    busy.set(delivery.lane, request)
+    busy.set(delivery.groupKey, request)
   }
 }
 
@@ -186,7 +186,8 @@ async function deliver(
   try {
     const result = await tryDelivery(context, target, due, drain.stopping.cut)
     if (result === null) return
-    drain.failuresInRow = result.tried.status === 'Delivered' ? 0 : drain.failuresInRow + 1
+    drain.consecutiveFailures =
+      result.tried.status === 'Delivered' ? 0 : drain.consecutiveFailures + 1
     await drain.record(result)
   } catch (error) {
     drain.fault ??= { error }

@@ -7,8 +7,8 @@ import { queuePing } from '../../storage/webhooks/deliveries.ts'
 import {
   findWebhook,
   findWebhooks,
-  holdWebhookCount,
   insertWebhook,
+  lockWebhookCount,
   markWebhookDeleted,
   replaceWebhookSecret,
   updateWebhookRow,
@@ -66,7 +66,7 @@ export async function createWebhook(
   const secret = generateWebhookSecret()
   const webhookId = randomUUID()
   const { replayed, result } = await once(operations, request, async (connection) => {
-    if ((await holdWebhookCount(connection, clientId)) >= webhooksMax) {
+    if ((await lockWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
     const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartRefusal } from '../../domain/problem.ts'
-import { holdDataDirectory, readHolder } from '../../storage/engine/data-directory.ts'
+import { lockDataDirectory, readHolder } from '../../storage/engine/data-directory.ts'
 import { type DatabaseFacts, examineDatabase } from '../../storage/engine/installation.ts'
 import { openPglite } from '../../storage/engine/pglite.ts'
 import { openPostgres } from '../../storage/engine/postgres.ts'
@@ -61,7 +61,7 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
   }
   try {
     const holder = { pid: process.pid, startedAt: new Date().toISOString() }
-    const release = await holdDataDirectory(config.dataDir, {
+    const release = await lockDataDirectory(config.dataDir, {
       ...holder,
       privateUrl: config.privateUrl,
     })

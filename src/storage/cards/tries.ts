@@ -23,7 +23,7 @@ const tellStatement = changeWithEvent('tell_block', {
 })
 
 /** Tells that the tries of a card are used up, once in an epoch. */
-export const tellBlock = async (
+export const reportBlock = async (
   connection: Connection,
   event: NewEvent,
   kind: TryKind,
@@ -32,7 +32,7 @@ export const tellBlock = async (
 }
 
 /** Tries that are used up and that nobody was told of. */
-export interface UntoldBlock {
+export interface UnreportedBlock {
   readonly publicToken: string
   readonly kind: TryKind
 }
@@ -52,11 +52,11 @@ const listBlocksStatement = statement(
 )
 
 /** Some of the blocks that a lost process did not live to tell, by card. @param after null: the first. */
-export const listUntoldBlocks = (
+export const listUnreportedBlocks = (
   connection: Connection,
-  after: UntoldBlock | null,
+  after: UnreportedBlock | null,
   limit: number,
-): Promise<UntoldBlock[]> =>
+): Promise<UnreportedBlock[]> =>
   connection.query(listBlocksStatement, [limit, after?.publicToken ?? null, after?.kind ?? null])
 
 /** How a value came to be tried. */
@@ -96,7 +96,7 @@ export const spendTry = async (
   firstRow(await connection.query(spendStatement, [publicToken, kind, entryMode, reference]))
 
 /** The counters of one kind, held until the transaction ends. */
-export interface HeldCounter {
+export interface LockedCounter {
   readonly epoch: number
   readonly remaining: number
   readonly blockTold: boolean
@@ -114,12 +114,12 @@ const holdCounterStatement = statement(
 )
 
 /** Holds a card and one of its counters, so that a result is settled by one request at a time. */
-export async function holdCounter(
+export async function lockCounter(
   connection: Connection,
   { kind, publicToken }: Pick<SpentTry, 'kind' | 'publicToken'>,
-): Promise<HeldCounter> {
+): Promise<LockedCounter> {
   await connection.query(holdCardStatement, [publicToken])
-  const counter = firstRow<HeldCounter>(
+  const counter = firstRow<LockedCounter>(
     await connection.query(holdCounterStatement, [publicToken, kind]),
   )
   if (!counter) throw new Error('A card has no counter of its tries.')

@@ -96,7 +96,7 @@ const holdStatement = statement(
 )
 
 /** A product, held until the transaction ends: cards of it are made before or after. */
-export const holdProduct = async (
+export const lockProduct = async (
   connection: Connection,
   productId: number,
 ): Promise<Product | null> => firstRow(await connection.query(holdStatement, [productId]))

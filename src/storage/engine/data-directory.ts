@@ -22,7 +22,7 @@ export const makeDataDirectory = async (folder: string): Promise<void> => {
  * @returns what lets it go.
  * @throws `StartRefusal` that says who holds it.
  */
-export async function holdDataDirectory(folder: string, holder: Holder): Promise<() => void> {
+export async function lockDataDirectory(folder: string, holder: Holder): Promise<() => void> {
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
@@ -35,7 +35,7 @@ export async function holdDataDirectory(folder: string, holder: Holder): Promise
 }
 
 /** Whether a process holds a data directory now. */
-export function isHeld(folder: string): boolean {
+export function isLocked(folder: string): boolean {
   if (!existsSync(join(folder, 'lock'))) return false
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
   try {

@@ -58,7 +58,7 @@ const holdStatement = statement(
  * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so one
  * at a time. @returns the check value of the master key.
  */
-export const holdInstallation = async (connection: Connection): Promise<string> =>
+export const lockInstallation = async (connection: Connection): Promise<string> =>
   checkValueIn(await connection.query(holdStatement))
 
 function checkValueIn(rows: readonly { readonly checkValue: string }[]): string {

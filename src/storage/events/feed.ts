@@ -8,7 +8,7 @@ export type FeedPosition = string
 const eventRowsMax = 101
 
 /** An event as readers see it. */
-export interface PlacedEvent {
+export interface PublishedEvent {
   readonly position: FeedPosition
   readonly eventId: string
   readonly publicToken: string
@@ -58,13 +58,13 @@ const listTypesStatement = statement(
  * @param types null for all of them.
  * @param limit at most {@link eventRowsMax}.
  */
-export const listPlacedEvents = (
+export const listPublishedEvents = (
   connection: Connection,
   clientId: string,
   after: FeedPosition,
   types: readonly EventType[] | null,
   limit: number,
-): Promise<PlacedEvent[]> =>
+): Promise<PublishedEvent[]> =>
   types === null
     ? connection.query(listStatement, [clientId, after, limit])
     : connection.query(listTypesStatement, [clientId, after, limit, types])
@@ -98,7 +98,7 @@ const newestStatement = statement(
 export const findNewestEvent = async (
   connection: Connection,
   clientId: string,
-): Promise<Pick<PlacedEvent, 'position' | 'eventId'> | null> =>
+): Promise<Pick<PublishedEvent, 'position' | 'eventId'> | null> =>
   firstRow(await connection.query(newestStatement, [clientId]))
 
 const headsStatement = statement(

@@ -1,7 +1,7 @@
 import { type Connection, onKey, statement } from '../engine/database.ts'
 
 /** An event of the outbox that readers do not see yet. */
-export interface UnplacedEvent {
+export interface UnpublishedEvent {
   readonly clientId: string
   readonly publicToken: string
   readonly sequence: number
@@ -11,7 +11,7 @@ export interface UnplacedEvent {
   readonly occurredAt: string
   readonly details: string
   /** Whether the card's event before it is not placed either. */
-  readonly followsUnplaced: boolean
+  readonly followsUnpublished: boolean
 }
 
 const listStatement = statement(
@@ -31,26 +31,26 @@ const listStatement = statement(
 )
 
 /** Where a list of events goes on, in its order. */
-type OutboxPlace = Pick<UnplacedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
+type OutboxPosition = Pick<UnpublishedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
 
 /** Before all events. */
-export const outboxStart: OutboxPlace = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
+export const outboxStart: OutboxPosition = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
 
 /**
  * The oldest of the events after a place that are not placed, oldest first.
  * @param leftClientIds whose are left out.
  */
-export const listUnplacedEvents = (
+export const listUnpublishedEvents = (
   connection: Connection,
-  { occurredAt, publicToken, sequence }: OutboxPlace,
+  { occurredAt, publicToken, sequence }: OutboxPosition,
   leftClientIds: readonly string[],
   limit: number,
-): Promise<UnplacedEvent[]> =>
+): Promise<UnpublishedEvent[]> =>
   connection.query(listStatement, [limit, occurredAt, publicToken, sequence, leftClientIds])
 
 // One statement, so one commit. The row of event_head is held to its end: whoever else places events
 // of this client waits, and positions show in their order. An event that is placed already is left.
-// After the head come the queues' rows, then the lanes', as everywhere, so that none waits in a ring.
+// After the head come the queues' rows, then the groups', as everywhere, so that none waits in a ring.
 const placeStatement = statement(
   'place_events',
   `with given as (
@@ -80,7 +80,7 @@ const placeStatement = statement(
      update delivery_queue set arrivals = arrivals + 1, due_at = least(due_at, now())
      where client_id = $1 and webhook_id in (select webhook_id from target)
      returning arrivals
-   ), lanes as (
+   ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, webhook_id, public_token, count(*), now() from target
      where (select count(*) from woken) >= 0
@@ -97,10 +97,10 @@ const placeStatement = statement(
  * Gives events of one client, in this order, the positions after the last one, and queues them for
  * the webhooks that want them. Doing it again, or at once in two processes, places none twice.
  */
-export const insertFeedEvents = async (
+export const insertPublishedEvents = async (
   connection: Connection,
   clientId: string,
-  events: readonly UnplacedEvent[],
+  events: readonly UnpublishedEvent[],
 ): Promise<void> => {
   const given = events.map((event, index) => ({ ...event, ordinal: index + 1 }))
   await connection.query(placeStatement, [clientId, JSON.stringify(given), events.length])
@@ -116,9 +116,9 @@ const markStatement = statement(
 )
 
 /** Marks events of the outbox as placed. */
-export const markPlaced = async (
+export const markPublished = async (
   connection: Connection,
-  events: readonly UnplacedEvent[],
+  events: readonly UnpublishedEvent[],
 ): Promise<void> => {
   const tokens = events.map(({ publicToken }) => publicToken)
   const sequences = events.map(({ sequence }) => sequence)

@@ -134,7 +134,7 @@ export const removeDeliveries = async (
 
 const removeStatement = statement(
   'remove_webhook',
-  `with lanes as (delete from delivery_group where client_id = $1 and webhook_id = $2),
+  `with groups as (delete from delivery_group where client_id = $1 and webhook_id = $2),
    queue as (delete from delivery_queue where client_id = $1 and webhook_id = $2),
    secrets as (delete from webhook_former_secret where client_id = $1 and webhook_id = $2)
    delete from webhook where client_id = $1 and webhook_id = $2 and deleted_at is not null`,

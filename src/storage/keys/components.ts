@@ -48,7 +48,7 @@ const holdStatement = statement(
 )
 
 /** An open entry, held until the transaction ends, or null. */
-export const holdComponentEntry = async (
+export const lockComponentEntry = async (
   connection: Connection,
   entryId: string,
 ): Promise<ComponentEntryRow | null> => firstRow(await connection.query(holdStatement, [entryId]))

@@ -1,6 +1,6 @@
 import { type Connection, statement } from '../engine/database.ts'
 import type { FeedPosition } from '../events/feed.ts'
-import { dropIdleLanes } from './lanes.ts'
+import { dropIdleGroups } from './delivery-groups.ts'
 import type { WebhookReference } from './queues.ts'
 
 /** One try of a delivery, as it stays on record. */
@@ -14,10 +14,10 @@ export interface DeliveryTry {
   readonly response?: string
 }
 
-/** What became of a try, and when its lane is due again. */
+/** What became of a try, and when its group is due again. */
 export interface TriedDelivery {
   readonly position: FeedPosition
-  readonly lane: string
+  readonly groupKey: string
   /** As they were when it was tried: the two tell whether it was queued anew since. */
   readonly round: number
   readonly failures: number
@@ -30,7 +30,7 @@ export interface TriedDelivery {
 /** Ten times three days of tries: a delivery may be sent again for as long as it is kept. */
 const triesKept = 300
 
-// Lanes are locked before their deliveries, in their order, as everybody does, so that none waits in a
+// Groups are locked before their deliveries, in their order, as everybody does, so that none waits in a
 // ring. A delivery that was sent again, replayed or given up since the try began keeps what it has
 // now; but what arrived has arrived, unless it was asked for once more. Rows are named by arrays: so each
 // is found by the index, also where the planner takes a table for empty that has filled up meanwhile.
@@ -38,11 +38,11 @@ const recordStatement = statement(
   'record_delivery_tries',
   `with result as (
      select * from jsonb_to_recordset($3::jsonb) as result (
-       position bigint, lane text, round integer, failures integer, status text,
+       position bigint, "groupKey" text, round integer, failures integer, status text,
        "dueInSeconds" float8, try jsonb)
    ), locked as (
      select group_key from delivery_group
-     where client_id = $1 and webhook_id = $2 and group_key = any(array(select lane from result))
+     where client_id = $1 and webhook_id = $2 and group_key = any(array(select "groupKey" from result))
      order by group_key for update
    ), found as (
      select delivery.position, delivery.status as was,
@@ -80,20 +80,20 @@ const recordStatement = statement(
      due_at = case when decides or becomes <> was
        then now() + make_interval(secs => "dueInSeconds") else due_at end
    from step
-   where client_id = $1 and webhook_id = $2 and delivery_group.group_key = step.lane
-     and delivery_group.group_key = any(array(select lane from step))
-   returning delivery_group.group_key as "lane", pending, step.position::text as "position", decides`,
+   where client_id = $1 and webhook_id = $2 and delivery_group.group_key = step."groupKey"
+     and delivery_group.group_key = any(array(select "groupKey" from step))
+   returning delivery_group.group_key as "groupKey", pending, step.position::text as "position", decides`,
 )
 
 interface RecordedTry {
-  readonly lane: string
+  readonly groupKey: string
   readonly pending: number
   readonly position: FeedPosition
   readonly decides: boolean
 }
 
 /**
- * Puts tries on record, at most one a lane.
+ * Puts tries on record, at most one a group.
  * @returns the deliveries of which the try decided: the others were queued anew or given up meanwhile.
  */
 export async function recordTries(
@@ -103,6 +103,6 @@ export async function recordTries(
 ): Promise<ReadonlySet<FeedPosition>> {
   const values = [reference.clientId, reference.webhookId, JSON.stringify(tries), triesKept]
   const recorded = await connection.query<RecordedTry>(recordStatement, values)
-  await dropIdleLanes(connection, reference, recorded)
+  await dropIdleGroups(connection, reference, recorded)
   return new Set(recorded.filter(({ decides }) => decides).map(({ position }) => position))
 }

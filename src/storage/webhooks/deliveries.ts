@@ -1,7 +1,7 @@
 import { type Connection, type Database, firstRow, statement } from '../engine/database.ts'
 import type { FeedPosition } from '../events/feed.ts'
 import type { DeliveryTry } from './attempts.ts'
-import { pingLane } from './lanes.ts'
+import { pingGroup } from './delivery-groups.ts'
 import type { WebhookReference } from './queues.ts'
 
 type DeliveryStatus = 'Pending' | 'Delivered' | 'Failed'
@@ -13,12 +13,12 @@ export interface DeliveryRow {
   readonly type: string
   readonly status: DeliveryStatus
   readonly createdAt: Date
-  /** When its lane is due, while it is pending. */
+  /** When its group is due, while it is pending. */
   readonly nextTryAt: Date | null
   readonly tries: readonly DeliveryTry[]
 }
 
-// The lane is looked for row by row, so that no plan reads them all.
+// The group is looked for row by row, so that no plan reads them all.
 const listStatement = statement(
   'list_deliveries',
   `select page.position::text as "position", page.event_id as "eventId", page.type, page.status,
@@ -46,7 +46,7 @@ export const findDeliveries = (
 ): Promise<DeliveryRow[]> =>
   connection.query(listStatement, [clientId, webhookId, before ?? afterAll, limit])
 
-// The queue's row is locked first, then the lane's, then the delivery's.
+// The queue's row is locked first, then the group's, then the delivery's.
 const resendStatement = statement(
   'resend_delivery',
   `with found as (
@@ -74,7 +74,7 @@ const resendStatement = statement(
        round = round + 1
      from old where client_id = $1 and webhook_id = $2 and position = $3::bigint
      returning event_id, group_key, was
-   ), lanes as (
+   ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, $2, group_key, case when was = 'Pending' then 0 else 1 end, now() from again
      on conflict (client_id, webhook_id, group_key) do update
@@ -110,7 +110,7 @@ const pingStatement = statement(
      update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = $2 and exists (select 1 from head)
      returning arrivals
-   ), lanes as (
+   ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, $2, $4, 1, now() from head where (select count(*) from woken) >= 0
      on conflict (client_id, webhook_id, group_key) do update
@@ -128,14 +128,14 @@ export const queuePing = async (
   { clientId, webhookId }: WebhookReference,
   eventId: string,
 ): Promise<boolean> =>
-  (await connection.query(pingStatement, [clientId, webhookId, eventId, pingLane])).length === 1
+  (await connection.query(pingStatement, [clientId, webhookId, eventId, pingGroup])).length === 1
 
 const holdHeadStatement = statement(
   'hold_event_head',
   'select last_position from feed_head where client_id = $1 for update',
 )
 
-// Locks are taken in the order of all: head, webhook, lanes, deliveries. Rows are named by arrays, so that
+// Locks are taken in the order of all: head, webhook, groups, deliveries. Rows are named by arrays, so that
 // each is found by the index whatever the planner takes the table for.
 const replayStatement = statement(
   'replay_deliveries',
@@ -168,7 +168,7 @@ const replayStatement = statement(
          round = delivery.round + case when delivery.status = 'Failed' then 1 else 0 end
        where delivery.status <> 'Delivered'
      returning position, group_key
-   ), lanes as (
+   ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, $2, group_key, count(*) filter (where status is distinct from 'Pending'), now()
      from queued left join old on old.position = queued.position

@@ -9,7 +9,7 @@ export interface WebhookReference {
 
 /** How an endpoint does, as it is handed on. */
 interface QueueHealth {
-  readonly failuresInRow: number
+  readonly consecutiveFailures: number
 }
 
 /** So many failures in a row make an endpoint a failing one. */
@@ -29,7 +29,7 @@ const claimStatement = statement(
   `update delivery_queue set holder = $3, leased_until = now() + make_interval(secs => $4)
    where client_id = $1 and webhook_id = $2 and due_at <= now() and leased_until <= now()
    returning client_id as "clientId", webhook_id as "webhookId",
-     consecutive_failures as "failuresInRow"`,
+     consecutive_failures as "consecutiveFailures"`,
 )
 
 /**
@@ -57,7 +57,7 @@ export async function claimQueues(
 /** What whoever drains an endpoint must know of it. */
 export interface DrainedWebhook {
   /** Changes whenever there may be something new to do. */
-  readonly wakes: string
+  readonly arrivals: string
   readonly url: string
   /** When it got this address, or was enabled again, on the clock that stands still while it is suspended. */
   readonly urlSince: Date
@@ -81,7 +81,7 @@ const renewStatement = statement(
      where client_id = $1 and webhook_id = $2 and holder = $3
      returning arrivals
    )
-   select arrivals::text as "wakes", url, url_since as "urlSince", status,
+   select arrivals::text as "arrivals", url, url_since as "urlSince", status,
      coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
      coalesce(receives_events, false) as "receivesEvents", deleted_at is not null as "isDeleted", replay_after is not null as "isReplaying", secret,
      array(
@@ -117,19 +117,26 @@ const releaseStatement = statement(
 )
 
 /**
- * Lets go of an endpoint until its next lane is due.
- * @param wakes what was seen before the lanes were looked at.
+ * Lets go of an endpoint until its next group is due.
+ * @param arrivals what was seen before the groups were looked at.
  * @returns false, and keeps it, when something came in since.
  */
 export const releaseQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   holder: string,
-  wakes: string,
-  { failuresInRow }: QueueHealth,
+  arrivals: string,
+  { consecutiveFailures }: QueueHealth,
 ): Promise<boolean> =>
-  (await connection.query(releaseStatement, [clientId, webhookId, holder, wakes, failuresInRow]))
-    .length === 1
+  (
+    await connection.query(releaseStatement, [
+      clientId,
+      webhookId,
+      holder,
+      arrivals,
+      consecutiveFailures,
+    ])
+  ).length === 1
 
 const abandonStatement = statement(
   'abandon_delivery_queue',
@@ -143,21 +150,21 @@ export const abandonQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   holder: string,
-  { failuresInRow }: QueueHealth,
+  { consecutiveFailures }: QueueHealth,
 ): Promise<void> => {
-  await connection.query(abandonStatement, [clientId, webhookId, holder, failuresInRow])
+  await connection.query(abandonStatement, [clientId, webhookId, holder, consecutiveFailures])
 }
 
-const wakeStatement = statement(
+const markDueStatement = statement(
   'wake_delivery_queue',
   `update delivery_queue set arrivals = arrivals + 1, due_at = now()
    where client_id = $1 and webhook_id = $2`,
 )
 
 /** Has whoever drains an endpoint, now or next, look at it again. */
-export const wakeQueue = async (
+export const markQueueDue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
 ): Promise<void> => {
-  await connection.query(wakeStatement, [clientId, webhookId])
+  await connection.query(markDueStatement, [clientId, webhookId])
 }

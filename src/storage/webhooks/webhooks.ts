@@ -58,7 +58,7 @@ const countStatement = statement(
 )
 
 /** How many webhooks a client has. Whoever else asks waits until the transaction ends. */
-export const holdWebhookCount = async (
+export const lockWebhookCount = async (
   connection: Connection,
   clientId: string,
 ): Promise<number> => {
@@ -153,7 +153,7 @@ interface WebhookTarget {
 }
 
 /** Holds a webhook and its queue until the transaction ends. */
-export const holdWebhookTarget = async (
+export const lockWebhookTarget = async (
   connection: Connection,
   clientId: string,
   webhookId: string,

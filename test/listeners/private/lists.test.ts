@@ -118,11 +118,11 @@ test('the list of keys tells which version is in use and how far it is, on which
     key: string
     version: number | null
     current: boolean
-    pass: object | null
+    reEncryption: object | null
   }[]
   const pan = rows.filter(({ key }) => key === 'pan')
   assert.deepEqual(
-    pan.map(({ current, pass, version }) => [version, current, pass !== null]),
+    pan.map(({ current, reEncryption, version }) => [version, current, reEncryption !== null]),
     [
       [1, false, false],
       [2, true, true],

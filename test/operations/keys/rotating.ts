@@ -40,16 +40,16 @@ export const rotateAll = async (administer: Administer, dataDir: string): Promis
   assert.equal(answer.status, 200, answer.text)
 }
 
-export type KeyState = { key: string; version: number; state: string; walked: number }
+export type KeyState = { key: string; version: number; state: string; examined: number }
 
 export const keyStates = async (administer: Administer): Promise<KeyState[]> => {
   const { json } = await administer('GET', '//keys')
   return json.map(
-    (row: { key: string; version: number; state: string; pass: KeyState | null }) => ({
+    (row: Omit<KeyState, 'examined'> & { reEncryption: { examined: number } | null }) => ({
       key: row.key,
       version: row.version,
       state: row.state,
-      walked: row.pass?.walked ?? 0,
+      examined: row.reEncryption?.examined ?? 0,
     }),
   )
 }

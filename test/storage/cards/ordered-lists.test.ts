@@ -6,7 +6,7 @@ import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import { hasCards } from '../../../src/storage/clients/products.ts'
 import type { Connection, SqlValue, Statement } from '../../../src/storage/engine/database.ts'
-import { listPlacedEvents } from '../../../src/storage/events/feed.ts'
+import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -160,7 +160,8 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
       (types) =>
         [
           `events ${types}, after ${after}`,
-          (connection: Connection) => listPlacedEvents(connection, big, after, types as never, 101),
+          (connection: Connection) =>
+            listPublishedEvents(connection, big, after, types as never, 101),
         ] as const,
     ),
   ),

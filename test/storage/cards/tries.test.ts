@@ -5,15 +5,15 @@ import { findAuthorizedCard } from '../../../src/storage/cards/authorizations.ts
 import {
   findAttempts,
   findTries,
-  holdCounter,
   isAttemptPending,
-  listUntoldBlocks,
+  listUnreportedBlocks,
+  lockCounter,
+  reportBlock,
   resolveAttempt,
   restoreOne,
   restoreUpTo,
   type SpentTry,
   spendTry,
-  tellBlock,
 } from '../../../src/storage/cards/tries.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { recordEvent } from '../../../src/storage/events/events.ts'
@@ -134,7 +134,7 @@ test('a counter that is held is the one that was asked for', async () => {
   await spendEverywhere()
   await spend()
   const held = (publicToken: string, kind: TryKind) =>
-    database.transaction((connection) => holdCounter(connection, { publicToken, kind }))
+    database.transaction((connection) => lockCounter(connection, { publicToken, kind }))
   assert.deepEqual(await held(card, 'pin'), { epoch: 1, remaining: 0, blockTold: false })
   assert.deepEqual(await held(card, 'cvv'), { epoch: 1, remaining: 1, blockTold: false })
   await newEpoch()
@@ -221,7 +221,7 @@ test('an attempt is pending in its epoch until it has a result, was given back o
 })
 
 const isUntold = async (kind: TryKind = 'pin'): Promise<boolean> =>
-  (await listUntoldBlocks(database, null, 100)).some(
+  (await listUnreportedBlocks(database, null, 100)).some(
     (each) => each.publicToken === card && each.kind === kind,
   )
 
@@ -271,7 +271,7 @@ test('to tell of a block is to number an event of this card, and to mark this co
     details: { blockedBy: 'tries' },
     note: null,
   } as const
-  assert.deepEqual(await movedBy(() => tellBlock(database, event, 'pin')), ['*', '* pin'])
+  assert.deepEqual(await movedBy(() => reportBlock(database, event, 'pin')), ['*', '* pin'])
   assert.deepEqual(await movedBy(() => recordEvent(database, event)), ['*'])
   const sequences = await sql<{ sequence: number }>(
     database,
@@ -286,7 +286,7 @@ test('to tell of a block is to number an event of this card, and to mark this co
 })
 
 const holdBoth = () =>
-  database.transaction((connection) => holdCounter(connection, { publicToken: card, kind: 'pin' }))
+  database.transaction((connection) => lockCounter(connection, { publicToken: card, kind: 'pin' }))
 
 test('untold blocks come in pages, in the order of cards and kinds, each once', async () => {
   for (const kind of ['pin', 'cvv'] as const) {
@@ -296,14 +296,14 @@ test('untold blocks come in pages, in the order of cards and kinds, each once', 
       }
     }
   }
-  const all = await listUntoldBlocks(database, null, 100)
+  const all = await listUnreportedBlocks(database, null, 100)
   const keys = all.map(({ kind, publicToken }) => `${publicToken} ${kind}`)
   assert.deepEqual(keys, [...keys].sort())
   assert.equal(new Set(keys).size, keys.length)
   const paged = []
-  for (let page = await listUntoldBlocks(database, null, 1); page[0]; ) {
+  for (let page = await listUnreportedBlocks(database, null, 1); page[0]; ) {
     paged.push(...page)
-    page = await listUntoldBlocks(database, page[0], 1)
+    page = await listUnreportedBlocks(database, page[0], 1)
   }
   assert.deepEqual(paged, all)
 })

@@ -102,10 +102,10 @@ export const KeyActSchema = Type.Object({
 })
 
 const ReEncryptionSchema = Type.Object({
-  holding: Type.String(),
+  columnName: Type.String(),
   round: Type.Integer(),
-  walked: Type.Integer(),
-  moved: Type.Integer(),
+  examined: Type.Integer(),
+  reEncrypted: Type.Integer(),
   leftInRound: Type.Integer(),
   startedAt: instant,
   finishedAt: instant,
@@ -138,5 +138,5 @@ export const ListedKeySchema = Type.Object({
       description: 'Why the version in use for new values is due for rotation.',
     }),
   ),
-  pass: Type.Union([ReEncryptionSchema, Type.Null()]),
+  reEncryption: Type.Union([ReEncryptionSchema, Type.Null()]),
 })

@@ -2,12 +2,12 @@ import { type Connection, statement } from '../engine/database.ts'
 import type { FeedPosition } from '../events/feed.ts'
 import type { WebhookReference } from './queues.ts'
 
-/** The lane of pings, which belong to no card. */
-export const pingLane = 'ping'
+/** The group of pings, which belong to no card. */
+export const pingGroup = 'ping'
 
-/** The next event that an endpoint is to get on a lane. */
+/** The next event that an endpoint is to get on a group. */
 export interface DueDelivery {
-  readonly lane: string
+  readonly groupKey: string
   readonly position: FeedPosition
   readonly eventId: string
   readonly type: string
@@ -25,7 +25,7 @@ export interface DueDelivery {
 
 const listStatement = statement(
   'list_due_deliveries',
-  `select due.group_key as "lane", next.position::text as "position", next.event_id as "eventId", next.type,
+  `select due.group_key as "groupKey", next.position::text as "position", next.event_id as "eventId", next.type,
      next.round, next.failures, next.first_tried_at as "firstTriedAt", next.created_at as "createdAt",
      sequence, occurred_at as "occurredAt", details
    from (
@@ -46,28 +46,28 @@ const listStatement = statement(
    ) as published on true`,
 )
 
-/** The first pending delivery of each of some lanes that are due, but for those that are busy. */
+/** The first pending delivery of each of some groups that are due, but for those that are busy. */
 export const listDueDeliveries = (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
-  busyLanes: readonly string[],
+  busyGroups: readonly string[],
   limit: number,
 ): Promise<DueDelivery[]> =>
-  connection.query(listStatement, [clientId, webhookId, busyLanes, limit])
+  connection.query(listStatement, [clientId, webhookId, busyGroups, limit])
 
 const dropIdleStatement = statement(
-  'drop_idle_delivery_lanes',
+  'drop_idle_delivery_groups',
   `delete from delivery_group
    where client_id = $1 and webhook_id = $2 and group_key = any($3) and pending = 0`,
 )
 
-/** Forgets those of some lanes that have nothing pending, and still have not. */
-export async function dropIdleLanes(
+/** Forgets those of some groups that have nothing pending, and still have not. */
+export async function dropIdleGroups(
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
-  lanes: readonly { readonly lane: string; readonly pending: number }[],
+  groups: readonly { readonly groupKey: string; readonly pending: number }[],
 ): Promise<void> {
-  const idle = lanes.filter(({ pending }) => pending === 0).map(({ lane }) => lane)
+  const idle = groups.filter(({ pending }) => pending === 0).map(({ groupKey }) => groupKey)
   if (idle.length > 0) await connection.query(dropIdleStatement, [clientId, webhookId, idle])
 }
 
@@ -93,18 +93,21 @@ const failStatement = statement(
    from (select group_key, count(*)::integer as count from failed group by group_key) as done
    where client_id = $1 and webhook_id = $2 and delivery_group.group_key = done.group_key
      and delivery_group.group_key = any(array(select group_key from failed))
-   returning delivery_group.group_key as "lane", pending`,
+   returning delivery_group.group_key as "groupKey", pending`,
 )
 
-/** Gives up some of what is pending for an endpoint. @param keptLane is left. @returns whether any was. */
+/** Gives up some of what is pending for an endpoint. @param keptGroup is left. @returns whether any was. */
 export async function failPending(
   connection: Connection,
   reference: WebhookReference,
-  keptLane: string | null,
+  keptGroup: string | null,
   limit: number,
 ): Promise<boolean> {
-  const values = [reference.clientId, reference.webhookId, keptLane, limit]
-  const lanes = await connection.query<{ lane: string; pending: number }>(failStatement, values)
-  await dropIdleLanes(connection, reference, lanes)
-  return lanes.length > 0
+  const values = [reference.clientId, reference.webhookId, keptGroup, limit]
+  const groups = await connection.query<{ groupKey: string; pending: number }>(
+    failStatement,
+    values,
+  )
+  await dropIdleGroups(connection, reference, groups)
+  return groups.length > 0
 }

@@ -12,7 +12,7 @@ import type { WarmAnswer, WarmOrder, WarmQuestion, WarmUp } from './warm-program
 
 const program = fileURLToPath(new URL('warm-program.ts', import.meta.url))
 /** A mutant of a loop keeps its process busy for ever. A busy machine must not look like one. */
-const timeoutMs = 900_000
+const startTimeoutMs = 900_000
 
 const quiet = () => undefined
 const log = {
@@ -49,10 +49,15 @@ const instrument = async (paths: readonly string[]): Promise<Instrumented> => {
 }
 
 /** Sends something and waits for the answer; null: none came in time, or the process ended. */
-const ask = async <Answer>(child: ChildProcess, what: object): Promise<Answer | null> => {
+const ask = async <Answer>(
+  child: ChildProcess,
+  what: object,
+  timeoutMs = startTimeoutMs,
+): Promise<Answer | null> => {
   const stop = new AbortController()
   const timer = setTimeout(() => stop.abort(), timeoutMs)
-  child.once('exit', () => stop.abort())
+  const end = () => stop.abort()
+  child.once('exit', end)
   child.send(what)
   try {
     const [answer] = await once(child, 'message', { signal: stop.signal })
@@ -61,6 +66,7 @@ const ask = async <Answer>(child: ChildProcess, what: object): Promise<Answer | 
     return null
   } finally {
     clearTimeout(timer)
+    child.off('exit', end)
   }
 }
 
@@ -90,13 +96,15 @@ const askWarm = async (
   startAnew: Start,
   question: WarmQuestion,
 ): Promise<{ answer: WarmAnswer | null; warm: Warm | null }> => {
-  const first = await ask<WarmAnswer>(child, question)
+  // Each test may run into its own, and is then run once more without the mutant.
+  const timeoutMs = question.tests.reduce((sum, test) => sum + 2 * test.timeoutMs, 0)
+  const first = await ask<WarmAnswer>(child, question, timeoutMs)
   if (first?.isSound) return { answer: first, warm: null }
   child.kill('SIGKILL')
   const warm = await startAnew()
   if (!first) return { answer: first, warm }
   // What an earlier mutant left behind may have found it: in a fresh process it is itself.
-  const answer = await ask<WarmAnswer>(warm.child, question)
+  const answer = await ask<WarmAnswer>(warm.child, question, timeoutMs)
   if (answer?.isSound) return { answer, warm }
   warm.child.kill('SIGKILL')
   return { answer, warm: await startAnew() }
@@ -127,6 +135,7 @@ export const runWarm = async (
   const loaded = new Set(warm.up.loaded)
   const tell = ({ id: _, ...mutant }: Mutant, answer: WarmAnswer | null): void =>
     tested({ ...mutant, isFound: answer?.isFound ?? true, isEndless: answer === null })
+  console.log(`${mutants.length} mutants, ${loaded.size} of them in a process each`)
   const drawn = mutants.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
   const testFresh = async (): Promise<void> => {
     for (const mutant of drawn.filter(({ id }) => loaded.has(id))) {
@@ -135,8 +144,9 @@ export const runWarm = async (
   }
   const testWarm = async (): Promise<void> => {
     for (const mutant of drawn.filter(({ id }) => !loaded.has(id))) {
-      const met = warm.up.met.filter(([, each]) => each.includes(mutant.id)).map(([test]) => test)
-      const asked = await askWarm(warm, startWarm, { mutant: mutant.id, tests: met })
+      const met = warm.up.met.filter(({ mutants }) => mutants.includes(mutant.id))
+      const tests = met.map(({ test, timeoutMs }) => ({ test, timeoutMs }))
+      const asked = await askWarm(warm, startWarm, { mutant: mutant.id, tests })
       warm = asked.warm ?? warm
       tell(mutant, asked.answer)
     }

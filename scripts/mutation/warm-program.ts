@@ -20,11 +20,20 @@ export type WarmOrder = {
 export type WarmUp = {
   /** Mutants that were met while files loaded. */
   readonly loaded: readonly string[]
-  /** By test, the quickest first: the mutants that it met. */
-  readonly met: readonly (readonly [test: string, mutants: readonly string[]])[]
+  /** The quickest first: a test, the mutants that it met, and how long it may take with one of them. */
+  readonly met: readonly WarmedTest[]
 }
 
-export type WarmQuestion = { readonly mutant: string; readonly tests: readonly string[] }
+type WarmedTest = {
+  readonly test: string
+  readonly mutants: readonly string[]
+  readonly timeoutMs: number
+}
+
+export type WarmQuestion = {
+  readonly mutant: string
+  readonly tests: readonly Pick<WarmedTest, 'test' | 'timeoutMs'>[]
+}
 
 /** `isSound`: the test that found the mutant passes without it. */
 export type WarmAnswer = { readonly isFound: boolean; readonly isSound: boolean }
@@ -70,9 +79,9 @@ const load = async (file: string): Promise<readonly WarmTest[]> => {
   return collected.slice(from)
 }
 
-const passes = async (test: WarmTest): Promise<boolean> => {
+const passes = async (test: WarmTest, timeoutMs?: number): Promise<boolean> => {
   try {
-    await runTest(test)
+    await runTest(test, timeoutMs)
     return true
   } catch {
     return false
@@ -102,15 +111,21 @@ const warmUp = async (files: readonly string[]): Promise<WarmUp> => {
   }
   timed.sort((one, other) => one.tookMs - other.tookMs)
   const metBy = (id: string) => Object.keys(state.mutantCoverage.perTest[id] ?? {})
-  return { loaded, met: timed.map(({ id }) => [id, metBy(id)] as const) }
+  // A mutant that makes a test wait for ever is found by that: well after the time that the test takes.
+  const met = timed.map(({ id, tookMs }) => ({
+    test: id,
+    mutants: metBy(id),
+    timeoutMs: 10_000 + 10 * tookMs,
+  }))
+  return { loaded, met }
 }
 
 const answer = async ({ mutant, tests }: WarmQuestion): Promise<WarmAnswer> => {
-  for (const id of tests) {
+  for (const { test: id, timeoutMs } of tests) {
     const test = collected[Number(id)]
     if (!test) throw new Error(`There is no test ${id}.`)
     state.activeMutant = mutant
-    const isFound = !(await passes(test))
+    const isFound = !(await passes(test, timeoutMs))
     state.activeMutant = undefined
     if (isFound) return { isFound, isSound: await passes(test) }
   }

@@ -1,5 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { problemKinds } from '../../src/domain/problem.ts'
+import { authorizationServerPaths } from '../../src/listeners/oauth/authorization-server.ts'
 import type { Route } from '../support/routes.ts'
 import { isForeign, type Matched, type RouteBook } from './document.ts'
 import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
@@ -31,7 +32,11 @@ export function faultsOf(
   return [
     ...(route ? statusFaults(book, route, answer) : refusalFaults(book, matched, answer)),
     ...headerFaults(answer),
-    ...(answer.status >= 400 ? problemFaults(sent, answer) : successFaults(sent, route, answer)),
+    ...(answer.status < 400
+      ? successFaults(sent, route, answer)
+      : matched?.url === authorizationServerPaths.token
+        ? tokenErrorFaults(answer)
+        : problemFaults(sent, answer)),
   ]
 }
 
@@ -63,6 +68,12 @@ function headerFaults({ headers }: Answered): string[] {
     ...(isNotStored(headers) ? [] : ['may be stored']),
     ...always.filter((name) => !headers[name]).map((name) => `no ${name}`),
   ]
+}
+
+/** The token endpoint refuses in the terms of RFC 6749, section 5.2. */
+function tokenErrorFaults({ headers, status, text }: Answered): string[] {
+  const isJson = String(headers['content-type']).startsWith('application/json')
+  return isJson && typeof JSON.parse(text).error === 'string' ? [] : [`${status}: no token error`]
 }
 
 const problemMembers = ['type', 'title', 'status', 'code', 'detail', 'requestId', 'errors']

@@ -22,7 +22,7 @@ const listStatement = statement(
        select 1 from event earlier
        where earlier.public_token = event.public_token
          and earlier.sequence = event.sequence - 1 and not earlier.published
-     ) as "followsUnplaced"
+     ) as "followsUnpublished"
    from event
    where not published and occurred_at >= $2::timestamptz
      and (occurred_at, public_token, sequence) > ($2::timestamptz, $3, $4::integer)

@@ -9,7 +9,12 @@ const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
 const readText = (path: string): string => readFileSync(resolve(projectRoot, path), 'utf8')
 const find = (pattern: string): string[] => globSync(pattern, { cwd: projectRoot })
 
-const documents = ['ARCHITECTURE.md']
+/** Decisions are not among them: they may say what was once there. */
+const documents = [
+  ...find('*.md'),
+  ...find('docs/{*,guides/*}.md'),
+  ...['llms.txt', 'sdk/README.md', 'package.json', '.ci/run'],
+]
 
 /** A path of this project within a text, perhaps with wildcards; not the end of an address or a longer path. */
 const pathPattern =
@@ -28,6 +33,19 @@ const missingPaths = (text: string): string[] =>
 for (const document of documents) {
   test(`every path that ${document} names is there`, () => {
     assert.deepEqual(missingPaths(readText(document)), [])
+  })
+}
+
+/** A file by its name alone, as a document names one whose folder the reader knows. */
+const namePattern = /`([\w.-]+[.](?:ts|sql))`/g
+
+for (const document of documents.filter((path) => path.endsWith('.md'))) {
+  test(`every file of the code that ${document} names is there`, () => {
+    const names = [...readText(document).matchAll(namePattern)].map(([, name = '']) => name)
+    const missing = names.filter(
+      (name) => find(`{src,test,scripts,sdk,web,bench,migrations}/**/${name}`).length === 0,
+    )
+    assert.deepEqual(missing, [])
   })
 }
 

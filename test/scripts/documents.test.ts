@@ -96,3 +96,28 @@ test('a path that ARCHITECTURE.md names as an answer leads downward, floor by fl
     assert.deepEqual(steps, steps.toSorted(), question)
   }
 })
+
+/** `docs/api.md, "Versions"`, as comments cite a section. */
+const citation = /(docs\/[\w/-]+\.md), "([^"]+)"/g
+
+test('every section of a document that the code cites is there', () => {
+  const code = find('{src,sdk,web,scripts,test,migrations}/**/*.{ts,sql}').filter(
+    (path) => !path.includes('node_modules'),
+  )
+  const cited = code.flatMap((path) =>
+    // A comment may break the line within a heading.
+    [
+      ...readText(path)
+        .replaceAll(/\s*\n\s*(?:\*|\/\/|--) /g, ' ')
+        .matchAll(citation),
+    ].map(([, document = '', heading = '']) => ({ path, document, heading })),
+  )
+  assert.ok(cited.length > 5)
+  for (const { document, heading, path } of cited) {
+    const headings = readText(document)
+      .split('\n')
+      .filter((line) => line.startsWith('#'))
+      .map((line) => line.replace(/^#+ /, ''))
+    assert.ok(headings.includes(heading), `${path}: ${document} has no section “${heading}”`)
+  }
+})

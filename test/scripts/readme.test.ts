@@ -50,11 +50,14 @@ test('the README tells of every variable that the configuration reads', async ()
   const files = globSync('src/service/config/**/*.ts', { cwd: projectRoot })
   const code = (await Promise.all(files.map(readText))).join('\n')
   const readme = await readText('README.md')
-  const prefixes = ['AUTH', 'PRIVATE_AUTH']
   const names = [...code.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map(([, name = '']) => name)
   const variables = names
-    .flatMap((name) => (prefixes.includes(name) ? [`${name}_ISSUER`, `${name}_AUDIENCE`] : [name]))
-    .filter((name) => !/^(?:GET|POST|PUT)$/.test(name))
+    .flatMap((name) => {
+      if (/^(?:PRIVATE_)?AUTH$/.test(name)) return [`${name}_ISSUER`, `${name}_AUDIENCE`]
+      if (/(?:^|_)RATE$/.test(name)) return [`${name}_PER_SECOND`, `${name}_BURST`]
+      return [name]
+    })
+    .filter((name) => !/^(?:GET|POST|PUT|EADDRINUSE)$/.test(name))
   assert.ok(variables.length > 50, 'hardly a variable was found')
   for (const name of new Set(variables)) {
     assert.ok(readme.includes(`\`${name}\``), `README.md does not tell of ${name}`)

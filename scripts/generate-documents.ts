@@ -9,21 +9,26 @@ import { createService } from '../src/service/service.ts'
 import { undivided } from '../src/storage/engine/database.ts'
 import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
+import { drawArrows } from './structure/arrows.ts'
 
 /**
- * `npm run generate` writes what is told twice from where it is told first: openapi.json from the
- * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals. With `--check` it writes nothing, and fails where
- * a file differs.
+ * `npm run generate` writes what stands in two places from where it stands first: openapi.json from the
+ * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals, the arrows of
+ * ARCHITECTURE.md from the table that the check of the structure reads. With `--check` it writes nothing, and
+ * fails where a file differs. The files are those of the project, or of the folder that is named last.
  */
 
 const root = resolve(import.meta.dirname, '..')
 const migrations = new URL('../migrations/', import.meta.url)
 
-/** The text of each generated file, by its path from the project's root. */
-export const generateDocuments = async (): Promise<Readonly<Record<string, string>>> => ({
+/** The text of each generated file, by its path from the folder that has them. */
+export const generateDocuments = async (
+  folder: string = root,
+): Promise<Readonly<Record<string, string>>> => ({
   'openapi.json': `${JSON.stringify(await generateOpenapi(), null, 2)}\n`,
   'docs/errors.md': generateErrors(),
   'docs/production.md': generateRefusals(),
+  'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
 })
 
 /** The document of the real server, with nothing configured. */
@@ -56,7 +61,7 @@ Every failure is a problem document (RFC 9457, \`application/problem+json\`). Sw
 stable. \`title\` and \`detail\` are for people. \`errors\` points at each member that is wrong, all at
 once. \`requestId\` is what to tell the operator. The same texts are served under \`/problems\`.
 
-This file is generated from \`src/errors.ts\` by \`npm run generate\`.
+This file is generated from \`src/domain/problem.ts\` by \`npm run generate\`.
 `
 
 function generateErrors(): string {
@@ -80,7 +85,7 @@ at level \`warn\` at the start, and a warning of \`pinfold doctor\`. Where there
 The modes of files are those of Unix; on Windows give the files to the service's account alone. Certificates are
 looked at when they are read, see [tls.md](tls.md). Why it is so: [0019](decisions/0019-production.md).
 
-This file is generated from \`src/config/production.ts\` by \`npm run generate\`.
+This file is generated from \`src/service/config/production.ts\` by \`npm run generate\`.
 `
 
 function generateRefusals(): string {
@@ -104,6 +109,22 @@ function generateRefusals(): string {
 const accepted = (acceptance: string | null): string =>
   acceptance === null ? '' : `\`${acceptance}\``
 
+const arrowsBegin =
+  '<!-- arrows: generated from scripts/structure/arrows.ts by npm run generate -->'
+const arrowsEnd = '<!-- end of arrows -->'
+
+/** The text with the arrows between its two marks. */
+function insertArrows(text: string): string {
+  const [before, old, ...others] = text.split(arrowsBegin)
+  const [, after] = (old ?? '').split(arrowsEnd)
+  if (before === undefined || after === undefined || others.length > 0) {
+    throw new Error(
+      `ARCHITECTURE.md needs ${arrowsBegin} and ${arrowsEnd}, once and in this order.`,
+    )
+  }
+  return `${before}${arrowsBegin}\n\n\`\`\`\n${drawArrows()}\n\`\`\`\n\n${arrowsEnd}${after}`
+}
+
 /** Breaks a text between words. */
 function wrap(text: string, width: number): string {
   const lines: string[] = ['']
@@ -118,8 +139,9 @@ function wrap(text: string, width: number): string {
 
 async function main(): Promise<void> {
   const isCheck = process.argv.includes('--check')
-  for (const [path, text] of Object.entries(await generateDocuments())) {
-    const file = join(root, path)
+  const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
+  for (const [path, text] of Object.entries(await generateDocuments(folder))) {
+    const file = join(folder, path)
     if (!isCheck) await writeFile(file, text)
     else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
       console.error(`${path} is not what the code says: npm run generate`)

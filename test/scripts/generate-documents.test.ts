@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { generateDocuments } from '../../scripts/generate-documents.ts'
 import { problemKinds } from '../../src/domain/problem.ts'
@@ -42,6 +46,23 @@ test('the generated files are what the code says', async () => {
     const written = await readFile(new URL(path, root), 'utf8')
     assert.ok(written === text, `${path} differs: npm run generate`)
   }
+})
+
+test('the check fails where ARCHITECTURE.md has other arrows than the check of the structure', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-generated-'))
+  t.after(() => rm(folder, { recursive: true }))
+  for (const path of Object.keys(documents)) await cp(new URL(path, root), join(folder, path))
+  const script = fileURLToPath(new URL('scripts/generate-documents.ts', root))
+  const check = () => spawnSync(process.execPath, [script, '--check', folder], { encoding: 'utf8' })
+  assert.equal(check().status, 0)
+  const file = join(folder, 'ARCHITECTURE.md')
+  const text = await readFile(file, 'utf8')
+  const changed = text.replace(/^(listeners\/public +─►) /m, '$1 crypto, ')
+  assert.notEqual(changed, text)
+  await writeFile(file, changed)
+  const { status, stderr } = check()
+  assert.equal(status, 1)
+  assert.equal(stderr, 'ARCHITECTURE.md is not what the code says: npm run generate\n')
 })
 
 test('the document is valid OpenAPI 3.1', async () => {
@@ -100,7 +121,7 @@ test('bodies have names and examples', () => {
   for (const [name, { requestBody }] of operations) {
     if (!requestBody) continue
     const media = requestBody.content['application/json']
-    assert.ok(media?.schema.$ref, `the body of ${name} is not in openapi/named-schemas.ts`)
+    assert.ok(media?.schema.$ref, `the body of ${name} is not in openapi/finish-document.ts`)
     assert.ok(media?.example, `the body of ${name} is not in openapi/examples.ts`)
   }
 })

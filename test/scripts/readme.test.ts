@@ -6,7 +6,6 @@ import { dirname, resolve } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { arrows } from '../../scripts/structure/arrows.ts'
 import { type Program, startProgram } from '../support/process.ts'
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
@@ -48,14 +47,18 @@ test('the reference is the one of the server, whatever name of the machine it is
 })
 
 test('the README tells of every variable that the configuration reads', async () => {
-  const files = globSync('src/config{.ts,/**/*.ts}', { cwd: projectRoot })
+  const files = globSync('src/service/config/**/*.ts', { cwd: projectRoot })
   const code = (await Promise.all(files.map(readText))).join('\n')
   const readme = await readText('README.md')
-  const prefixes = ['AUTH', 'PRIVATE_AUTH']
   const names = [...code.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map(([, name = '']) => name)
   const variables = names
-    .flatMap((name) => (prefixes.includes(name) ? [`${name}_ISSUER`, `${name}_AUDIENCE`] : [name]))
-    .filter((name) => !/^(?:GET|POST|PUT)$/.test(name))
+    .flatMap((name) => {
+      if (/^(?:PRIVATE_)?AUTH$/.test(name)) return [`${name}_ISSUER`, `${name}_AUDIENCE`]
+      if (/(?:^|_)RATE$/.test(name)) return [`${name}_PER_SECOND`, `${name}_BURST`]
+      return [name]
+    })
+    .filter((name) => !/^(?:GET|POST|PUT|EADDRINUSE)$/.test(name))
+  assert.ok(variables.length > 50, 'hardly a variable was found')
   for (const name of new Set(variables)) {
     assert.ok(readme.includes(`\`${name}\``), `README.md does not tell of ${name}`)
   }
@@ -102,15 +105,6 @@ test('every dependency has its line in dependencies.md', async () => {
     for (const name of Object.keys(all)) {
       assert.ok(text.includes(`| \`${name}\` |`), `docs/decisions/dependencies.md has no ${name}`)
     }
-  }
-})
-
-test('every room that the arrows name stands in ARCHITECTURE.md', async () => {
-  const text = await readText('ARCHITECTURE.md')
-  for (const room of Object.keys(arrows)) {
-    if (!existsSync(resolve(projectRoot, 'src', room))) continue
-    const line = new RegExp(`^ {2}${room}(?:/|[.]ts) `, 'm')
-    assert.match(text, line, `ARCHITECTURE.md has no ${room}`)
   }
 })
 

@@ -140,12 +140,12 @@ before(async () => {
 
 /** Routes that nothing here makes do what they are there for, and why that leaves nothing out. */
 const refusedHere: Readonly<Record<string, string>> = {
-  'POST /keys/master-key/rotate': 'a second master key is in no file; test/key-management does it',
-  'POST /keys/import': 'needs a zone master key on both sides; test/key-management/travel does it',
+  'POST /keys/master-key/rotate': 'a second master key is in no file; test/operations/keys does it',
+  'POST /keys/import': 'needs a zone master key on both sides; test/operations/keys/travel does it',
   'POST /keys/export': 'likewise',
   'POST /keys/:key/versions/:version/retire': 'nothing has outlived its successor',
   'DELETE /keys/:key/versions/:version': 'likewise',
-  'POST /clients/:clientId/confirm': 'takes a number alone; test/key-management does it',
+  'POST /clients/:clientId/confirm': 'takes a number alone; test/operations/keys does it',
   'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
   'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
 }

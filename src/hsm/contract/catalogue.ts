@@ -109,7 +109,7 @@ const ec = { algorithm: 'E', lengthBytes: null } as const
 const rsa = { algorithm: 'R', lengthBytes: null } as const
 
 const daySeconds = 24 * 3_600
-/** Access tokens live an hour (contract, section 2); clocks may differ by a minute. */
+/** Access tokens live an hour (docs/api.md, "Who calls"); clocks may differ by a minute. */
 const tokenSeconds = 3_600 + 60
 
 const year = 365

@@ -15,14 +15,14 @@ const answer = {
 const isAnswer = (members: object): boolean =>
   Value.Check(AuthorizationSchema, { ...answer, ...members })
 
-test('an answer has one of the response codes that the contract names', () => {
+test('an answer has one of the response codes that are documented', () => {
   const codes = '00 14 41 43 46 54 55 62 75 78 86 96 N7'.split(' ')
   for (const responseCode of codes) assert.ok(isAnswer({ responseCode }), responseCode)
   for (const responseCode of ['', '01', '99', 0, null]) assert.ok(!isAnswer({ responseCode }))
   assert.deepEqual(AuthorizationSchema.properties.responseCode.enum, codes)
 })
 
-test('a PIN and a CVV2 come to one of the results that the contract names, and to a count of tries', () => {
+test('a PIN and a CVV2 come to one of the results that are documented, and to a count of tries', () => {
   for (const kind of ['pin', 'cvv'] as const) {
     for (const result of ['match', 'mismatch', 'blocked', 'not_checked', 'unresolved']) {
       assert.ok(isAnswer({ [kind]: { result, remainingTries: 0 } }), result)

@@ -3,7 +3,7 @@ import type { Comparison, Kind, Told, View } from './tries-rules.ts'
 /**
  * How tries are kept, as a pure transition system: what is stored of one card, and each atomic step of
  * a request as a function of it. First the form that any algorithm takes, then the one in use, whose
- * steps are the transactions of `src/storage` and `src/authorizing`.
+ * steps are the transactions of `src/storage/cards` and `src/operations/authorizations`.
  */
 
 /** What a request knows of itself between its steps. */

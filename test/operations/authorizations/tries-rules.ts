@@ -1,5 +1,5 @@
 /**
- * The seven rules about tries (contract, section 10), each a predicate over one step of one card, and
+ * The seven rules about tries (docs/authorizations.md, "Tries"), each a predicate over one step of one card, and
  * the ledger that they are judged by: what was spent, what was given back, and who may still come.
  * Neither knows how a service keeps its counters, nor how long it waits for a try before it takes it
  * for lost. Where the rules leave a choice, the ledger follows what was seen.
@@ -208,7 +208,7 @@ const isToldInTime: Rule = (transition) => {
 const tellsNewBlock = ({ step }: Transition): boolean =>
   (step.act === 'settle' || step.act === 'sweep') && tellsBlock(step)
 
-/** The seven, in the order of the contract. */
+/** The seven, in the order of the document. */
 export const rules = {
   '1 a try is spent and numbered before its value is compared': spentBeforeCompared,
   '2 a match gives back the tries up to its own, and no later one': matchGivesBackUpToItsOwn,

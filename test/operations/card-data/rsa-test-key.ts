@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import rsaTestKeys from '../../card-data/rsa-test-keys.json' with { type: 'json' }
+import rsaTestKeys from './rsa-test-keys.json' with { type: 'json' }
 
 /** The private half of a test key. */
 export const rsaTestKey = (name: 'card-data-wrap' | 'card-data-sign' | 'other'): KeyObject =>

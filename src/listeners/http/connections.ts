@@ -14,7 +14,7 @@ export const serverRules = {
   // Longer than the 60 seconds of common load balancers: they would send a request on a connection that
   // is just being closed.
   keepAliveTimeout: 72_000,
-  // Node would answer by itself, in no form of ours: see `refuseUnclearHost`.
+  // Node would answer by itself, in no form of ours: see `isHostClear`.
   requireHostHeader: false,
 } as const
 

@@ -47,16 +47,11 @@ const timesGiven = ({ rawHeaders }: RawHeaders, name: string): number =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
 /**
- * Refuses a request of HTTP/1.1 that does not name its host, or names two: a proxy may have judged the other
- * (RFC 9112 section 3.2).
- * @throws `Problem` `malformed_request`
+ * Whether a request names one host, as HTTP/1.1 must: of two, a proxy may have taken the other (RFC 9112
+ * section 3.2).
  */
-export function refuseUnclearHost(
-  request: RawHeaders & Pick<IncomingMessage, 'httpVersion'>,
-): void {
-  if (request.httpVersion !== '1.1' || timesGiven(request, 'host') === 1) return
-  throw new Problem('malformed_request', { detail: 'Host must be given once.' })
-}
+export const isHostClear = (request: RawHeaders & Pick<IncomingMessage, 'httpVersion'>): boolean =>
+  request.httpVersion !== '1.1' || timesGiven(request, 'host') === 1
 
 /**
  * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have checked the second.

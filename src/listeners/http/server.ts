@@ -29,9 +29,9 @@ import {
   bodyFaults,
   givenRequestId,
   idempotencyKeyOf,
+  isHostClear,
   parseJsonBody,
   refuseOtherVersion,
-  refuseUnclearHost,
   requestIdOf,
   riskyRequestId,
   traceIdOf,
@@ -176,7 +176,11 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
-    refuseUnclearHost(request.raw)
+    if (!isHostClear(request.raw)) {
+      // Whom the next request on this connection is for is not clear either.
+      reply.header('connection', 'close')
+      throw new Problem('malformed_request', { detail: 'Host must be given once.' })
+    }
     // A page elsewhere whose name resolves to this machine must not get to speak to it.
     if (options.hosts && !options.hosts.has(request.host.toLowerCase())) {
       throw new Problem('misdirected_request')

@@ -46,6 +46,7 @@ test('what is no HTTP request is answered with a problem document and a closed c
   for (const [what, bytes] of Object.entries(requests)) {
     const answer = await exchange(bytes)
     assert.equal(statusOf(answer), 400, what)
+    assert.match(answer, /^connection: close\r$/im, what)
   }
   const answer = await exchange(requests['an unknown method'] ?? '')
   const document = documentOf(answer)

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { atEndOfFile } from '../support/end-of-file.ts'
-import { bareEnvironment } from '../support/process.ts'
+import { bareEnvironment, shortLived } from '../support/process.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/pinfold.mjs', import.meta.url))
 const running = new Set<ChildProcessWithoutNullStreams>()
@@ -25,7 +25,7 @@ export const startPinfold = (
   env: Readonly<Record<string, string>>,
   words: readonly string[],
 ): Started => {
-  const child = spawn(process.execPath, [launcher, ...words], {
+  const child = spawn(process.execPath, [...shortLived, launcher, ...words], {
     env: { ...bareEnvironment, ...env },
   })
   running.add(child)

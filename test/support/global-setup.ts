@@ -6,12 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cacheFolder } from './cache-folder.ts'
+import { chooseDataRoot } from './data-root.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
 
 // A test that is killed removes nothing; what it leaves goes with the run.
 const temporary = await mkdtemp(join(tmpdir(), 'pinfold-tests-'))
 process.env.TMPDIR = temporary
+const dataRoot = await mkdtemp(join(await chooseDataRoot(), 'pinfold-tests-'))
+process.env.TEST_DATA_ROOT = dataRoot
 
 // Every test file and every program that one starts reads the same sources: they are compiled once.
 process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
@@ -28,5 +31,7 @@ if (postgres.leftOut) console.log(postgres.leftOut)
 
 export const globalTeardown = async (): Promise<void> => {
   await postgres.stop()
-  await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
+  for (const folder of [temporary, dataRoot]) {
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  }
 }

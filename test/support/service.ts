@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
@@ -15,6 +14,7 @@ import {
 } from '../../src/storage/engine/database.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
+import { dataRoot } from './data-root.ts'
 import { atEndOfFile, closeAll } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
 import { openPostgres, type TestPostgres } from './postgres.ts'
@@ -136,7 +136,7 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
 
 /** Removed after the last test of the file, also where the service refuses to start on it. */
 const makeDataDir = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'pinfold-test-'))
+  const folder = await mkdtemp(join(dataRoot(), 'pinfold-test-'))
   onClose(() => rm(folder, { recursive: true, force: true }))
   return folder
 }

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
@@ -47,7 +46,7 @@ export const openSoftHsm = (): SoftHsm => {
   if (module === undefined) return without('SoftHSM2 is not installed')
   if (!hasPkcs11js()) return without('the package pkcs11js is not installed')
   // In memory where that can be had: SoftHSM2 syncs every object that it makes.
-  const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+  const root = dataRoot()
   const folder = mkdtempSync(join(root, 'pinfold-softhsm-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const tokens = join(folder, 'tokens')

@@ -119,7 +119,9 @@ export async function verbsOf(hsm: Hsm): Promise<Verbs> {
   )
   return {
     async 'verify PIN'() {
-      if (!(await hsm.verifyPin(card, pin, 4, block))) throw new Error('The PIN does not match.')
+      const opened = await hsm.openPinBlock(card, block)
+      if (!opened || !(await hsm.verifyPin(card, pin, 4, opened)))
+        throw new Error('The PIN does not match.')
     },
     'verify CVV2': () => hsm.verifyCvv2(card, card.cvk, expiry, '123'),
     'seal record': () => hsm.sealRecord('personal-data', card.publicToken, text),

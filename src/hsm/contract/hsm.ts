@@ -63,6 +63,23 @@ export interface EncryptedPinBlock {
   readonly zoneKeyBlock: string
 }
 
+/** A PIN block that the HSM has deciphered. Its PIN stays on the far side: this shows nothing but a mask. */
+export class OpenedPinBlock {
+  readonly #mask = '****'
+
+  toString(): string {
+    return this.#mask
+  }
+
+  toJSON(): string {
+    return this.#mask
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.#mask
+  }
+}
+
 /** The public half of an access token signing key, as in RFC 7517. */
 export interface TokenSigningKey {
   readonly keyId: string
@@ -94,14 +111,17 @@ export interface Hsm extends CardDataHsm {
 
   /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
   fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
-  /** Whether a PIN block deciphers to 4 to 12 digits for this card. No PIN is compared. */
-  isPinBlockReadable(card: CardReference, pinBlock: EncryptedPinBlock): Promise<boolean>
-  /** Compares the PIN in a block with the card's, in constant time. An unreadable block is no match. */
+  /**
+   * Deciphers a PIN block for a card, once. No PIN is compared.
+   * @returns null when it has no 4 to 12 digits for this card, whatever is wrong with it.
+   */
+  openPinBlock(card: CardReference, pinBlock: EncryptedPinBlock): Promise<OpenedPinBlock | null>
+  /** Compares the PIN in a block that was opened for the card with the card's, in constant time. */
   verifyPin(
     card: CardReference,
     pin: StoredPin,
     pinLength: number,
-    pinBlock: EncryptedPinBlock,
+    pinBlock: OpenedPinBlock,
   ): Promise<boolean>
   /** Computes the card's CVV2 and compares it, in constant time. */
   verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: string): Promise<boolean>

@@ -37,7 +37,8 @@ export const createSimulator =
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
     const { database } = operations
-    const card = isPublicToken(publicToken) ? await findAuthorizedCard(database, publicToken) : null
+    if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
+    const card = await findAuthorizedCard(database, publicToken)
     if (card?.clientId !== clientId) throw new Problem('card_not_found')
     const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, new Pin(pin))
     const asked = {

@@ -1,4 +1,5 @@
 import type { Expiry } from '../../domain/calendar.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { CardDataHsm } from './card-data.ts'
@@ -169,7 +170,7 @@ export type KeyReference = string
 
 /** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
 export interface CardReference {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
 }
 

@@ -3,6 +3,7 @@ import { cvv2ServiceCode, generateCvv } from '../../crypto/cvv.ts'
 import { encipherPinBlock } from '../../crypto/pin-block.ts'
 import { areEqualDigits } from '../../crypto/refusal.ts'
 import type { Expiry } from '../../domain/calendar.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Pin } from '../../domain/pin.ts'
 import {
@@ -22,7 +23,7 @@ type VerificationVerbs = Pick<Hsm, 'openPinBlock' | 'verifyPin' | 'verifyCvv2' |
 
 /** What stands in a PIN block that was opened. */
 interface PinBlockContent {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly pan: Pan
   readonly pin: Pin
 }

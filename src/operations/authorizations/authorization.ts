@@ -1,4 +1,6 @@
 import Type, { type Static } from 'typebox'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Pan } from '../../domain/pan.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -74,7 +76,8 @@ export interface AuthorizationRequest {
   /** The network client that asks, whose zone keys count. */
   readonly networkId: string
   readonly requestId: string
-  readonly card: { readonly pan: string } | { readonly publicToken: string }
+  /** Null: what names it in the request can name no card. */
+  readonly card: { readonly pan: Pan } | { readonly publicToken: PublicToken } | null
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode: EntryMode

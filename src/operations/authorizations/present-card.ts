@@ -1,7 +1,6 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import { type CardStatusCode, statusAt } from '../../domain/card-status.ts'
-import { isPublicToken } from '../../domain/identifiers.ts'
-import { parsePan } from '../../domain/pan.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
 import {
   type AuthorizedCard,
@@ -63,11 +62,10 @@ export async function presentCard(
 async function findToken(
   operations: AuthorizationOperations,
   { card }: AuthorizationRequest,
-): Promise<string | null> {
-  if ('publicToken' in card) return isPublicToken(card.publicToken) ? card.publicToken : ''
-  const pan = parsePan(card.pan)
-  if (!pan) return ''
-  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(pan))
+): Promise<PublicToken | '' | null> {
+  if (card === null) return ''
+  if ('publicToken' in card) return card.publicToken
+  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(card.pan))
   if (!fingerprints) return null
   for (const { fingerprint } of fingerprints) {
     const token = await findTokenByPan(operations.database, fingerprint)

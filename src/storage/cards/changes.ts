@@ -1,4 +1,5 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
@@ -97,7 +98,7 @@ export const expireCards = async (
 
 /** A sealed PIN that was taken for a card. */
 interface PinEnvelopeRow {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array
   /** From here on its own `iat` refuses it, and it need not be remembered. */

@@ -1,10 +1,11 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
 import { type CardAndClientLimit, clock, limitValues, useStatement } from './limits.ts'
 
 /** What a disclosure tells of a card, as it was when it was put on record. */
 export interface DisclosedCard {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
   /** `YYYY-MM-DD`. */
   readonly expiryDate: string

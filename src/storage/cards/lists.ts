@@ -1,4 +1,5 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import {
   type Connection,
   firstRow,
@@ -11,7 +12,7 @@ import { type CardWithTries, cardColumns, triesColumns, triesJoins } from './car
 /** Where a page of cards ends: newest first, then by token. */
 export interface CardPosition {
   readonly createdAt: string
-  readonly publicToken: string
+  readonly publicToken: PublicToken
 }
 
 export interface CardFilter {

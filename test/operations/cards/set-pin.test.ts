@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import {
@@ -19,8 +20,8 @@ before(async () => {
   const [common] = demoProducts
   assert.ok(common)
   const products = [
-    { ...common, productId: 9012, pinLength: 12 },
-    { ...common, productId: 9001, refuseWeakPins: false },
+    { ...common, productId: makeProductId(9012), pinLength: 12 },
+    { ...common, productId: makeProductId(9001), refuseWeakPins: false },
   ]
   for (const product of products) {
     await insertProduct(service.database, product)

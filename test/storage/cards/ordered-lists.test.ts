@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { type CardStatusCode, cardStatusCodes } from '../../../src/domain/card-status.ts'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import { hasCards } from '../../../src/storage/clients/products.ts'
@@ -9,6 +10,7 @@ import type { Connection, SqlValue, Statement } from '../../../src/storage/engin
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase } from '../../support/service.ts'
 
@@ -140,7 +142,7 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
   ...filter,
 })
 
-const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: '1000000030' }
+const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
 
 /** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
 const reads: readonly (readonly [string, (connection: Connection) => Promise<unknown>])[] = [
@@ -177,7 +179,8 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
     (after) =>
       [
         `attempts after ${after?.at}`,
-        (connection: Connection) => findAttempts(connection, '1000000001', big, after, 101),
+        (connection: Connection) =>
+          findAttempts(connection, publicTokenOf('1000000001'), big, after, 101),
       ] as const,
   ),
   ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(
@@ -187,8 +190,8 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
         (connection: Connection) => replayWebhook(connection, big, webhookId, since),
       ] as const,
   ),
-  ['products of cards', (connection) => hasCards(connection, 1)],
-  ['products of no cards', (connection) => hasCards(connection, 2)],
+  ['products of cards', (connection) => hasCards(connection, makeProductId(1))],
+  ['products of no cards', (connection) => hasCards(connection, makeProductId(2))],
 ]
 
 async function assertBounded(isLeftOut: (name: string) => boolean = () => false) {

@@ -1,4 +1,6 @@
 import Type from 'typebox'
+import { isPublicToken } from '../../../domain/identifiers.ts'
+import { parsePan } from '../../../domain/pan.ts'
 import {
   AuthorizationSchema,
   entryModes,
@@ -61,9 +63,10 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { pan, publicToken, ...question } = request.body
+      const { pan: digits, publicToken, ...question } = request.body
+      const pan = parsePan(digits ?? '')
       // The route's rule has seen to it that one of them is given.
-      const card = pan === undefined ? { publicToken: String(publicToken) } : { pan }
+      const card = isPublicToken(publicToken) ? { publicToken } : pan && { pan }
       const answer = await authorize(
         authorizing,
         {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
+import { Cvv2 } from '../../src/domain/cvv2.ts'
 import { makeProductId, type PublicToken } from '../../src/domain/identifiers.ts'
 import { Pin } from '../../src/domain/pin.ts'
 import type { Product } from '../../src/domain/product.ts'
@@ -152,7 +153,7 @@ const cvv2Of = async (service: TestService, publicToken: PublicToken): Promise<s
   const expiry = expiryOfDate(card.expiryDate)
   for (let number = 0; number < 1_000; number += 1) {
     const cvv2 = String(number).padStart(3, '0')
-    if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, cvv2)) return cvv2
+    if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, new Cvv2(cvv2))) return cvv2
   }
   throw new Error('No CVV2 fits the card.')
 }

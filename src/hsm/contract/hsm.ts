@@ -1,7 +1,9 @@
 import type { Expiry } from '../../domain/calendar.ts'
+import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
+import type { Secret } from '../../domain/secret.ts'
 import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher } from './catalogue.ts'
 import type { WrappedKey } from './stored-keys.ts'
@@ -125,7 +127,7 @@ export interface Hsm extends CardDataHsm {
     pinBlock: OpenedPinBlock,
   ): Promise<boolean>
   /** Computes the card's CVV2 and compares it, in constant time. */
-  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: string): Promise<boolean>
+  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: Cvv2): Promise<boolean>
   /** Makes the PIN block that a terminal would send. For the sandbox's simulator. */
   generatePinBlock(
     card: CardReference,
@@ -145,8 +147,8 @@ export interface Hsm extends CardDataHsm {
   fingerprintRequest(given: {
     readonly clientId: string
     readonly idempotencyKey: string
-    /** Method, path and body. */
-    readonly request: string
+    /** Method, path and body, which may have a PIN in it. */
+    readonly request: Secret<string>
   }): Promise<readonly RequestFingerprint[]>
   /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
   fingerprintRequestId(requestId: string): Promise<Uint8Array>

@@ -58,7 +58,7 @@ export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     },
     async verifyCvv2(card, cvk, expiry, cvv2) {
       const { key } = await referencedKey(ring, 'cvk', cvk)
-      return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2)
+      return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2.reveal())
     },
     async generatePinBlock(card, pin, format, zoneKeyBlock) {
       const pan = await openPan(ring, card)

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
@@ -83,7 +84,7 @@ export interface AuthorizationRequest {
   readonly entryMode: EntryMode
   readonly reference: string
   readonly pinBlock?: NamedPinBlock
-  readonly cvv2?: string
+  readonly cvv2?: Cvv2
 }
 
 /** A PIN block as it stands in a request. */

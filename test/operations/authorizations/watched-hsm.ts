@@ -45,7 +45,7 @@ const decorate = (hsm: Hsm, watched: WatchedHsm): void => {
     return matches
   }
   hsm.verifyCvv2 = async (card, cvk, expiry, cvv2) => {
-    await watched.before('cvv', cvv2)
+    await watched.before('cvv', cvv2.reveal())
     const matches = await verifyCvv2(card, cvk, expiry, cvv2)
     watched.compared.push({ kind: 'cvv', publicToken: card.publicToken, matches })
     return matches

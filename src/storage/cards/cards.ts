@@ -1,4 +1,4 @@
-import type { CardStatusCode } from '../../domain/card-status.ts'
+import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
@@ -33,6 +33,12 @@ export interface CardWithTries extends CardRow {
   readonly cvvRestored: number
   readonly cvvBlockedByClient: boolean
 }
+
+/** The codes of cards that are not closed, as SQL names them; the indexes of such cards have the same. */
+export const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
+
+/** What holds of a card that is not closed. */
+export const isOpen = `status_code in (${openStatusTexts.join(', ')})`
 
 export const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",

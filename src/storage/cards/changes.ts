@@ -3,6 +3,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
+import { isOpen } from './cards.ts'
 
 const setStatusStatement = changeWithEvent('set_card_status', { card: 'status_code = $6' })
 
@@ -70,7 +71,7 @@ const expireStatement = statement(
   'expire_cards',
   `with due as materialized (
      select public_token, status_code from card
-     where status_code in ('02', '00', '62') and expiry_date < (select $1::date)
+     where ${isOpen} and expiry_date < (select $1::date)
      order by expiry_date limit $2
    ), expired as (
      update card set status_code = '54', last_sequence = last_sequence + 1

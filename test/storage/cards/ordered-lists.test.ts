@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
-import { type CardStatusCode, cardStatusCodes } from '../../../src/domain/card-status.ts'
+import {
+  type CardStatusCode,
+  cardStatusCodes,
+  openStatusCodes,
+} from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
@@ -243,4 +247,18 @@ test('cards that have expired and were not swept, however many, are passed by an
   await fill('2030-05-31')
   // Within one reference they are passed by one after the other.
   await assertBounded((name) => /^cards (?:00|02|62), C-1/.test(name))
+})
+
+test('the statuses of cards that are not closed are those that their indexes have', {
+  skip,
+}, async () => {
+  const { rows } = await session.query<{ condition: string }>(
+    `select pg_get_expr(indpred, indrelid) as condition from pg_index
+     where indrelid = 'card'::regclass and pg_get_expr(indpred, indrelid) like '%status_code%'`,
+  )
+  assert.equal(rows.length, 2)
+  for (const { condition } of rows) {
+    const codes = [...condition.matchAll(/'([0-9]{2})'/g)].map(([, code]) => code)
+    assert.deepEqual(codes.sort(), openStatusCodes)
+  }
 })

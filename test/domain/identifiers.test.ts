@@ -4,6 +4,8 @@ import {
   isProductId,
   isPublicToken,
   makeProductId,
+  type ProductId,
+  type PublicToken,
   parseProductId,
 } from '../../src/domain/identifiers.ts'
 
@@ -32,4 +34,12 @@ test('a text names a product in one way only', () => {
   assert.equal(parseProductId('2147483647'), 2_147_483_647)
   const others = ['', '0', '-1', '01001', '+1001', ' 1001', '1001 ', '1e3', '0x3e9', '1001.0', 'x']
   for (const other of [...others, '2147483648']) assert.equal(parseProductId(other), null, other)
+})
+
+test('what nobody has looked at does not compile as a token or as a product’s id', () => {
+  // @ts-expect-error A text is no token before it is parsed.
+  const token: PublicToken = '4820117360'
+  // @ts-expect-error Nor is a number the id of a product.
+  const id: ProductId = 1001
+  assert.ok(isPublicToken(token) && isProductId(id))
 })

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from '
 import { cpus } from 'node:os'
 import { setOddParity } from '../src/crypto/tdes-keys.ts'
 import { makeExpiry } from '../src/domain/calendar.ts'
+import { Cvv2 } from '../src/domain/cvv2.ts'
 import { Pin } from '../src/domain/pin.ts'
 import type { Hsm } from '../src/hsm/contract/hsm.ts'
 import type { KeyStore, StoredKey } from '../src/hsm/contract/stored-keys.ts'
@@ -119,9 +120,11 @@ export async function verbsOf(hsm: Hsm): Promise<Verbs> {
   )
   return {
     async 'verify PIN'() {
-      if (!(await hsm.verifyPin(card, pin, 4, block))) throw new Error('The PIN does not match.')
+      const opened = await hsm.openPinBlock(card, block)
+      if (!opened || !(await hsm.verifyPin(card, pin, 4, opened)))
+        throw new Error('The PIN does not match.')
     },
-    'verify CVV2': () => hsm.verifyCvv2(card, card.cvk, expiry, '123'),
+    'verify CVV2': () => hsm.verifyCvv2(card, card.cvk, expiry, new Cvv2('123')),
     'seal record': () => hsm.sealRecord('personal-data', card.publicToken, text),
   }
 }

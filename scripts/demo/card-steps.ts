@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { isPublicToken } from '../../src/domain/identifiers.ts'
 import { type Answer, type Journey, recall, type Scenario, type Step } from './step.ts'
 
 const cardHolder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' }
@@ -31,7 +32,7 @@ export const createCard = (title: string, cardProduct: number, name: string): St
 
 function rememberCard({ body, headers }: Answer, { base, memory }: Journey, name: string): void {
   const { maskedPan, publicToken } = body as { publicToken: string; maskedPan: string }
-  assert.match(publicToken, /^[1-9][0-9]{9}$/, 'publicToken must be ten digits')
+  assert.ok(isPublicToken(publicToken), 'publicToken must be ten digits')
   assert.equal(headers.get('location'), `${base}/cards/${publicToken}`)
   assert.equal(memory.get(name) ?? publicToken, publicToken, 'a repeat must answer the same card')
   memory.set(name, publicToken)

@@ -12,9 +12,32 @@ export const isPositiveInteger = (value: unknown): value is number =>
 export const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)
 
+declare const publicToken: unique symbol
+/** A card's token: a text that {@link isPublicToken} has looked at. */
+export type PublicToken = string & { readonly [publicToken]: true }
+
 /** Whether a value can be a card's token: ten digits, the first not 0. */
-export const isPublicToken = (value: unknown): value is string =>
+export const isPublicToken = (value: unknown): value is PublicToken =>
   typeof value === 'string' && /^[1-9][0-9]{9}$/.test(value)
+
+declare const productId: unique symbol
+/** The id of a product: a number that {@link isProductId} has looked at. */
+export type ProductId = number & { readonly [productId]: true }
+
+/** Whether a value can be the id of a product: a whole number from 1 to {@link integerMax}. */
+export const isProductId = (value: unknown): value is ProductId => isPositiveInteger(value)
+
+/** A product's id. Throws a RangeError if the number cannot be one. */
+export function makeProductId(number: number): ProductId {
+  if (!isProductId(number)) throw new RangeError('not the id of a product')
+  return number
+}
+
+/** A product's id in decimal digits, written in the one way that it is given out in, or null. */
+export function parseProductId(text: string): ProductId | null {
+  const number = Number(text)
+  return isProductId(number) && String(number) === text ? number : null
+}
 
 /** Whether a value can be the id of a delivery: digits, within what the database numbers them by. */
 export const isDeliveryId = (value: unknown): value is string =>

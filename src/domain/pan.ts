@@ -1,3 +1,5 @@
+import { Secret } from './secret.ts'
+
 /** The digits that PANs of a network begin with, and how many digits they have. */
 interface BinRange {
   /** The network; a second range of the same network ends in `-2`. */
@@ -60,40 +62,21 @@ export const PAN_LENGTH = 16
  * A primary account number of 12 to 19 digits, Luhn-valid (ISO/IEC 7812-1).
  * It prints as its mask wherever it ends up: in a string, in JSON, in a log.
  */
-export class Pan {
-  readonly #digits: string
-
+export class Pan extends Secret<string> {
   /** Throws a RangeError, which says nothing about the digits, if they are not a PAN. */
   constructor(digits: string) {
     if (!isPan(digits)) throw new RangeError('not a PAN')
-    this.#digits = digits
-  }
-
-  /** All digits in clear. */
-  reveal(): string {
-    return this.#digits
+    super(digits, maskPan(digits))
   }
 
   /** The first six and the last four digits, as `400000******1234` (PCI DSS 3.4.1). */
   get masked(): string {
-    return maskPan(this.#digits)
+    return this.toString()
   }
 
   /** The last four digits. */
   get lastFour(): string {
-    return this.#digits.slice(-4)
-  }
-
-  toString(): string {
-    return this.masked
-  }
-
-  toJSON(): string {
-    return this.masked
-  }
-
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return this.masked
+    return this.masked.slice(-4)
   }
 }
 

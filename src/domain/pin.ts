@@ -1,4 +1,5 @@
 import type { Expiry } from './calendar.ts'
+import { Secret } from './secret.ts'
 
 /** The fewest digits a PIN has (ISO 9564-1 section 8.1). */
 export const PIN_LENGTH_MIN = 4
@@ -6,39 +7,18 @@ export const PIN_LENGTH_MIN = 4
 export const PIN_LENGTH_MAX = 12
 
 /** A PIN of 4 to 12 digits. It prints as `****`, whatever its length, wherever it ends up. */
-export class Pin {
-  readonly #digits: string
-
+export class Pin extends Secret<string> {
   /** Throws a RangeError, which says nothing about the digits, if they are not a PIN. */
   constructor(digits: string) {
     if (!isPin(digits)) throw new RangeError('not a PIN')
-    this.#digits = digits
-  }
-
-  /** All digits in clear. */
-  reveal(): string {
-    return this.#digits
+    super(digits)
   }
 
   /** How many digits it has. */
   get length(): number {
-    return this.#digits.length
-  }
-
-  toString(): string {
-    return MASK
-  }
-
-  toJSON(): string {
-    return MASK
-  }
-
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return MASK
+    return this.reveal().length
   }
 }
-
-const MASK = '****'
 
 /** Whether the text is 4 to 12 digits. */
 const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)

@@ -1,4 +1,5 @@
 import { freeTextFault } from './free-text.ts'
+import { isProductId, type ProductId } from './identifiers.ts'
 import { hasLengthOf, hasPrefixOf, PAN_LENGTH, rangesOfScheme } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 import type { ProblemError } from './problem.ts'
@@ -18,7 +19,7 @@ export const parseCardType = (text: string): CardType | null =>
 
 /** A card product: what is answered to clients. */
 export interface ListedProduct {
-  readonly productId: number
+  readonly productId: ProductId
   readonly productName: string
   readonly schemeName: string
   /** ISO 4217, three letters. */
@@ -95,7 +96,7 @@ const rules: readonly ProductRule[] = [
   {
     member: 'productId',
     detail: 'must be a whole number from 1 to 2147483647',
-    holds: ({ productId }) => isWithin(productId, 1, 2_147_483_647),
+    holds: ({ productId }) => isProductId(productId),
   },
   {
     member: 'productName',

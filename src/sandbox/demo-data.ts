@@ -1,4 +1,5 @@
 import type { ClientKind } from '../domain/client.ts'
+import { makeProductId } from '../domain/identifiers.ts'
 import type { Product } from '../domain/product.ts'
 import type { BlockCipher } from '../hsm/contract/catalogue.ts'
 
@@ -94,17 +95,17 @@ const common = {
 
 /** Products of the sandbox's first client, one for each way a PIN can be kept. */
 export const demoProducts: readonly Product[] = [
-  { ...common, productId: 1001, productName: 'Everyday Debit', bin: '400000' },
+  { ...common, productId: makeProductId(1001), productName: 'Everyday Debit', bin: '400000' },
   {
     ...common,
-    productId: 1002,
+    productId: makeProductId(1002),
     productName: 'Sealed PIN Debit',
     bin: '40000110',
     pinRevealable: false,
   },
   {
     ...common,
-    productId: 1003,
+    productId: makeProductId(1003),
     productName: 'Six-Digit Travel',
     bin: '400002',
     currencyCode: 'USD',
@@ -118,7 +119,7 @@ export const demoProducts: readonly Product[] = [
 /** The product of the other client, which the first one must never see. */
 export const otherClientProduct: Product = {
   ...common,
-  productId: 2001,
+  productId: makeProductId(2001),
   productName: 'Other Client Debit',
   bin: '400003',
 }

@@ -1,6 +1,7 @@
 import type { Requester } from '../domain/client.ts'
+import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
-import { Pin } from '../domain/pin.ts'
+import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
 import type { CardReference } from '../hsm/contract/hsm.ts'
 import type {
@@ -17,8 +18,8 @@ import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 /** What a client lets the simulator try on a card of its own. */
 interface Simulation {
   readonly publicToken: string
-  readonly pin?: string
-  readonly cvv?: string
+  readonly pin?: Pin
+  readonly cvv?: Cvv2
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode?: EntryMode
@@ -37,9 +38,10 @@ export const createSimulator =
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
     const { database } = operations
-    const card = isPublicToken(publicToken) ? await findAuthorizedCard(database, publicToken) : null
+    if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
+    const card = await findAuthorizedCard(database, publicToken)
     if (card?.clientId !== clientId) throw new Problem('card_not_found')
-    const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, new Pin(pin))
+    const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, pin)
     const asked = {
       networkId: simulatorNetwork.clientId,
       requestId,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { makeProductId } from '../../src/domain/identifiers.ts'
 import {
   type Product,
   type ProductDraft,
@@ -8,7 +9,7 @@ import {
 } from '../../src/domain/product.ts'
 
 const valid: Product = {
-  productId: 1001,
+  productId: makeProductId(1001),
   productName: 'Everyday Debit',
   schemeName: 'Visa',
   currencyCode: 'EUR',
@@ -25,7 +26,7 @@ const valid: Product = {
   pvk: 'pvk-1',
 }
 
-const faultyMembers = (changes: Partial<Product>): readonly string[] =>
+const faultyMembers = (changes: ProductDraft): readonly string[] =>
   productFaults({ ...valid, ...changes }).map(({ pointer }) => pointer)
 
 test('a valid product has no faults', () => {
@@ -39,7 +40,7 @@ test('a PIN that cannot be shown has four digits, because a PVV sees no more', (
 })
 
 test('each member is held to its bounds', () => {
-  const faulty: readonly Partial<Product>[] = [
+  const faulty: readonly ProductDraft[] = [
     { productId: 0 },
     { productId: 1.5 },
     { productName: '' },

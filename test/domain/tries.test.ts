@@ -9,6 +9,7 @@ import {
   isCardStatusCode,
   isFinal,
   mayMove,
+  openStatusCodes,
   statusAt,
 } from '../../src/domain/card-status.ts'
 import { remainingTries, tryStatus } from '../../src/domain/tries.ts'
@@ -84,6 +85,7 @@ test('nothing moves to Expired, to Inactive or to itself', () => {
 
 test('lost, stolen, closed, expired and destroyed are final, and nothing else is', () => {
   assert.deepEqual(cardStatusCodes.filter(isFinal), ['41', '43', '46', '54', '83'])
+  assert.deepEqual(openStatusCodes, ['00', '02', '62'])
 })
 
 test('a card expires at midnight UTC after its last day, unless it has ended before', () => {

@@ -1,3 +1,4 @@
+import { Secret } from '../../src/domain/secret.ts'
 import type { TestService } from './service.ts'
 
 /** What the service keeps in the place of an idempotency key. */
@@ -6,7 +7,7 @@ export async function keyHashOf(
   idempotencyKey: string,
   clientId = 'demo-client',
 ): Promise<Uint8Array> {
-  const given = { clientId, idempotencyKey, request: '' }
+  const given = { clientId, idempotencyKey, request: new Secret('') }
   const [active] = await issuing.hsm.fingerprintRequest(given)
   if (!active) throw new Error('The HSM has no key for it.')
   return active.keyHash

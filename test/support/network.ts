@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
+import { Cvv2 } from '../../src/domain/cvv2.ts'
+import { makeProductId, type PublicToken } from '../../src/domain/identifiers.ts'
 import { Pin } from '../../src/domain/pin.ts'
 import type { Product } from '../../src/domain/product.ts'
 import type { BlockCipher } from '../../src/hsm/contract/catalogue.ts'
@@ -23,7 +25,7 @@ import { type Answer, type CallOptions, sql, type TestService } from './service.
 
 /** A card with everything that its holder knows of it. */
 export type IssuedCard = {
-  publicToken: string
+  publicToken: PublicToken
   pan: string
   pin: string
   cvv2: string
@@ -118,7 +120,7 @@ const choosePin = async (service: TestService, publicToken: string, pan: string)
   return pin
 }
 
-const cardRow = async ({ database }: TestService, publicToken: string) => {
+const cardRow = async ({ database }: TestService, publicToken: PublicToken) => {
   const [row] = await sql<{ encryptedPan: Uint8Array; cvk: string; expiryDate: string }>(
     database,
     `select encrypted_pan as "encryptedPan", cvk, expiry_date as "expiryDate"
@@ -132,7 +134,7 @@ const cardRow = async ({ database }: TestService, publicToken: string) => {
 /** The PAN, out of a format 0 block for a PIN that is known: the block is their exclusive or. */
 const panOf = async (
   service: TestService,
-  publicToken: string,
+  publicToken: PublicToken,
   maskedPan: string,
 ): Promise<string> => {
   const card = await cardRow(service, publicToken)
@@ -146,12 +148,12 @@ const panOf = async (
   return maskedPan.slice(0, 3) + twelve + maskedPan.slice(-1)
 }
 
-const cvv2Of = async (service: TestService, publicToken: string): Promise<string> => {
+const cvv2Of = async (service: TestService, publicToken: PublicToken): Promise<string> => {
   const card = await cardRow(service, publicToken)
   const expiry = expiryOfDate(card.expiryDate)
   for (let number = 0; number < 1_000; number += 1) {
     const cvv2 = String(number).padStart(3, '0')
-    if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, cvv2)) return cvv2
+    if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, new Cvv2(cvv2))) return cvv2
   }
   throw new Error('No CVV2 fits the card.')
 }
@@ -159,8 +161,9 @@ const cvv2Of = async (service: TestService, publicToken: string): Promise<string
 /** Adds a product for the demo client. */
 export const addProduct = async (
   { database }: TestService,
-  members: Partial<Product> & Pick<Product, 'productId'>,
+  { productId: number, ...members }: Partial<Omit<Product, 'productId'>> & { productId: number },
 ): Promise<void> => {
+  const productId = makeProductId(number)
   await insertProduct(database, {
     productName: 'Test product',
     schemeName: 'Visa',
@@ -177,8 +180,9 @@ export const addProduct = async (
     pvk: 'pvk',
     active: true,
     ...members,
+    productId,
   })
-  await grantProduct(database, 'demo-client', members.productId)
+  await grantProduct(database, 'demo-client', productId)
 }
 
 export type TestNetwork = { clientId: string; token: string }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
+import type { PublicToken } from '../../src/domain/identifiers.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -75,10 +76,11 @@ export type TestService = Service & {
   close: () => Promise<void>
 }
 
-export type CreatedCard = { publicToken: string; maskedPan: string; expiryDate: string } & Record<
-  string,
-  unknown
->
+export type CreatedCard = {
+  publicToken: PublicToken
+  maskedPan: string
+  expiryDate: string
+} & Record<string, unknown>
 
 const migrations = new URL('../../migrations/', import.meta.url)
 const host = '127.0.0.1:8080'

@@ -1,3 +1,4 @@
+import { isPublicToken } from '../../domain/identifiers.ts'
 import {
   type Call,
   type Command,
@@ -140,7 +141,7 @@ const status = (call: Call): Promise<Outcome> =>
 
 /** The card that was named. @throws UsageError unless it can be a card's. */
 function tokenOf({ names: [name = ''] }: Call): string {
-  if (/^[1-9][0-9]{9}$/.test(name)) return name
+  if (isPublicToken(name)) return name
   throw new UsageError('CARD must be the publicToken of a card: ten digits.')
 }
 

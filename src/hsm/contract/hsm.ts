@@ -1,6 +1,9 @@
 import type { Expiry } from '../../domain/calendar.ts'
+import type { Cvv2 } from '../../domain/cvv2.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
+import type { Secret } from '../../domain/secret.ts'
 import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher } from './catalogue.ts'
 import type { WrappedKey } from './stored-keys.ts'
@@ -63,6 +66,23 @@ export interface EncryptedPinBlock {
   readonly zoneKeyBlock: string
 }
 
+/** A PIN block that the HSM has deciphered. Its PIN stays on the far side: this shows nothing but a mask. */
+export class OpenedPinBlock {
+  readonly #mask = '****'
+
+  toString(): string {
+    return this.#mask
+  }
+
+  toJSON(): string {
+    return this.#mask
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.#mask
+  }
+}
+
 /** The public half of an access token signing key, as in RFC 7517. */
 export interface TokenSigningKey {
   readonly keyId: string
@@ -94,17 +114,20 @@ export interface Hsm extends CardDataHsm {
 
   /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
   fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
-  /** Whether a PIN block deciphers to 4 to 12 digits for this card. No PIN is compared. */
-  isPinBlockReadable(card: CardReference, pinBlock: EncryptedPinBlock): Promise<boolean>
-  /** Compares the PIN in a block with the card's, in constant time. An unreadable block is no match. */
+  /**
+   * Deciphers a PIN block for a card, once. No PIN is compared.
+   * @returns null when it has no 4 to 12 digits for this card, whatever is wrong with it.
+   */
+  openPinBlock(card: CardReference, pinBlock: EncryptedPinBlock): Promise<OpenedPinBlock | null>
+  /** Compares the PIN in a block that was opened for the card with the card's, in constant time. */
   verifyPin(
     card: CardReference,
     pin: StoredPin,
     pinLength: number,
-    pinBlock: EncryptedPinBlock,
+    pinBlock: OpenedPinBlock,
   ): Promise<boolean>
   /** Computes the card's CVV2 and compares it, in constant time. */
-  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: string): Promise<boolean>
+  verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: Cvv2): Promise<boolean>
   /** Makes the PIN block that a terminal would send. For the sandbox's simulator. */
   generatePinBlock(
     card: CardReference,
@@ -124,8 +147,8 @@ export interface Hsm extends CardDataHsm {
   fingerprintRequest(given: {
     readonly clientId: string
     readonly idempotencyKey: string
-    /** Method, path and body. */
-    readonly request: string
+    /** Method, path and body, which may have a PIN in it. */
+    readonly request: Secret<string>
   }): Promise<readonly RequestFingerprint[]>
   /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
   fingerprintRequestId(requestId: string): Promise<Uint8Array>
@@ -149,7 +172,7 @@ export type KeyReference = string
 
 /** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
 export interface CardReference {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
 }
 

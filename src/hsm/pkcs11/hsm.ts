@@ -39,7 +39,7 @@ const verbs = {
   importPin: true,
   revealPin: true,
   fingerprintPan: true,
-  isPinBlockReadable: true,
+  openPinBlock: true,
   verifyPin: true,
   verifyCvv2: true,
   generatePinBlock: true,

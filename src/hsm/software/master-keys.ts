@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, unlink } from 'node:fs/promises'
-import { inspect } from 'node:util'
 import { type UnwrappedKeyBlock, unwrapKeyBlock, wrapKeyBlock } from '../../crypto/key-block.ts'
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
 import { aesKeyCheckValue } from '../../crypto/key-check-value.ts'
 import { refuse } from '../../crypto/refusal.ts'
+import { Secret } from '../../domain/secret.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 
@@ -168,29 +168,9 @@ async function writeNewFile(file: string, text: string): Promise<void> {
   }
 }
 
-const mask = '[key]'
-
 /** The bytes of a key. It prints as its mask; `reveal()` is for the primitive that works with it. */
-export class SecretKey {
-  readonly #bytes: Uint8Array
-
+export class SecretKey extends Secret<Uint8Array> {
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes
-  }
-
-  reveal(): Uint8Array {
-    return this.#bytes
-  }
-
-  toString(): string {
-    return mask
-  }
-
-  toJSON(): string {
-    return mask
-  }
-
-  [inspect.custom](): string {
-    return mask
+    super(bytes, '[key]')
   }
 }

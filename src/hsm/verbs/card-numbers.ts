@@ -1,3 +1,4 @@
+import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { accountLength, buildPan, Pan } from '../../domain/pan.ts'
 import type { CardReference, Hsm, PanFingerprint } from '../contract/hsm.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
@@ -41,9 +42,9 @@ export const openPan = async (
   { encryptedPan, publicToken }: CardReference,
 ): Promise<Pan> => new Pan((await open(ring, 'pan', publicToken, encryptedPan)).toString())
 
-async function drawPublicToken(drawDigits: DigitSource): Promise<string> {
-  const token = await drawDigits(10)
-  return token.startsWith('0') ? drawPublicToken(drawDigits) : token
+async function drawPublicToken(drawDigits: DigitSource): Promise<PublicToken> {
+  const digits = await drawDigits(10)
+  return isPublicToken(digits) ? digits : drawPublicToken(drawDigits)
 }
 
 /** Draws so many decimal digits. */

@@ -18,7 +18,7 @@ export const recordVerbs = (
     const idempotent = Buffer.from(`idempotency-key\n${clientId}\n${idempotencyKey}`)
     return Promise.all(
       versions.map(async ({ key }) => {
-        const macs = [key.mac(idempotent), key.mac(Buffer.from(request))] as const
+        const macs = [key.mac(idempotent), key.mac(Buffer.from(request.reveal()))] as const
         const [keyHash, fingerprint] = await Promise.all(macs)
         return { keyHash, fingerprint }
       }),

@@ -3,59 +3,71 @@ import { cvv2ServiceCode, generateCvv } from '../../crypto/cvv.ts'
 import { encipherPinBlock } from '../../crypto/pin-block.ts'
 import { areEqualDigits } from '../../crypto/refusal.ts'
 import type { Expiry } from '../../domain/calendar.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
+import { Pin } from '../../domain/pin.ts'
 import {
   type BlockCipher,
   cipherOfCode,
   codeOfCipher,
   type KeyKind,
 } from '../contract/catalogue.ts'
-import type { EncryptedPinBlock, Hsm } from '../contract/hsm.ts'
+import { type Hsm, OpenedPinBlock } from '../contract/hsm.ts'
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { drawFitKey } from '../keys/key-strength.ts'
 import { openPan } from './card-numbers.ts'
 import { makePvv, openPin, readPinBlock } from './pins.ts'
 
-type VerificationVerbs = Pick<
-  Hsm,
-  'isPinBlockReadable' | 'verifyPin' | 'verifyCvv2' | 'generatePinBlock'
->
+type VerificationVerbs = Pick<Hsm, 'openPinBlock' | 'verifyPin' | 'verifyCvv2' | 'generatePinBlock'>
+
+/** What stands in a PIN block that was opened. */
+interface PinBlockContent {
+  readonly publicToken: PublicToken
+  readonly pan: Pan
+  readonly pin: Pin
+}
 
 /** Compares what a card network brings with what the card has. */
-export const verificationVerbs = (ring: KeyRing, zoneKeys: ZoneKeys): VerificationVerbs => ({
-  async isPinBlockReadable(card, pinBlock) {
-    return (await readPin(zoneKeys, await openPan(ring, card), pinBlock)) !== null
-  },
-  async verifyPin(card, stored, pinLength, pinBlock) {
-    const pan = await openPan(ring, card)
-    const pin = await readPin(zoneKeys, pan, pinBlock)
-    // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
-    if (pin?.length !== pinLength) return false
-    if (stored.pinBlock !== null) {
-      return areEqualDigits(await openPin(ring, pan, stored.pinBlock, stored.pinKey), pin)
-    }
-    const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
-    return areEqualDigits(await makePvv(key, pan, pin), stored.pvv)
-  },
-  async verifyCvv2(card, cvk, expiry, cvv2) {
-    const { key } = await referencedKey(ring, 'cvk', cvk)
-    return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2)
-  },
-  async generatePinBlock(card, pin, format, zoneKeyBlock) {
-    const pan = await openPan(ring, card)
-    const key = await zoneKeys(zoneKeyBlock)
-    const bytes = await encipherPinBlock(format, key, pin.reveal(), pan.reveal())
-    return { format, bytes, zoneKeyBlock }
-  },
-})
-
-/** The PIN in a block, or null, whatever is wrong with the block. */
-const readPin = async (
-  zoneKeys: ZoneKeys,
-  pan: Pan,
-  { bytes, format, zoneKeyBlock }: EncryptedPinBlock,
-): Promise<string | null> => readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
+export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): VerificationVerbs {
+  // Apart from what the caller is given, so that no way leads from there to a PIN.
+  const contents = new WeakMap<OpenedPinBlock, PinBlockContent>()
+  return {
+    async openPinBlock(card, { bytes, format, zoneKeyBlock }) {
+      const pan = await openPan(ring, card)
+      const digits = await readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
+      if (digits === null) return null
+      const opened = new OpenedPinBlock()
+      contents.set(opened, { publicToken: card.publicToken, pan, pin: new Pin(digits) })
+      return opened
+    },
+    async verifyPin({ publicToken }, stored, pinLength, opened) {
+      const content = contents.get(opened)
+      if (content?.publicToken !== publicToken) {
+        throw new Error('This PIN block was not opened here for this card.')
+      }
+      const { pan, pin } = content
+      // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
+      if (pin.length !== pinLength) return false
+      if (stored.pinBlock !== null) {
+        const kept = await openPin(ring, pan, stored.pinBlock, stored.pinKey)
+        return areEqualDigits(kept, pin.reveal())
+      }
+      const { key } = await referencedKey(ring, 'pvk', stored.pinKey)
+      return areEqualDigits(await makePvv(key, pan, pin.reveal()), stored.pvv)
+    },
+    async verifyCvv2(card, cvk, expiry, cvv2) {
+      const { key } = await referencedKey(ring, 'cvk', cvk)
+      return areEqualDigits(await makeCvv2(key, await openPan(ring, card), expiry), cvv2.reveal())
+    },
+    async generatePinBlock(card, pin, format, zoneKeyBlock) {
+      const pan = await openPan(ring, card)
+      const key = await zoneKeys(zoneKeyBlock)
+      const bytes = await encipherPinBlock(format, key, pin.reveal(), pan.reveal())
+      return { format, bytes, zoneKeyBlock }
+    },
+  }
+}
 
 /** The card's CVV2, three digits. */
 export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> =>

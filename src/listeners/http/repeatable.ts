@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'safe-stable-stringify'
+import { Secret } from '../../domain/secret.ts'
 import type { Answer, RepeatableRequest } from '../../operations/idempotency/idempotency.ts'
 import { callerOf } from './authentication.ts'
 import { idempotencyKeyOf } from './request.ts'
@@ -16,7 +17,7 @@ export function repeatable(
     clientId: callerOf(request).clientId,
     idempotencyKey,
     // Members in one order, so that the same body is the same however it was written.
-    request: `${request.method}\n${path}\n${stringify(request.body ?? null)}`,
+    request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),
     bearsSecret,
   }
 }

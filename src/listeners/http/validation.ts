@@ -6,6 +6,7 @@ import type {
 } from 'fastify'
 import Type from 'typebox'
 import { textFault } from '../../domain/free-text.ts'
+import { integerMax, type ProductId } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
 /** An object takes no member that its schema does not name. */
@@ -16,6 +17,12 @@ export const optional = { ...closed, type: ['object', 'null'] as unknown as 'obj
 
 /** A body that may be left out, and has no members. */
 export const EmptyBodySchema = Type.Object({}, optional)
+
+/** A product's id: what passes this schema is one. */
+export const productId = (options: {
+  readonly description?: string
+  readonly examples?: number[]
+}) => Type.Unsafe<ProductId>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }))
 
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>

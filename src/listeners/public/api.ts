@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Requester } from '../../domain/client.ts'
-import { isPublicToken, isUuid } from '../../domain/identifiers.ts'
+import { isPublicToken, isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
@@ -27,7 +27,7 @@ export const actingOf = (request: FastifyRequest): Requester => ({
 })
 
 /** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
-export function publicTokenOf({ params }: { params: { publicToken: string } }): string {
+export function publicTokenOf({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken
 }

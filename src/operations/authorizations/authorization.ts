@@ -1,4 +1,7 @@
 import Type, { type Static } from 'typebox'
+import type { Cvv2 } from '../../domain/cvv2.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Pan } from '../../domain/pan.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -74,13 +77,14 @@ export interface AuthorizationRequest {
   /** The network client that asks, whose zone keys count. */
   readonly networkId: string
   readonly requestId: string
-  readonly card: { readonly pan: string } | { readonly publicToken: string }
+  /** Null: what names it in the request can name no card. */
+  readonly card: { readonly pan: Pan } | { readonly publicToken: PublicToken } | null
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode: EntryMode
   readonly reference: string
   readonly pinBlock?: NamedPinBlock
-  readonly cvv2?: string
+  readonly cvv2?: Cvv2
 }
 
 /** A PIN block as it stands in a request. */

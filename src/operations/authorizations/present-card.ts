@@ -1,8 +1,7 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import { type CardStatusCode, statusAt } from '../../domain/card-status.ts'
-import { isPublicToken } from '../../domain/identifiers.ts'
-import { parsePan } from '../../domain/pan.ts'
-import type { EncryptedPinBlock } from '../../hsm/contract/hsm.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
 import {
   type AuthorizedCard,
   findAuthorizedCard,
@@ -17,12 +16,12 @@ import {
   type ResponseCode,
 } from './authorization.ts'
 
-/** A card that may be tried, with the PIN block as the HSM takes it; or the first objection. */
+/** A card that may be tried, with the PIN block as the HSM has opened it; or the first objection. */
 export type Presented =
   | {
       readonly objection: null
       readonly card: AuthorizedCard
-      readonly pinBlock: EncryptedPinBlock | null
+      readonly pinBlock: OpenedPinBlock | null
     }
   | { readonly objection: ResponseCode; readonly card: AuthorizedCard | null }
   | { readonly objection: '54'; readonly card: AuthorizedCard; readonly isExpiryWrong: true }
@@ -63,11 +62,10 @@ export async function presentCard(
 async function findToken(
   operations: AuthorizationOperations,
   { card }: AuthorizationRequest,
-): Promise<string | null> {
-  if ('publicToken' in card) return isPublicToken(card.publicToken) ? card.publicToken : ''
-  const pan = parsePan(card.pan)
-  if (!pan) return ''
-  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(pan))
+): Promise<PublicToken | '' | null> {
+  if (card === null) return ''
+  if ('publicToken' in card) return card.publicToken
+  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(card.pan))
   if (!fingerprints) return null
   for (const { fingerprint } of fingerprints) {
     const token = await findTokenByPan(operations.database, fingerprint)
@@ -87,10 +85,11 @@ async function presentPinBlock(
   if (!zoneKey?.pinBlockFormats.includes(format)) return { objection: '86', card }
   const bytes = Buffer.from(data, 'hex')
   if (bytes.length * 2 !== data.length) return { objection: '86', card }
-  const pinBlock = { format, bytes, zoneKeyBlock: zoneKey.keyBlock }
-  const isReadable = await askHsm(operations, () =>
-    operations.hsm.isPinBlockReadable(card, pinBlock),
-  )
-  if (isReadable === null) return { objection: '96', card }
-  return isReadable ? { objection: null, card, pinBlock } : { objection: '86', card }
+  const { keyBlock: zoneKeyBlock } = zoneKey
+  const answer = await askHsm(operations, async () => ({
+    opened: await operations.hsm.openPinBlock(card, { format, bytes, zoneKeyBlock }),
+  }))
+  if (!answer) return { objection: '96', card }
+  const { opened: pinBlock } = answer
+  return pinBlock ? { objection: null, card, pinBlock } : { objection: '86', card }
 }

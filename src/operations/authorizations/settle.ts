@@ -1,3 +1,4 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import {
   isAttemptPending,
@@ -59,7 +60,7 @@ export const settle = (
     return { result: comparison, remainingTries }
   })
 
-const blockEvent = (publicToken: string, kind: TryKind, requestId: string | null) =>
+const blockEvent = (publicToken: PublicToken, kind: TryKind, requestId: string | null) =>
   ({
     publicToken,
     type: `${kind}.blocked`,

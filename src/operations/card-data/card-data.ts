@@ -1,5 +1,6 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type {
   CardDataKey,
@@ -39,7 +40,7 @@ export async function findCardDataKey(
 export type CardDataRequest = CardDataWanted & (ForSessionKey | ForDeviceKey)
 
 interface CardDataWanted {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly includePin: boolean
 }
 

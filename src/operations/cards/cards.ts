@@ -8,6 +8,7 @@ import {
   statusAt,
 } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
@@ -44,10 +45,10 @@ export interface CardLimits {
 
 /** A card as its creation answers it. There is no PAN, PIN or CVV in it to leak. */
 export interface CreatedCard extends CardStatus {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly customerReference?: string
   readonly cardType: CardType
-  readonly cardProduct: number
+  readonly cardProduct: ProductId
   readonly embossName: string
   readonly maskedPan: string
   /** `YYYY-MM-DD`. */
@@ -69,7 +70,7 @@ interface CardRecord extends CreatedCard {
 export async function getCard(
   operations: CardOperations,
   { clientId }: Requester,
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<CardRecord> {
   const card = await findCard(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
@@ -148,7 +149,7 @@ async function cardRecord(operations: CardOperations, card: CardWithTries): Prom
 export async function lockOwnCard(
   connection: Connection,
   { clientId }: Requester,
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<LockedCard> {
   const card = await lockCard(connection, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
@@ -174,7 +175,7 @@ export interface ChangeNote {
 
 /** What is changed of a card, and what the client says of it. */
 interface CardChange {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly type: EventType
   readonly details?: NewEvent['details']
   readonly note?: ChangeNote

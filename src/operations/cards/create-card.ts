@@ -2,6 +2,7 @@ import { dateOf, type Expiry, expiryFault, expiryMonthsAfter } from '../../domai
 import { type CardStatusCode, describeCardStatus } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber, Hsm } from '../../hsm/contract/hsm.ts'
@@ -19,7 +20,7 @@ import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
 /** What a client asks a card to be. */
 interface NewCard {
   readonly cardType: CardType
-  readonly cardProduct: number
+  readonly cardProduct: ProductId
   readonly cardHolder: CardHolder
   readonly address: Address
   readonly fulfilment?: Address
@@ -193,7 +194,7 @@ interface PersonalData {
 
 export const revealPersonalData = async (
   hsm: Hsm,
-  publicToken: string,
+  publicToken: PublicToken,
   sealed: Uint8Array,
 ): Promise<PersonalData> =>
   JSON.parse(await hsm.revealRecord('personal-data', publicToken, sealed)) as PersonalData

@@ -1,5 +1,6 @@
 import { dateOf } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { StoredPin } from '../../hsm/contract/hsm.ts'
 import { glanceAtCard } from '../../storage/cards/cards.ts'
@@ -11,7 +12,7 @@ import { refuseUsedUp } from './limits.ts'
 
 /** What is to be disclosed of a card, and what its event says of that. */
 interface Disclosure {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly includesPin: boolean
   readonly type: Extract<EventType, 'pin.revealed' | 'card_data.revealed'>
   readonly details: Readonly<Record<string, string | boolean>>

@@ -1,5 +1,6 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm, PinRules, StoredPin } from '../../hsm/contract/hsm.ts'
@@ -26,7 +27,7 @@ export type ChosenPin =
 
 /** A card's new PIN. */
 interface PinChange {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly chosen: ChosenPin
   readonly note: ChangeNote
 }
@@ -97,7 +98,7 @@ async function importEncryptedPin(
 export async function revealPin(
   operations: CardOperations,
   requester: Requester,
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<Pin> {
   const { clientId, requestId } = requester
   const card = await disclose(operations, requester, {

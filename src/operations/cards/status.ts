@@ -7,6 +7,7 @@ import {
   mayMove,
 } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
@@ -24,7 +25,7 @@ import {
 export async function readCardStatus(
   operations: CardOperations,
   { clientId }: Requester,
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<CardStatus> {
   const card = await findCard(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
@@ -33,7 +34,7 @@ export async function readCardStatus(
 
 /** A move of a card to another status. */
 interface StatusChange {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly to: CardStatusCode
   readonly note: ChangeNote
 }

@@ -1,4 +1,5 @@
 import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type TryKind, type TryStatus, tryStatus } from '../../domain/tries.ts'
 import { findCard } from '../../storage/cards/cards.ts'
@@ -23,7 +24,7 @@ import { spendUse } from './limits.ts'
 export async function readTryStatus(
   { database }: CardOperations,
   { clientId }: Requester,
-  publicToken: string,
+  publicToken: PublicToken,
   kind: TryKind,
 ): Promise<TryStatus> {
   const tries = await findTries(database, publicToken, kind, clientId)
@@ -41,7 +42,7 @@ interface AttemptPage {
 
 /** Which of a card's attempts are asked for. */
 interface AttemptFilter {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly after: AttemptPosition | null
   readonly limit: number
 }
@@ -65,7 +66,7 @@ export async function listAttempts(
 
 /** Which tries are unblocked. */
 interface Unblocking {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly kind: TryKind
   readonly note: ChangeNote
 }

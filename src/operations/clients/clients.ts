@@ -5,6 +5,7 @@ import {
   originOf,
   type Requester,
 } from '../../domain/client.ts'
+import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import {
@@ -47,7 +48,7 @@ export interface ClientRecord {
   readonly previousSecretUntil: string | null
   /** Whether its tokens are good on connections with its TLS certificate alone (RFC 8705). */
   readonly certificateBoundTokens: boolean
-  readonly productIds: readonly number[]
+  readonly productIds: readonly ProductId[]
   readonly createdAt: string
   /** Who registered it; null where it comes from the configuration or the sandbox. */
   readonly createdBy: string | null
@@ -90,7 +91,7 @@ interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scop
   readonly clientId: string
   readonly kind: ClientKind
   readonly jwks?: object
-  readonly productIds?: readonly number[]
+  readonly productIds?: readonly ProductId[]
   readonly certificateBoundTokens?: boolean
 }
 
@@ -195,7 +196,7 @@ async function refuseNoAdministrator(connection: Connection): Promise<void> {
 async function setGrants(
   connection: Connection,
   { clientId, productIds: before }: AdministeredClient,
-  productIds: readonly number[],
+  productIds: readonly ProductId[],
 ): Promise<void> {
   const revoked = before.filter((productId) => !productIds.includes(productId))
   for (const productId of revoked) await revokeProduct(connection, clientId, productId)

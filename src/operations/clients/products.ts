@@ -1,5 +1,5 @@
 import type { Requester } from '../../domain/client.ts'
-import { isPositiveInteger } from '../../domain/identifiers.ts'
+import { isProductId, type ProductId } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import {
   type ListedProduct,
@@ -67,8 +67,7 @@ export const createProduct = (
     await lockInstallation(connection)
     const draft = { ...defaults, ...proposed.draft }
     const { productId } = draft
-    const isTaken =
-      isPositiveInteger(productId) && (await findProduct(connection, productId)) !== null
+    const isTaken = isProductId(productId) && (await findProduct(connection, productId)) !== null
     const faults = allFaults(proposed, [
       ...(isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []),
       ...(await ruleFaults(connection, draft, null)),
@@ -94,7 +93,7 @@ const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinReve
 export const changeProduct = (
   operations: ClientOperations,
   operator: Requester,
-  { productId, ...proposed }: ProposedProduct & { readonly productId: number },
+  { productId, ...proposed }: ProposedProduct & { readonly productId: ProductId },
   request: RepeatableRequest | null,
 ): Promise<Answer<Product>> =>
   once(operations, request, async (connection) => {
@@ -145,7 +144,7 @@ async function ruleFaults(
 ): Promise<readonly ProblemError[]> {
   const { bin, productId } = draft
   const newBin = typeof bin === 'string' && bin !== before?.bin ? bin : ''
-  const own = isPositiveInteger(productId) ? productId : 0
+  const own = isProductId(productId) ? productId : null
   const other = /^(?:[0-9]{6}|[0-9]{8})$/.test(newBin)
     ? await findOverlappingProduct(connection, own, newBin)
     : null
@@ -167,24 +166,24 @@ async function ruleFaults(
 /** One product, active or not. @throws `Problem` `not_found`. */
 export async function getProduct(
   { database }: ClientOperations,
-  productId: number,
+  productId: ProductId,
 ): Promise<Product> {
   const product = await findProduct(database, productId)
   if (!product) throw new Problem('not_found')
   return product
 }
 
-/** Products with greater ids than this one, active or not, by `productId`. */
+/** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
 export const listAllProducts = (
   { database }: ClientOperations,
-  afterProductId: number,
+  afterProductId: ProductId | null,
   limit: number,
 ): Promise<Product[]> => findAllProducts(database, afterProductId, limit)
 
 /** Which product is granted to which client, or no longer is. */
 interface Grant {
   readonly clientId: string
-  readonly productId: number
+  readonly productId: ProductId
   readonly isGranted: boolean
 }
 

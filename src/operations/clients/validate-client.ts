@@ -7,6 +7,7 @@ import {
   scopesOf,
 } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
+import type { ProductId } from '../../domain/identifiers.ts'
 import type { ProblemError } from '../../domain/problem.ts'
 import { listKnownProductIds } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -18,7 +19,7 @@ export interface ClientDraft {
   readonly scopes?: readonly string[]
   /** A JWK or a JWK Set. */
   readonly jwks?: object
-  readonly productIds?: readonly number[]
+  readonly productIds?: readonly ProductId[]
   readonly active?: boolean
   readonly certificateBoundTokens?: boolean
 }
@@ -78,7 +79,7 @@ function parseKeys(
 async function grantFaults(
   connection: Connection,
   kind: ClientKind,
-  productIds: readonly number[] = [],
+  productIds: readonly ProductId[] = [],
 ): Promise<readonly ProblemError[]> {
   if (productIds.length === 0) return []
   if (kind !== 'client') return [{ pointer: '/productIds', detail: 'are for client systems' }]

@@ -1,5 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import type { EventType } from '../../domain/event-type.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import {
@@ -15,7 +16,7 @@ export interface EventRecord {
   readonly id: string
   readonly type: EventType
   readonly timestamp: string
-  readonly data: { readonly publicToken: string; readonly sequence: number } & Readonly<
+  readonly data: { readonly publicToken: PublicToken; readonly sequence: number } & Readonly<
     Record<string, unknown>
   >
 }

@@ -1,4 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
+import type { Secret } from '../../domain/secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { type Connection, type Database, LockTimeout } from '../../storage/engine/database.ts'
 import {
@@ -15,8 +16,8 @@ export interface RepeatableRequest {
   readonly clientId: string
   /** The caller's own text: it is kept as a keyed hash only. */
   readonly idempotencyKey: string
-  /** Method, path and parsed body as one text, the same for the same request. */
-  readonly request: string
+  /** Method, path and parsed body as one text, the same for the same request. The body may have a PIN in it. */
+  readonly request: Secret<string>
   /** Whether the body holds a PIN or CVV: then a mismatch must not give away what it was. */
   readonly bearsSecret: boolean
 }

@@ -1,3 +1,4 @@
+import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
 import { takePan } from '../../storage/cards/create-card.ts'
@@ -126,8 +127,9 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   'card.cvk': ofCards((_, { cvk }) => keptVersion('cvk', cvk)),
   'card.pvv': ofCards((_, { pinKey }) => keptVersion('pvk', pinKey)),
   async 'event.note'({ database, hsm }, after, limit) {
-    const [publicToken = '', sequence = '0'] = after.split('/')
-    const from = { publicToken, sequence: Number(sequence) }
+    const [token, sequence = '0'] = after.split('/')
+    const publicToken = isPublicToken(token) ? token : ''
+    const from = { publicToken, sequence: Number(sequence) } as const
     return (await listSealedNotes(database, from, limit)).map((row) => ({
       position: `${row.publicToken}/${row.sequence}`,
       keyVersion: hsm.sealedVersionOf(row.note),

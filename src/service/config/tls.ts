@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { inspect } from 'node:util'
+import { Secret } from '../../domain/secret.ts'
 import type { VariableReader } from './variables.ts'
 
 /** Whether a listener asks its callers for a certificate, and whether it does without. */
@@ -85,36 +85,12 @@ interface NamedFile {
   readonly path: string
 }
 
-/** A private key as PEM, which prints as its mask. */
-class PrivateKeyPem {
-  readonly #pem: string
-
-  constructor(pem: string) {
-    this.#pem = pem
-  }
-
-  reveal(): string {
-    return this.#pem
-  }
-
-  toString(): string {
-    return '[private key]'
-  }
-
-  toJSON(): string {
-    return this.toString()
-  }
-
-  [inspect.custom](): string {
-    return this.toString()
-  }
-}
-
 /** What a listener proves itself with, fit for use. */
 export interface TlsMaterial {
   /** PEM: the listener's own certificate first, then those between it and its authority. */
   readonly certificates: string
-  readonly privateKey: PrivateKeyPem
+  /** PEM. */
+  readonly privateKey: Secret<string>
   readonly clientAuthorities: string | null
   /** When the listener's own certificate ends. */
   readonly notAfter: Date
@@ -186,11 +162,11 @@ function readCertificates(file: NamedFile, faults: string[]) {
 function readPrivateKey(
   file: NamedFile,
   faults: string[],
-): { readonly pem: PrivateKeyPem; readonly object: KeyObject } | null {
+): { readonly pem: Secret<string>; readonly object: KeyObject } | null {
   const pem = readText(file, faults)
   if (pem === null) return null
   try {
-    return { pem: new PrivateKeyPem(pem), object: createPrivateKey(pem) }
+    return { pem: new Secret(pem, '[private key]'), object: createPrivateKey(pem) }
   } catch {
     // Nothing of the reason is shown: it may quote the key.
     faults.push(`${file.variable} must name a file of a private key as PEM, without a passphrase.`)

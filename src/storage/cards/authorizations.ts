@@ -1,9 +1,10 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
 /** What an authorization needs to know of a card. */
 export interface AuthorizedCard {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly clientId: string
   readonly encryptedPan: Uint8Array
   readonly statusCode: CardStatusCode
@@ -35,7 +36,7 @@ const findStatement = statement(
 /** A card of any client, or null. */
 export const findAuthorizedCard = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<AuthorizedCard | null> => firstRow(await connection.query(findStatement, [publicToken]))
 
 const findTokenStatement = statement(
@@ -47,6 +48,7 @@ const findTokenStatement = statement(
 export const findTokenByPan = async (
   connection: Connection,
   panFingerprint: Uint8Array,
-): Promise<string | null> =>
-  firstRow(await connection.query<{ publicToken: string }>(findTokenStatement, [panFingerprint]))
-    ?.publicToken ?? null
+): Promise<PublicToken | null> =>
+  firstRow(
+    await connection.query<{ publicToken: PublicToken }>(findTokenStatement, [panFingerprint]),
+  )?.publicToken ?? null

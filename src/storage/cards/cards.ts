@@ -1,11 +1,12 @@
-import type { CardStatusCode } from '../../domain/card-status.ts'
+import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
 /** A card's own row: what is told of it, and what only the HSM can read. */
 export interface CardRow {
-  readonly publicToken: string
-  readonly productId: number
+  readonly publicToken: PublicToken
+  readonly productId: ProductId
   readonly cardType: CardType
   readonly customerReference: string | null
   readonly designId: string | null
@@ -33,6 +34,12 @@ export interface CardWithTries extends CardRow {
   readonly cvvBlockedByClient: boolean
 }
 
+/** The codes of cards that are not closed, as SQL names them; the indexes of such cards have the same. */
+export const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
+
+/** What holds of a card that is not closed. */
+export const isOpen = `status_code in (${openStatusTexts.join(', ')})`
+
 export const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
@@ -57,7 +64,7 @@ const findStatement = statement(
 /** A client's card, or null: another client's card is not there. */
 export const findCard = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   clientId: string,
 ): Promise<CardWithTries | null> =>
   firstRow(await connection.query(findStatement, [publicToken, clientId]))
@@ -88,7 +95,7 @@ const lockStatement = statement('lock_card', `${withProduct} for no key update o
 /** A client's card, held until the transaction ends, or null. */
 export const lockCard = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   clientId: string,
 ): Promise<LockedCard | null> =>
   firstRow(await connection.query(lockStatement, [publicToken, clientId]))
@@ -98,7 +105,7 @@ const glanceStatement = statement('glance_at_card', withProduct)
 /** A client's card as it is now, held by nobody, or null. */
 export const glanceAtCard = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   clientId: string,
 ): Promise<CardWithProduct | null> =>
   firstRow(await connection.query(glanceStatement, [publicToken, clientId]))

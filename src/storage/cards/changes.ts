@@ -1,7 +1,9 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
+import { isOpen } from './cards.ts'
 
 const setStatusStatement = changeWithEvent('set_card_status', { card: 'status_code = $6' })
 
@@ -69,7 +71,7 @@ const expireStatement = statement(
   'expire_cards',
   `with due as materialized (
      select public_token, status_code from card
-     where status_code in ('02', '00', '62') and expiry_date < (select $1::date)
+     where ${isOpen} and expiry_date < (select $1::date)
      order by expiry_date limit $2
    ), expired as (
      update card set status_code = '54', last_sequence = last_sequence + 1
@@ -97,7 +99,7 @@ export const expireCards = async (
 
 /** A sealed PIN that was taken for a card. */
 interface PinEnvelopeRow {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array
   /** From here on its own `iat` refuses it, and it need not be remembered. */

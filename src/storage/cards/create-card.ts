@@ -1,4 +1,5 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
@@ -23,7 +24,7 @@ export interface PanFingerprintColumns {
 export async function takePan(
   connection: Connection,
   panFingerprints: readonly PanFingerprintColumns[],
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<boolean> {
   // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
   const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
@@ -46,7 +47,7 @@ const releasePanStatement = statement(
 export async function releasePan(
   connection: Connection,
   panFingerprints: readonly PanFingerprintColumns[],
-  publicToken: string,
+  publicToken: PublicToken,
 ): Promise<void> {
   for (const { fingerprint } of panFingerprints) {
     await connection.query(releasePanStatement, [fingerprint, publicToken])
@@ -56,7 +57,7 @@ export async function releasePan(
 /** Everything a card starts with. */
 export interface NewCardRow {
   readonly clientId: string
-  readonly productId: number
+  readonly productId: ProductId
   readonly cardType: CardType
   readonly customerReference: string | null
   readonly designId: string | null

@@ -1,10 +1,12 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
+import { isOpen } from './cards.ts'
 import { type CardAndClientLimit, clock, limitValues, useStatement } from './limits.ts'
 
 /** What a disclosure tells of a card, as it was when it was put on record. */
 export interface DisclosedCard {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
   /** `YYYY-MM-DD`. */
   readonly expiryDate: string
@@ -31,7 +33,7 @@ const record = (name: string, isLimited: boolean): Statement =>
     name,
     `with ${clock}, disclosed as (
        update card set last_sequence = last_sequence + 1
-       where public_token = $1 and client_id = $6 and status_code in ('02', '00', '62')
+       where public_token = $1 and client_id = $6 and ${isOpen}
          and expiry_date >= $7::date and (pin_block is not null or not $8::boolean)
        returning public_token, last_sequence, client_id, encrypted_pan, expiry_date, pin_block,
          pin_key, cvk

@@ -1,8 +1,9 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 
 /** What of a card lies under the installation's keys. */
 export interface CardUnderKeys {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
   readonly personalData: Uint8Array
   readonly pinBlock: Uint8Array | null
@@ -34,7 +35,7 @@ const movePanStatement = statement(
 /** Puts a PAN under another key, if it is still what it was. @returns whether it was. */
 export const movePan = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   before: Uint8Array,
   after: Uint8Array,
 ): Promise<boolean> =>
@@ -49,7 +50,7 @@ const movePersonalDataStatement = statement(
 /** Puts personal data under another key, if they are still what they were. @returns whether. */
 export const movePersonalData = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   before: Uint8Array,
   after: Uint8Array,
 ): Promise<boolean> =>
@@ -71,7 +72,7 @@ const movePinStatement = statement(
 /** Puts a PIN under another key, unless another PIN was set since. @returns whether it did. */
 export const movePin = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   before: PinUnderKey,
   after: PinUnderKey,
 ): Promise<boolean> => {

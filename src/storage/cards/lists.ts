@@ -1,4 +1,5 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import {
   type Connection,
   firstRow,
@@ -6,12 +7,19 @@ import {
   type Statement,
   statement,
 } from '../engine/database.ts'
-import { type CardWithTries, cardColumns, triesColumns, triesJoins } from './cards.ts'
+import {
+  type CardWithTries,
+  cardColumns,
+  isOpen,
+  openStatusTexts,
+  triesColumns,
+  triesJoins,
+} from './cards.ts'
 
 /** Where a page of cards ends: newest first, then by token. */
 export interface CardPosition {
   readonly createdAt: string
-  readonly publicToken: string
+  readonly publicToken: PublicToken
 }
 
 export interface CardFilter {
@@ -91,8 +99,6 @@ function walkOfReference(
     : { walk: walkReferenceUnexpired, conditions: [customerReference, statusCode, today] }
 }
 
-const unexpired = `status_code in ('02', '00', '62')`
-
 /** What a walk stays within: the first columns of its index, what each is, and a filter. */
 interface Within {
   readonly columns: readonly (readonly [string, string])[]
@@ -126,7 +132,7 @@ const walkExpiriesText = (codes: string): string => `(select walked.public_token
       ['expiry_date', 'asked.expiry_date'],
       ['status_code', 'allowed.status_code'],
     ],
-    filter: unexpired,
+    filter: isOpen,
   })} as walked
   order by walked.created_at desc, walked.public_token desc limit ${cardRowsMax})`
 
@@ -157,7 +163,7 @@ const walkStatus = page('list_cards_in_status', walkText({ columns: [inStatus('$
 const walkUnexpired = page('list_unexpired_cards', walkExpiriesText('array[$6::text]'))
 const walkExpired = page(
   'list_expired_cards',
-  walkExpiriesText(`array['02', '00', '62']`),
+  walkExpiriesText(`array[${openStatusTexts.join()}]`),
   walkText({ columns: [inStatus(`'54'`), ofClient] }),
 )
 
@@ -181,7 +187,7 @@ const walkReferenceUnexpired = page(
 const walkReferenceExpired = page(
   'list_expired_cards_of_reference',
   walkOfReferenceText(`'54'`),
-  ...['02', '00', '62'].map((code) => walkOfReferenceText(`'${code}'`, 'expiry_date < $6::date')),
+  ...openStatusTexts.map((code) => walkOfReferenceText(code, 'expiry_date < $6::date')),
 )
 
 // Of the next card in the order of the index, whoever's it is: that of another client tells that there
@@ -190,7 +196,7 @@ const nextExpiryStatement = statement(
   'find_next_card_expiry',
   `select expiry_date as "expiryDate" from (
      select client_id, expiry_date from card
-     where (client_id, expiry_date) > ($1, $2::date) and ${unexpired}
+     where (client_id, expiry_date) > ($1, $2::date) and ${isOpen}
      order by client_id, expiry_date limit 1
    ) as next where client_id = $1`,
 )

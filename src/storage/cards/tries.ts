@@ -1,3 +1,4 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
 import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
@@ -12,7 +13,7 @@ const findStatement = statement(
 /** The tries of a client's card, or null. */
 export const findTries = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   kind: TryKind,
   clientId: string,
 ): Promise<TryCounters | null> =>
@@ -33,7 +34,7 @@ export const reportBlock = async (
 
 /** Tries that are used up and that nobody was told of. */
 export interface UnreportedBlock {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly kind: TryKind
 }
 
@@ -67,7 +68,7 @@ interface AttemptOrigin {
 
 /** A try that was spent, and what was left then. */
 export interface SpentTry {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly kind: TryKind
   readonly tryNumber: number
   readonly epoch: number
@@ -89,7 +90,7 @@ const spendStatement = statement(
 /** Spends one try and puts it on record, in one statement, or does nothing when none is left. */
 export const spendTry = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   kind: TryKind,
   { entryMode, reference }: AttemptOrigin,
 ): Promise<SpentTry | null> =>
@@ -199,7 +200,7 @@ const pendingStatement = statement(
 /** Whether a try of this epoch may still turn out to match. */
 export const isAttemptPending = async (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   kind: TryKind,
   epoch: number,
 ): Promise<boolean> =>
@@ -239,7 +240,7 @@ const listStatement = statement(
 /** Attempts on a client's card, newest first. */
 export const findAttempts = (
   connection: Connection,
-  publicToken: string,
+  publicToken: PublicToken,
   clientId: string,
   after: AttemptPosition | null,
   limit: number,

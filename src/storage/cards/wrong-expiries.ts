@@ -1,9 +1,10 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
 import { clock, dayMicroseconds, dayOf } from './limits.ts'
 
 /** Who gave a wrong expiry, of which card. */
 export interface WrongExpiry {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   /** The network client. */
   readonly networkId: string
 }

@@ -1,4 +1,5 @@
 import type { ClientKind, ProvenanceAct } from '../../domain/client.ts'
+import type { ProductId } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
 import { followSuspension } from './suspensions.ts'
 
@@ -119,7 +120,7 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   /** Since when its webhooks get nothing, because it may be told nothing; null where it may. */
   readonly deliveriesSuspendedSince: Date | null
   /** Products that it may issue cards of. */
-  readonly productIds: readonly number[]
+  readonly productIds: readonly ProductId[]
 }
 
 // A token is good for an hour, and clocks may differ by a minute.

@@ -1,3 +1,4 @@
+import type { ProductId } from '../../domain/identifiers.ts'
 import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
 import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
 
@@ -21,8 +22,8 @@ const listStatement = statement(
 export interface ProductFilter {
   readonly cardType: CardType | null
   readonly currencyCode: string | null
-  /** Only products with a greater id. */
-  readonly afterProductId: number
+  /** Only products with a greater id; null: all of them. */
+  readonly afterProductId: ProductId | null
   readonly limit: number
 }
 
@@ -32,7 +33,7 @@ export const listGrantedProducts = (
   clientId: string,
   { afterProductId, cardType, currencyCode, limit }: ProductFilter,
 ): Promise<ListedProduct[]> =>
-  connection.query(listStatement, [clientId, afterProductId, cardType, currencyCode, limit])
+  connection.query(listStatement, [clientId, afterProductId ?? 0, cardType, currencyCode, limit])
 
 const findStatement = statement(
   'find_granted_product',
@@ -49,7 +50,7 @@ const findStatement = statement(
 export const findGrantedProduct = async (
   connection: Connection,
   clientId: string,
-  productId: number,
+  productId: ProductId,
 ): Promise<Product | null> => firstRow(await connection.query(findStatement, [clientId, productId]))
 
 const insertStatement = statement(
@@ -72,12 +73,12 @@ const allStatement = statement(
    where product_id > $1 order by product_id limit $2`,
 )
 
-/** Every product, active or not, by `productId`. */
+/** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
 export const findAllProducts = (
   connection: Connection,
-  afterProductId: number,
+  afterProductId: ProductId | null,
   limit: number,
-): Promise<Product[]> => connection.query(allStatement, [afterProductId, limit])
+): Promise<Product[]> => connection.query(allStatement, [afterProductId ?? 0, limit])
 
 const findAnyStatement = statement(
   'find_product',
@@ -87,7 +88,7 @@ const findAnyStatement = statement(
 /** A product, active or not, or null. */
 export const findProduct = async (
   connection: Connection,
-  productId: number,
+  productId: ProductId,
 ): Promise<Product | null> => firstRow(await connection.query(findAnyStatement, [productId]))
 
 const holdStatement = statement(
@@ -98,7 +99,7 @@ const holdStatement = statement(
 /** A product, held until the transaction ends: cards of it are made before or after. */
 export const lockProduct = async (
   connection: Connection,
-  productId: number,
+  productId: ProductId,
 ): Promise<Product | null> => firstRow(await connection.query(holdStatement, [productId]))
 
 const updateStatement = statement(
@@ -140,13 +141,14 @@ const overlapStatement = statement(
    order by product_id limit 1`,
 )
 
-/** Another product whose card numbers begin as those of a BIN do, or null. */
+/** Another product than this one, if it is any yet, whose card numbers begin as those of a BIN do, or null. */
 export const findOverlappingProduct = async (
   connection: Connection,
-  productId: number,
+  productId: ProductId | null,
   bin: string,
-): Promise<number | null> => {
-  const rows = await connection.query<{ productId: number }>(overlapStatement, [productId, bin])
+): Promise<ProductId | null> => {
+  const values = [productId ?? 0, bin]
+  const rows = await connection.query<{ productId: ProductId }>(overlapStatement, values)
   return firstRow(rows)?.productId ?? null
 }
 
@@ -162,7 +164,7 @@ const hasCardsStatement = statement(
 )
 
 /** Whether a card was ever made of a product. */
-export const hasCards = async (connection: Connection, productId: number): Promise<boolean> => {
+export const hasCards = async (connection: Connection, productId: ProductId): Promise<boolean> => {
   const rows = await connection.query<{ hasCards: boolean }>(hasCardsStatement, [productId])
   return firstRow(rows)?.hasCards === true
 }
@@ -175,9 +177,9 @@ const knownStatement = statement(
 /** Which of these ids are products'. */
 export const listKnownProductIds = async (
   connection: Connection,
-  productIds: readonly number[],
-): Promise<readonly number[]> => {
-  const rows = await connection.query<{ productId: number }>(knownStatement, [productIds])
+  productIds: readonly ProductId[],
+): Promise<readonly ProductId[]> => {
+  const rows = await connection.query<{ productId: ProductId }>(knownStatement, [productIds])
   return rows.map(({ productId }) => productId)
 }
 
@@ -191,7 +193,7 @@ const grantStatement = statement(
 export const grantProduct = async (
   connection: Connection,
   clientId: string,
-  productId: number,
+  productId: ProductId,
 ): Promise<void> => {
   await connection.query(grantStatement, [clientId, productId])
 }
@@ -205,7 +207,7 @@ const revokeStatement = statement(
 export const revokeProduct = async (
   connection: Connection,
   clientId: string,
-  productId: number,
+  productId: ProductId,
 ): Promise<void> => {
   await connection.query(revokeStatement, [clientId, productId])
 }

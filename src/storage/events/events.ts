@@ -1,11 +1,12 @@
 import type { EventType } from '../../domain/event-type.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, type Statement, statement } from '../engine/database.ts'
 
 export type { EventType }
 
 /** One act on a card, as it enters the outbox. */
 export interface NewEvent {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly type: EventType
   readonly requestId: string | null
   /** Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data. */

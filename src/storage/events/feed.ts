@@ -1,3 +1,4 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 import type { EventType } from './events.ts'
 
@@ -11,7 +12,7 @@ const eventRowsMax = 101
 export interface PublishedEvent {
   readonly position: FeedPosition
   readonly eventId: string
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly sequence: number
   readonly type: EventType
   readonly occurredAt: Date

@@ -1,9 +1,10 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 
 /** An event of the outbox that readers do not see yet. */
 export interface UnpublishedEvent {
   readonly clientId: string
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly sequence: number
   readonly eventId: string
   readonly type: string
@@ -31,7 +32,9 @@ const listStatement = statement(
 )
 
 /** Where a list of events goes on, in its order. */
-type OutboxPosition = Pick<UnpublishedEvent, 'occurredAt' | 'publicToken' | 'sequence'>
+interface OutboxPosition extends Pick<UnpublishedEvent, 'occurredAt' | 'sequence'> {
+  readonly publicToken: PublicToken | ''
+}
 
 /** Before all events. */
 export const outboxStart: OutboxPosition = { occurredAt: '-infinity', publicToken: '', sequence: 0 }

@@ -1,8 +1,9 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, type Statement, statement } from '../engine/database.ts'
 
 /** A note beside an event. */
 interface SealedNote {
-  readonly publicToken: string
+  readonly publicToken: PublicToken
   readonly sequence: number
   readonly note: Uint8Array
 }
@@ -14,10 +15,10 @@ const listNotesStatement = statement(
    order by public_token, sequence limit $3`,
 )
 
-/** Some notes, in the order of their cards and events. */
+/** Some notes, in the order of their cards and events. `''` stands before all cards. */
 export const listSealedNotes = (
   connection: Connection,
-  after: Pick<SealedNote, 'publicToken' | 'sequence'>,
+  after: { readonly publicToken: PublicToken | ''; readonly sequence: number },
   limit: number,
 ): Promise<SealedNote[]> =>
   connection.query(listNotesStatement, [after.publicToken, after.sequence, limit])

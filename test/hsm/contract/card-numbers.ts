@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { xaesKey } from '../../../src/crypto/xaes-256-gcm.ts'
 import { makeExpiry } from '../../../src/domain/calendar.ts'
+import { Cvv2 } from '../../../src/domain/cvv2.ts'
 import { Pan } from '../../../src/domain/pan.ts'
 import type { CardNumber } from '../../../src/hsm/contract/hsm.ts'
 import { openWith, type Subject } from '../implementation.ts'
@@ -61,7 +62,7 @@ export function cardNumberGuarantees(subject: Subject): void {
     const other = await hsm.generateCardNumber('400000', 'cvk')
     const moved = { publicToken: other.publicToken, encryptedPan: card.encryptedPan }
     const ask = (reference: typeof moved) =>
-      hsm.verifyCvv2(reference, 'cvk/1', makeExpiry(2030, 11), '000')
+      hsm.verifyCvv2(reference, 'cvk/1', makeExpiry(2030, 11), new Cvv2('000'))
     assert.equal(typeof (await ask(card)), 'boolean')
     await assert.rejects(ask(moved))
   })

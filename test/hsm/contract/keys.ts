@@ -9,6 +9,7 @@ import {
   setOddParity,
 } from '../../../src/crypto/tdes-keys.ts'
 import { Pin } from '../../../src/domain/pin.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import {
   isSlow,
   type KeyKind,
@@ -149,7 +150,7 @@ export function keyGuarantees(subject: Subject): void {
     ])
     const sealed = await first.sealRecord('note', 'a', 'text')
     assert.equal(await second.revealRecord('note', 'a', sealed), 'text')
-    const request = { clientId: 'a', idempotencyKey: 'b', request: 'x' }
+    const request = { clientId: 'a', idempotencyKey: 'b', request: new Secret('x') }
     assert.deepEqual(
       await first.fingerprintRequest(request),
       await second.fingerprintRequest(request),

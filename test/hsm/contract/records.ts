@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { encipherAesEcb } from '../../../src/crypto/aes.ts'
 import { sealAesGcm } from '../../../src/crypto/aes-gcm.ts'
 import { xaesKey, xaesSubkeys } from '../../../src/crypto/xaes-256-gcm.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { openWith, type Subject, vectorsOf } from '../implementation.ts'
 
@@ -100,7 +101,7 @@ export function recordGuarantees(subject: Subject): void {
     const key = randomBytes(32)
     const hsm = await openWith(subject(), { 'request-fingerprint': key })
     for (const request of ['POST /pin {"pin":"7193"}', '']) {
-      const given = { clientId: 'client', idempotencyKey: 'key', request }
+      const given = { clientId: 'client', idempotencyKey: 'key', request: new Secret(request) }
       const due = (text: string) => createHmac('sha256', key).update(text).digest()
       assert.deepEqual(await hsm.fingerprintRequest(given), [
         { keyHash: due('idempotency-key\nclient\nkey'), fingerprint: due(request) },

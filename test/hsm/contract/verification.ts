@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import { generateCvv } from '../../../src/crypto/cvv.ts'
 import { makeExpiry } from '../../../src/domain/calendar.ts'
+import { Cvv2 } from '../../../src/domain/cvv2.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
-import { type EncryptedPinBlock, type Hsm, pinBlockFormats } from '../../../src/hsm/contract/hsm.ts'
+import {
+  type EncryptedPinBlock,
+  type Hsm,
+  OpenedPinBlock,
+  pinBlockFormats,
+  type StoredPin,
+} from '../../../src/hsm/contract/hsm.ts'
+import type { KeyEngine } from '../../../src/hsm/keys/key-engine.ts'
+import { openEngineHsm } from '../../../src/hsm/verbs/hsm.ts'
 import { makePinBlock, readPinBlock } from '../../reference/pin-blocks.ts'
 import {
   cardOf,
@@ -52,7 +62,37 @@ const blockOf = (
 }
 
 const areUnreadable = async (hsm: Hsm, blocks: readonly EncryptedPinBlock[]) => {
-  for (const block of blocks) assert.equal(await hsm.isPinBlockReadable(card, block), false)
+  for (const block of blocks) assert.equal(await hsm.openPinBlock(card, block), null)
+}
+
+/** Whether a block can be read and its PIN is the card's. */
+const matches = async (hsm: Hsm, pin: StoredPin, pinLength: number, block: EncryptedPinBlock) => {
+  const opened = await hsm.openPinBlock(card, block)
+  return opened !== null && hsm.verifyPin(card, pin, pinLength, opened)
+}
+
+/** The same implementation, in which it is counted what is deciphered under zone keys. */
+async function countDecipherments(subject: Subject) {
+  const { engine } = subject()
+  const counted = { count: 0 }
+  const countingEngine: KeyEngine = {
+    ...engine,
+    async open(kind, keyBlock) {
+      const key = await engine.open(kind, keyBlock)
+      if (kind.purpose !== 'zone' || !('decipher' in key)) return key
+      const decipher = (blocks: Uint8Array) => {
+        counted.count += 1
+        return key.decipher(blocks)
+      }
+      return { ...key, decipher }
+    },
+  }
+  const { custody } = await openWith(subject())
+  const counting: Subject = () => ({
+    engine: countingEngine,
+    openHsm: (options) => openEngineHsm(countingEngine, options, custody),
+  })
+  return { counted, ...(await openWithPin(counting)) }
 }
 
 export function verificationGuarantees(subject: Subject): void {
@@ -60,8 +100,7 @@ export function verificationGuarantees(subject: Subject): void {
     const { hsm, keyBlocks, pin } = await openWithPin(subject)
     for (const format of pinBlockFormats) {
       const keyBlock = keyBlocks[cipherOf(format)]
-      const verify = (digits: string) =>
-        hsm.verifyPin(card, pin, 4, blockOf(format, keyBlock, digits))
+      const verify = (digits: string) => matches(hsm, pin, 4, blockOf(format, keyBlock, digits))
       assert.equal(await verify('7193'), true, format)
       for (const wrong of ['7194', '0193', '71930', '719', '719300000000'].filter(isPin)) {
         assert.equal(await verify(wrong), false, `${format} ${wrong}`)
@@ -73,15 +112,15 @@ export function verificationGuarantees(subject: Subject): void {
     for (const digits of ['71930', '719304', '71930485', '719304852610']) {
       const { hsm, keyBlocks, pin } = await openWithPin(subject, digits)
       const block = blockOf('ISO_FORMAT_4', keyBlocks.AES, digits)
-      assert.equal(await hsm.verifyPin(card, pin, digits.length, block), true)
-      assert.equal(await hsm.verifyPin(card, pin, 4, block), false)
+      assert.equal(await matches(hsm, pin, digits.length, block), true)
+      assert.equal(await matches(hsm, pin, 4, block), false)
     }
   })
 
   test('a PIN that is kept as a PVV matches, and a longer one that begins with it does not', async () => {
     const { hsm, keyBlocks, pin } = await openWithPin(subject, '7193', false)
     const verify = (digits: string) =>
-      hsm.verifyPin(card, pin, 4, blockOf('ISO_FORMAT_0', keyBlocks.TDES, digits))
+      matches(hsm, pin, 4, blockOf('ISO_FORMAT_0', keyBlocks.TDES, digits))
     assert.deepEqual(
       [await verify('7193'), await verify('7194'), await verify('719300')],
       [true, false, false],
@@ -96,7 +135,7 @@ export function verificationGuarantees(subject: Subject): void {
       const context = { format: Number(format.at(-1)), key: zone[cipher], pan: pan.reveal() }
       const read = readPinBlock(made.bytes, context as Parameters<typeof readPinBlock>[1])
       assert.equal(read, '7193', format)
-      assert.equal(await hsm.isPinBlockReadable(card, made), true)
+      assert.ok(await hsm.openPinBlock(card, made))
     }
   })
 
@@ -123,20 +162,54 @@ export function verificationGuarantees(subject: Subject): void {
     ]
     await areUnreadable(hsm, misfits)
     for (const block of [...wrongKeys, ...misfits]) {
-      assert.equal(await hsm.verifyPin(card, pin, 4, block), false)
+      assert.equal(await matches(hsm, pin, 4, block), false)
     }
-    assert.equal(await hsm.verifyPin(otherCard, pin, 4, block4).catch(() => false), false)
-    assert.equal(await hsm.isPinBlockReadable(otherCard, block4), false)
+    assert.equal(await hsm.openPinBlock(otherCard, block4), null)
+  })
+
+  test('a block is deciphered when it is opened, and never again', async () => {
+    const { counted, hsm, keyBlocks, pin } = await countDecipherments(subject)
+    for (const digits of ['7193', '7194']) {
+      counted.count = 0
+      const opened = await hsm.openPinBlock(card, blockOf('ISO_FORMAT_0', keyBlocks.TDES, digits))
+      assert.ok(opened)
+      assert.equal(counted.count, 1)
+      assert.equal(await hsm.verifyPin(card, pin, 4, opened), digits === '7193')
+      assert.equal(counted.count, 1)
+    }
+  })
+
+  test('what is given for an opened block shows nothing of its PIN', async () => {
+    const { hsm, keyBlocks } = await openWithPin(subject)
+    const opened = await hsm.openPinBlock(card, blockOf('ISO_FORMAT_0', keyBlocks.TDES, '7193'))
+    assert.ok(opened)
+    assert.equal(`${opened}`, '****')
+    assert.equal(JSON.stringify({ opened }), '{"opened":"****"}')
+    assert.equal(inspect(opened, { showHidden: true, depth: null }), '****')
+    const raw = inspect(opened, { customInspect: false, showHidden: true, depth: null })
+    assert.ok(!raw.includes('7193'))
+    assert.deepEqual(Reflect.ownKeys(opened), [])
+  })
+
+  test('a block that was opened for another card, or elsewhere, is compared with nothing', async () => {
+    const { hsm, keyBlocks, pin } = await openWithPin(subject)
+    const elsewhere = await openWithPin(subject)
+    const block = (keyBlock: string) => blockOf('ISO_FORMAT_1', keyBlock, '7193')
+    const opened = await hsm.openPinBlock(otherCard, block(keyBlocks.TDES))
+    const stranger = await elsewhere.hsm.openPinBlock(card, block(elsewhere.keyBlocks.TDES))
+    assert.ok(opened && stranger)
+    for (const other of [opened, stranger, new OpenedPinBlock()]) {
+      await assert.rejects(hsm.verifyPin(card, pin, 4, other))
+    }
   })
 
   test('a key that is no zone key of this HSM opens no block, which is not the block’s fault', async () => {
-    const { hsm, pin } = await openWithPin(subject)
+    const { hsm } = await openWithPin(subject)
     const stored = new Map(hsm.keyStore.rows.map(({ keyBlock, keyName }) => [keyName, keyBlock]))
     const strangers = ['pan', 'pvk', 'cvk', 'token-signing'].map((name) => stored.get(name) ?? '')
     for (const zoneKeyBlock of [...strangers, '', 'D0112P0AB00N0000', 'pkcs11:object=x;id=%00']) {
       const block = blockOf('ISO_FORMAT_0', zoneKeyBlock, '7193')
-      await assert.rejects(hsm.isPinBlockReadable(card, block))
-      await assert.rejects(hsm.verifyPin(card, pin, 4, block))
+      await assert.rejects(hsm.openPinBlock(card, block))
     }
   })
 
@@ -157,13 +230,13 @@ export function verificationGuarantees(subject: Subject): void {
         Number(inputs.expiry.slice(0, 2)),
       )
       const its = cardOf(panKey, new Pan(inputs.pan))
-      const verify = (cvv2: string) => hsm.verifyCvv2(its, 'cvk/1', expiry, cvv2)
+      const verify = (cvv2: string) => hsm.verifyCvv2(its, 'cvk/1', expiry, new Cvv2(cvv2))
       assert.equal(await verify(expected.cvv), true, id)
-      for (const wrong of ['000', `${expected.cvv}0`, expected.cvv.slice(1), '']) {
+      for (const wrong of ['000', `${expected.cvv}0`, `0${expected.cvv}`]) {
         assert.equal(await verify(wrong), false, id)
       }
-      await assert.rejects(hsm.verifyCvv2(its, 'pvk/1', expiry, expected.cvv))
-      await assert.rejects(hsm.verifyCvv2(its, 'cvk/2', expiry, expected.cvv))
+      await assert.rejects(hsm.verifyCvv2(its, 'pvk/1', expiry, new Cvv2(expected.cvv)))
+      await assert.rejects(hsm.verifyCvv2(its, 'cvk/2', expiry, new Cvv2(expected.cvv)))
     }
     assert.ok(checked > 0)
   })

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Cvv2 } from '../../../src/domain/cvv2.ts'
 import { Problem } from '../../../src/domain/problem.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
 import { openToken, type Token } from '../../../src/hsm/pkcs11/client.ts'
 import { openPkcs11Hsm } from '../../../src/hsm/pkcs11/hsm.ts'
@@ -62,10 +64,11 @@ suite('a PKCS#11 token that goes away', { skip: softHsm.leftOut }, () => {
       () => hsm.generateCardNumber('400000', 'cvk'),
       () => hsm.generatePin(card, rules()),
       () => hsm.revealPin(card, pin),
-      () => hsm.verifyCvv2(card, 'cvk/1', rules().expiry, '000'),
+      () => hsm.verifyCvv2(card, 'cvk/1', rules().expiry, new Cvv2('000')),
       () => hsm.sealRecord('note', 'a', 'text'),
       () => hsm.revealRecord('note', 'a', sealed),
-      () => hsm.fingerprintRequest({ clientId: 'a', idempotencyKey: 'b', request: 'x' }),
+      () =>
+        hsm.fingerprintRequest({ clientId: 'a', idempotencyKey: 'b', request: new Secret('x') }),
       async () => signing?.sign(randomBytes(10)),
       () => hsm.importClearZoneKey('AES', randomBytes(32)),
       () => hsm.ping(),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import { type CreatedCard, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -101,14 +102,14 @@ test('a list holds cards as a read of each shows them', async () => {
 test('products are listed by productId, page after page, and filtered', async () => {
   const [common] = demoProducts
   assert.ok(common)
-  for (const productId of [7, 5000]) {
+  for (const productId of [7, 5000].map(makeProductId)) {
     await insertProduct(service.database, { ...common, productId, currencyCode: 'CHF' })
     await grantProduct(service.database, 'demo-client', productId)
   }
-  const inactive = { ...common, productId: 8, active: false }
+  const inactive = { ...common, productId: makeProductId(8), active: false }
   await insertProduct(service.database, inactive)
-  await grantProduct(service.database, 'demo-client', 8)
-  await insertProduct(service.database, { ...common, productId: 9 })
+  await grantProduct(service.database, 'demo-client', inactive.productId)
+  await insertProduct(service.database, { ...common, productId: makeProductId(9) })
   const ids = async (query: string): Promise<unknown[]> =>
     (await pages(`/products?${query}`)).flat().map(({ productId }) => productId)
   for (const limit of [1, 2, 100]) {

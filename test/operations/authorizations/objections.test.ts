@@ -169,15 +169,15 @@ onEachEngine((engine) => {
 
   test('an HSM that is away before anything is spent is 96, and nothing is spent', async () => {
     const { hsm } = service.issuing
-    const { fingerprintPan, isPinBlockReadable } = hsm
-    hsm.isPinBlockReadable = () => Promise.reject(hsmAway())
+    const { fingerprintPan, openPinBlock } = hsm
+    hsm.openPinBlock = () => Promise.reject(hsmAway())
     try {
       assertObjection(await ask(service, full()), '96')
       hsm.fingerprintPan = () => Promise.reject(hsmAway())
       const { json } = await ask(service, full())
       assert.deepEqual(json, { approved: false, responseCode: '96', reference: 'R-1' })
     } finally {
-      Object.assign(hsm, { fingerprintPan, isPinBlockReadable })
+      Object.assign(hsm, { fingerprintPan, openPinBlock })
     }
     await assertNothingSpent()
   })

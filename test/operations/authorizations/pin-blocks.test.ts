@@ -175,6 +175,15 @@ onEachEngine((engine) => {
     assert.equal(hsm.countOf('pin', card.publicToken), 0)
   })
 
+  test('an authorization deciphers its PIN block once, whether the PIN matches or not', async () => {
+    for (const pin of [card.pin, otherDigits(card.pin)]) {
+      hsm.deciphered.length = 0
+      await present(pinBlock(service, { ...card, pin }))
+      assert.deepEqual(hsm.deciphered, [card.publicToken])
+    }
+    assert.equal(hsm.countOf('pin', card.publicToken), 2)
+  })
+
   test('a bad PIN block looks the same on a card whose PIN is blocked', async () => {
     for (let tries = 0; tries < 3; tries += 1) {
       await present(pinBlock(service, { ...card, pin: otherDigits(card.pin) }))

@@ -11,6 +11,8 @@ export type Comparison = { kind: Kind; publicToken: string; matches: boolean }
 export type WatchedHsm = {
   /** Every comparison that was made, in the order in which they ended. */
   compared: Comparison[]
+  /** The token of each card that a PIN block was deciphered for, in that order. */
+  deciphered: string[]
   /** Called before each comparison: it may wait, or throw what the HSM would throw. */
   before: (kind: Kind, cvv2?: string) => Promise<void> | void
   countOf: (kind: Kind, publicToken: string) => number
@@ -21,6 +23,7 @@ export const watchHsm = (services: readonly TestService[]): WatchedHsm => {
   const compared: Comparison[] = []
   const watched: WatchedHsm = {
     compared,
+    deciphered: [],
     before: () => {},
     countOf: (kind, publicToken) =>
       compared.filter((each) => each.kind === kind && each.publicToken === publicToken).length,
@@ -30,7 +33,11 @@ export const watchHsm = (services: readonly TestService[]): WatchedHsm => {
 }
 
 const decorate = (hsm: Hsm, watched: WatchedHsm): void => {
-  const { verifyCvv2, verifyPin } = hsm
+  const { openPinBlock, verifyCvv2, verifyPin } = hsm
+  hsm.openPinBlock = async (card, pinBlock) => {
+    watched.deciphered.push(card.publicToken)
+    return openPinBlock(card, pinBlock)
+  }
   hsm.verifyPin = async (card, ...others) => {
     await watched.before('pin')
     const matches = await verifyPin(card, ...others)
@@ -38,7 +45,7 @@ const decorate = (hsm: Hsm, watched: WatchedHsm): void => {
     return matches
   }
   hsm.verifyCvv2 = async (card, cvk, expiry, cvv2) => {
-    await watched.before('cvv', cvv2)
+    await watched.before('cvv', cvv2.reveal())
     const matches = await verifyCvv2(card, cvk, expiry, cvv2)
     watched.compared.push({ kind: 'cvv', publicToken: card.publicToken, matches })
     return matches

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { authorizingObserver } from '../../../src/service/operations.ts'
 import { countWrongExpiry, pruneWrongExpiries } from '../../../src/storage/cards/wrong-expiries.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { addNetwork, ask, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { type Answer, type CallOptions, sql, type TestService } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
@@ -130,7 +131,8 @@ test('what is reported names the network and the public token, as a warning, and
   const lines: string[] = []
   const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
   const observer = authorizingObserver(new Registry(), log)
-  const wrong = { networkId: 'network', publicToken: '4820117360', entryMode: 'ecommerce' } as const
+  const publicToken = publicTokenOf('4820117360')
+  const wrong = { networkId: 'network', publicToken, entryMode: 'ecommerce' } as const
   observer.expiryWrong({ ...wrong, isGuessing: false })
   observer.expiryWrong({ ...wrong, isGuessing: true })
   assert.deepEqual(

@@ -9,6 +9,7 @@ import {
   type ServiceKeys,
   sealPin,
 } from '../../../sdk/device/device.ts'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
@@ -34,7 +35,7 @@ interface Journey {
   readonly answers: readonly string[]
 }
 
-const longPinProduct = 9012
+const longPinProduct = makeProductId(9012)
 
 /** Twelve digits are found by nobody by chance. */
 const pins = ['719340628416', '805372914063'] as const

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { expiryMonthsAfter, parseExpiry } from '../../../src/domain/calendar.ts'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import type { CardOperations } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -56,7 +57,7 @@ const createAt = async (instant: string, yearMonth?: string) => {
     caller,
     {
       cardType: 'Virtual',
-      cardProduct: 1001,
+      cardProduct: makeProductId(1001),
       ...person('Ana', 'Lim'),
       address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
       ...(expiry && { expiry }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
@@ -31,7 +32,7 @@ const at = ({ issuing }: TestService, instant: string): CardOperations => ({
 })
 
 /** A card whose last day is 28 February 2031. */
-const expiringCard = async (on = service, code = '00'): Promise<string> => {
+const expiringCard = async (on = service, code = '00'): Promise<PublicToken> => {
   const { publicToken } = await on.createCard({ activateNow: code !== '02' })
   const update = `update card set expiry_date = '2031-02-28', start_date = '2026-01-01',
     status_code = $2 where public_token = $1`

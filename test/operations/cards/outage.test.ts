@@ -3,6 +3,7 @@ import { before, suite, test } from 'node:test'
 import pg from 'pg'
 import { Pin } from '../../../src/domain/pin.ts'
 import { Problem } from '../../../src/domain/problem.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
 import type { CardOperations } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
@@ -61,7 +62,7 @@ suite('while the HSM gives no answer', () => {
       const request = {
         clientId: 'demo-client',
         idempotencyKey: verb,
-        request: 'r',
+        request: new Secret('r'),
         bearsSecret: false,
       }
       const making = createCard(

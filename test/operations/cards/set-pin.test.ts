@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { inspect } from 'node:util'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import {
@@ -19,8 +21,8 @@ before(async () => {
   const [common] = demoProducts
   assert.ok(common)
   const products = [
-    { ...common, productId: 9012, pinLength: 12 },
-    { ...common, productId: 9001, refuseWeakPins: false },
+    { ...common, productId: makeProductId(9012), pinLength: 12 },
+    { ...common, productId: makeProductId(9001), refuseWeakPins: false },
   ]
   for (const product of products) {
     await insertProduct(service.database, product)
@@ -176,4 +178,27 @@ test('a card’s PIN opens under no other card’s number', async () => {
   const answer = await service.call('GET', `/card-pin/${other.publicToken}/pin`)
   assert.deepEqual([answer.status, answer.json.code], [500, 'internal_error'])
   assert.equal(answer.json.detail, undefined)
+})
+
+test('a request with a PIN in it is a secret on its way to the HSM, which alone reads it', async () => {
+  const { hsm } = service.issuing
+  const { fingerprintRequest } = hsm
+  const given: Parameters<typeof fingerprintRequest>[0][] = []
+  hsm.fingerprintRequest = (request) => {
+    given.push(request)
+    return fingerprintRequest(request)
+  }
+  const [pin] = strongPins(card)
+  try {
+    const headers = { 'idempotency-key': 'secret-request' }
+    const path = `/card-pin/${card.publicToken}/pin`
+    assert.equal((await service.call('POST', path, { body: { pin }, headers })).status, 204)
+  } finally {
+    hsm.fingerprintRequest = fingerprintRequest
+  }
+  const [asked] = given
+  assert.ok(asked?.request.reveal().includes(`"pin":"${pin}"`))
+  for (const shown of [JSON.stringify(given), inspect(given, { depth: 9, showHidden: true })]) {
+    assert.ok(shown.includes('secret-request') && !shown.includes(`"pin"`))
+  }
 })

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { keyJobs, startJobs } from '../../../src/service/background.ts'
 import { createLog } from '../../../src/service/log.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
 import { subjectOf } from './in-process.ts'
@@ -127,7 +128,7 @@ test('a PAN that was issued under one version of its fingerprint is taken under 
   const { takePan } = await import('../../../src/storage/cards/create-card.ts')
   const both = await other.keys.hsm.panFingerprints(before)
   assert.equal(await takePan(other.database, before.panFingerprints, before.publicToken), true)
-  assert.equal(await takePan(other.database, both, '9999999999'), false)
+  assert.equal(await takePan(other.database, both, publicTokenOf('9999999999')), false)
   const [row] = await sql<{ count: number }>(
     other.database,
     `select count(*)::int as count from pan_fingerprint where public_token = '9999999999'`,

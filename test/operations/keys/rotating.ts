@@ -10,6 +10,7 @@ import { openPan } from '../../../src/hsm/verbs/card-numbers.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { findMasterKeyCheckValue } from '../../../src/storage/engine/installation.ts'
 import { listHsmKeys } from '../../../src/storage/keys/hsm-keys.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
 
 /** Rotates every key of an installation, and waits until each rotation has come as far as it can. */
@@ -93,7 +94,7 @@ export const panReader = async (database: Database, dataDir: string) => {
       [publicToken],
     )
     if (!card) throw new Error('There is no such card.')
-    const open = () => openPan(ring, { publicToken, ...card })
+    const open = () => openPan(ring, { publicToken: publicTokenOf(publicToken), ...card })
     // Under a version that this reader does not know yet, on a database that is busy.
     const pan = await open().catch(() => ring.refresh().then(open))
     return pan.reveal()

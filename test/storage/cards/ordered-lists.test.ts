@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
-import { type CardStatusCode, cardStatusCodes } from '../../../src/domain/card-status.ts'
+import {
+  type CardStatusCode,
+  cardStatusCodes,
+  openStatusCodes,
+} from '../../../src/domain/card-status.ts'
+import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import { hasCards } from '../../../src/storage/clients/products.ts'
@@ -9,6 +14,7 @@ import type { Connection, SqlValue, Statement } from '../../../src/storage/engin
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase } from '../../support/service.ts'
 
@@ -145,7 +151,7 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
   ...filter,
 })
 
-const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: '1000000030' }
+const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
 
 /** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
 const reads: readonly (readonly [string, (connection: Connection) => Promise<unknown>])[] = [
@@ -182,7 +188,8 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
     (after) =>
       [
         `attempts after ${after?.at}`,
-        (connection: Connection) => findAttempts(connection, '1000000001', big, after, 101),
+        (connection: Connection) =>
+          findAttempts(connection, publicTokenOf('1000000001'), big, after, 101),
       ] as const,
   ),
   ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(
@@ -192,8 +199,8 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
         (connection: Connection) => replayWebhook(connection, big, webhookId, since),
       ] as const,
   ),
-  ['products of cards', (connection) => hasCards(connection, 1)],
-  ['products of no cards', (connection) => hasCards(connection, 2)],
+  ['products of cards', (connection) => hasCards(connection, makeProductId(1))],
+  ['products of no cards', (connection) => hasCards(connection, makeProductId(2))],
 ]
 
 async function assertBounded(isLeftOut: (name: string) => boolean = () => false) {
@@ -245,4 +252,18 @@ test('cards that have expired and were not swept, however many, are passed by an
   await fill('2030-05-31')
   // Within one reference they are passed by one after the other.
   await assertBounded((name) => /^cards (?:00|02|62), C-1/.test(name))
+})
+
+test('the statuses of cards that are not closed are those that their indexes have', {
+  skip,
+}, async () => {
+  const { rows } = await session.query<{ condition: string }>(
+    `select pg_get_expr(indpred, indrelid) as condition from pg_index
+     where indrelid = 'card'::regclass and pg_get_expr(indpred, indrelid) like '%status_code%'`,
+  )
+  assert.equal(rows.length, 2)
+  for (const { condition } of rows) {
+    const codes = [...condition.matchAll(/'([0-9]{2})'/g)].map(([, code]) => code)
+    assert.deepEqual(codes.sort(), openStatusCodes)
+  }
 })

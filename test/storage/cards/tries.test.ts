@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
 import { findAuthorizedCard } from '../../../src/storage/cards/authorizations.ts'
 import {
@@ -17,12 +18,13 @@ import {
 } from '../../../src/storage/cards/tries.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { recordEvent } from '../../../src/storage/events/events.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
 import { openTestDatabase, sql } from '../../support/service.ts'
 
 let database: Database
 /** The card that a test is about, and one beside it, which no statement about the first may move. */
-let card: string
-let other: string
+let card: PublicToken
+let other: PublicToken
 let cards = 0
 const origin = { entryMode: 'chip', reference: 'R-1' }
 const clientId = 'client-1'
@@ -42,9 +44,9 @@ beforeEach(async () => {
 })
 
 /** Rows alone: nothing here asks what a card holds. */
-const makeCard = async (): Promise<string> => {
+const makeCard = async (): Promise<PublicToken> => {
   cards += 1
-  const publicToken = String(4_000_000_000 + cards)
+  const publicToken = publicTokenOf(String(4_000_000_000 + cards))
   await sql(
     database,
     `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
@@ -133,7 +135,7 @@ test('a try is spent on its own counter alone, numbered, and not when none is le
 test('a counter that is held is the one that was asked for', async () => {
   await spendEverywhere()
   await spend()
-  const held = (publicToken: string, kind: TryKind) =>
+  const held = (publicToken: PublicToken, kind: TryKind) =>
     database.transaction((connection) => lockCounter(connection, { publicToken, kind }))
   assert.deepEqual(await held(card, 'pin'), { epoch: 1, remaining: 0, blockTold: false })
   assert.deepEqual(await held(card, 'cvv'), { epoch: 1, remaining: 1, blockTold: false })
@@ -342,5 +344,5 @@ test('a card is authorized by its own tries of each kind', async () => {
   await spend()
   const found = await findAuthorizedCard(database, card)
   assert.deepEqual([found?.publicToken, found?.pinRemaining, found?.cvvRemaining], [card, 0, 1])
-  assert.equal(await findAuthorizedCard(database, '1000000000'), null)
+  assert.equal(await findAuthorizedCard(database, publicTokenOf('1000000000')), null)
 })

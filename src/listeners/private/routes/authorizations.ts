@@ -1,4 +1,7 @@
 import Type from 'typebox'
+import { Cvv2 } from '../../../domain/cvv2.ts'
+import { isPublicToken } from '../../../domain/identifiers.ts'
+import { parsePan } from '../../../domain/pan.ts'
 import {
   AuthorizationSchema,
   entryModes,
@@ -61,14 +64,16 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { pan, publicToken, ...question } = request.body
+      const { cvv2, pan: digits, publicToken, ...question } = request.body
+      const pan = parsePan(digits ?? '')
       // The route's rule has seen to it that one of them is given.
-      const card = pan === undefined ? { publicToken: String(publicToken) } : { pan }
+      const card = isPublicToken(publicToken) ? { publicToken } : pan && { pan }
       const answer = await authorize(
         authorizing,
         {
           ...question,
           card,
+          ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
           networkId: callerOf(request).clientId,
           requestId: request.id,
         },

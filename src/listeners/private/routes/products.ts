@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { isPositiveInteger } from '../../../domain/identifiers.ts'
+import { isProductId, type ProductId, parseProductId } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
 import {
@@ -39,7 +39,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const after = readCursor(cursor, ([id]) => (isPositiveInteger(id) ? id : null)) ?? 0
+      const after = readCursor(cursor, ([id]) => (isProductId(id) ? id : null))
       const products = await listAllProducts(administration, after, pageSize + 1)
       return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(
         productAnswer,
@@ -161,8 +161,8 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
 const productAnswer = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
 
 /** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
-function productIdOf({ productId }: { readonly productId: string }): number {
-  const number = /^[1-9][0-9]{0,9}$/.test(productId) ? Number(productId) : 0
-  if (!isPositiveInteger(number)) throw new Problem('not_found')
-  return number
+function productIdOf(params: { readonly productId: string }): ProductId {
+  const productId = parseProductId(params.productId)
+  if (productId === null) throw new Problem('not_found')
+  return productId
 }

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { integerMax } from '../../../domain/identifiers.ts'
-import { closed, optional } from '../../http/validation.ts'
+import { closed, optional, productId } from '../../http/validation.ts'
 
 const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'plain-text' })
 const kinds = ['client', 'network', 'admin'] as const
@@ -14,7 +14,7 @@ const jwks = Type.Object(
     description: 'Its public key (JWK), or a set of them.',
   },
 )
-const productIds = Type.Array(Type.Integer({ minimum: 1, maximum: integerMax }), {
+const productIds = Type.Array(productId({}), {
   maxItems: 1_000,
   uniqueItems: true,
 })

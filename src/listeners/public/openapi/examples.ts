@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { makeProductId } from '../../../domain/identifiers.ts'
 import { type ProblemCode, type ProblemKind, problemKinds } from '../../../domain/problem.ts'
 import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
@@ -14,7 +15,7 @@ import { answerHeaders } from './document.ts'
 
 const createCard: CreateCardBody = {
   cardType: 'Virtual',
-  cardProduct: 1001,
+  cardProduct: makeProductId(1001),
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
   address: {
     addressLine1: 'Calle Mayor 1',

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { isPositiveInteger } from '../../../domain/identifiers.ts'
+import { isProductId } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { listProducts } from '../../../operations/clients/products.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
@@ -26,7 +26,7 @@ export function listProductsRoute({ app, base, operations }: PublicApi): void {
       const products = await listProducts(operations, actingOf(request), {
         cardType: cardType === undefined ? null : parseCardType(cardType),
         currencyCode: currencyCode ?? null,
-        afterProductId: readCursor(cursor, ([id]) => (isPositiveInteger(id) ? id : null)) ?? 0,
+        afterProductId: readCursor(cursor, ([id]) => (isProductId(id) ? id : null)),
         limit: pageSize + 1,
       })
       const page = pageOf(request, reply, products, pageSize, (last) => [last.productId])

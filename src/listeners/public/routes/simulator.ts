@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Requester } from '../../../domain/client.ts'
+import { Cvv2 } from '../../../domain/cvv2.ts'
+import { Pin } from '../../../domain/pin.ts'
 import {
   type Authorization,
   AuthorizationSchema,
@@ -29,10 +31,16 @@ export const SimulateSchema = Type.Object(
 /** An authorization of one's own card, as a terminal or a shop would ask for it. */
 export type AskedSimulation = Static<typeof SimulateSchema>
 
+/** The same with its secrets as what they are. */
+interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv'> {
+  readonly pin?: Pin
+  readonly cvv?: Cvv2
+}
+
 /** Plays the card network. There is one in the sandbox only. */
 export type Simulate = (
   caller: Requester,
-  simulation: AskedSimulation,
+  simulation: Simulation,
   request: RepeatableRequest | null,
 ) => Promise<Answer<Authorization>>
 
@@ -58,8 +66,14 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
       },
     },
     async (request, reply) => {
+      const { cvv, pin, ...members } = request.body
+      const simulation = {
+        ...members,
+        ...(pin !== undefined && { pin: new Pin(pin) }),
+        ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
+      }
       const repeat = repeatable(request, { bearsSecret: true })
-      return answerOf(reply, await simulate(actingOf(request), request.body, repeat))
+      return answerOf(reply, await simulate(actingOf(request), simulation, repeat))
     },
   )
 }

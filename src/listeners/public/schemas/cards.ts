@@ -1,10 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
-import { integerMax } from '../../../domain/identifiers.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
-import { closed, optional, stringPatterns } from '../../http/validation.ts'
+import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
 
 const plainText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'plain-text' })
@@ -61,9 +60,7 @@ export const CreateCardSchema = Type.Object(
       description: '`Physical` or `Virtual`, in any case.',
       examples: ['Virtual'],
     }),
-    cardProduct: Type.Integer({
-      minimum: 1,
-      maximum: integerMax,
+    cardProduct: productId({
       description: 'A `productId` from the list of products.',
       examples: [1001],
     }),

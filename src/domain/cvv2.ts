@@ -1,0 +1,18 @@
+import { Secret } from './secret.ts'
+
+declare const cvv2: unique symbol
+
+/**
+ * A CVV2 as somebody typed it: three digits, or the four that other schemes print. It prints as `****`. In a
+ * file of its own, because it shares no rule with PINs or PANs.
+ */
+export class Cvv2 extends Secret<string> {
+  // Without a member of its own, a PIN would pass for one.
+  declare readonly [cvv2]: true
+
+  /** Throws a RangeError, which says nothing about the digits, if they are no CVV2. */
+  constructor(digits: string) {
+    if (!/^[0-9]{3,4}$/.test(digits)) throw new RangeError('not a CVV2')
+    super(digits)
+  }
+}

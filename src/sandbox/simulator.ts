@@ -2,7 +2,7 @@ import type { Requester } from '../domain/client.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
-import type { CardReference } from '../hsm/contract/hsm.ts'
+import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
   AuthorizationOperations,

@@ -1,7 +1,7 @@
 import { dateOf } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { StoredPin } from '../../hsm/contract/hsm.ts'
+import type { StoredPin } from '../../hsm/contract/card.ts'
 import { glanceAtCard } from '../../storage/cards/cards.ts'
 import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
 import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { xaesKey } from '../../../src/crypto/xaes-256-gcm.ts'
 import { makeExpiry } from '../../../src/domain/calendar.ts'
 import { Pan } from '../../../src/domain/pan.ts'
-import type { CardNumber } from '../../../src/hsm/contract/hsm.ts'
+import type { CardNumber } from '../../../src/hsm/contract/card.ts'
 import { openWith, type Subject } from '../implementation.ts'
 
 const panKey = randomBytes(32)

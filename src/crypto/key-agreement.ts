@@ -68,22 +68,20 @@ export type EphemeralAgreement = {
  */
 export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
   return orRefuse('agreement_refused', () => {
-    const pair = makePairFor(publicKey)
+    const { asymmetricKeyDetails, asymmetricKeyType } = publicKey
+    const isX25519 = asymmetricKeyType === 'x25519'
+    const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
+    if (!isX25519 && !isP256) refuse('agreement_refused')
+    const pair = isX25519
+      ? generateKeyPairSync('x25519')
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const sharedSecret = diffieHellman({ privateKey: pair.privateKey, publicKey })
     if (sharedSecret.every((byte) => byte === 0)) refuse('agreement_refused')
-    return { ephemeralJwk: publicJwkOf(pair.publicKey), sharedSecret }
+    const { x = '', y } = pair.publicKey.export({ format: 'jwk' })
+    const ephemeralJwk: AgreementJwk =
+      y === undefined ? { kty: 'OKP', crv: 'X25519', x } : { kty: 'EC', crv: 'P-256', x, y }
+    return { ephemeralJwk, sharedSecret }
   })
-}
-
-function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject) {
-  if (asymmetricKeyType === 'x25519') return generateKeyPairSync('x25519')
-  const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
-  return isP256 ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : refuse('agreement_refused')
-}
-
-function publicJwkOf(publicKey: KeyObject): AgreementJwk {
-  const { x = '', y } = publicKey.export({ format: 'jwk' })
-  return y === undefined ? { kty: 'OKP', crv: 'X25519', x } : { kty: 'EC', crv: 'P-256', x, y }
 }
 
 /** A public key that two sides may agree on a secret with (RFC 7518 6.2, RFC 8037 2). */
@@ -101,13 +99,12 @@ const coordinateBytes = 32
  */
 export function readAgreementJwk(jwk: AgreementJwk): KeyObject {
   const coordinates = jwk.kty === 'EC' ? [jwk.x, jwk.y] : [jwk.x]
-  if (!coordinates.every(isCoordinate)) refuse('public_jwk_refused')
+  for (const coordinate of coordinates) {
+    const bytes = Buffer.from(coordinate, 'base64url')
+    const isCanonical = bytes.toString('base64url') === coordinate
+    if (bytes.length !== coordinateBytes || !isCanonical) refuse('public_jwk_refused')
+  }
   return orRefuse('public_jwk_refused', () => createPublicKey({ key: { ...jwk }, format: 'jwk' }))
-}
-
-function isCoordinate(text: string): boolean {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.length === coordinateBytes && bytes.toString('base64url') === text
 }
 
 /** The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2). */

@@ -130,7 +130,12 @@ function readExtendedLength(text: string, at: number): { length: string; begin: 
 export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0): string {
   const contents = header.optionalBlocks
     .filter(({ id }) => id !== paddingId)
-    .map(writeOptionalBlock)
+    .map(({ id, content }) => {
+      const short = 4 + content.length
+      return short <= 0xff
+        ? `${id}${hexadecimal(short, 2)}${content}`
+        : `${id}0002${hexadecimal(10 + content.length, 4)}${content}`
+    })
   const blocks = withPadding(contents, keyBlockUnit[header.version])
   const length = fixedLength + blocks.join('').length + followingLength
   const { version, keyUsage, algorithm, modeOfUse, keyVersion, exportability, reserved } = header
@@ -144,12 +149,6 @@ export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0)
   // Reading it back refuses whatever characters do not belong into a header.
   parseKeyBlockHeader(text)
   return text
-}
-
-function writeOptionalBlock({ id, content }: OptionalBlock): string {
-  const short = 4 + content.length
-  if (short <= 0xff) return `${id}${hexadecimal(short, 2)}${content}`
-  return `${id}0002${hexadecimal(10 + content.length, 4)}${content}`
 }
 
 function withPadding(blocks: readonly string[], unit: number): readonly string[] {

@@ -35,7 +35,9 @@ function readBlock(block: Buffer, labelHash: Buffer): { fault: number; start: nu
   let start = 0
   let isPadding = 1
   for (const [at, byte] of block.entries()) {
-    const isLooked = isPadding & isPositive(at - hashLength + 1)
+    // 1 behind the hash of the label, else 0.
+    const isBehindHash = ((hashLength - 1 - at) >> 31) & 1
+    const isLooked = isPadding & isBehindHash
     const isOne = isZero(byte ^ 1)
     fault |= isLooked & (isOne ^ 1) & (isZero(byte) ^ 1)
     start |= (at + 1) * (isLooked & isOne)
@@ -46,7 +48,6 @@ function readBlock(block: Buffer, labelHash: Buffer): { fault: number; start: nu
 
 /** 1 or 0, without a branch. */
 const isZero = (byte: number): number => ((byte - 1) >> 31) & 1
-const isPositive = (value: number): number => (-value >> 31) & 1
 
 /** MGF1 with SHA-256 (RFC 8017 B.2.1). */
 function mgf1(seed: Uint8Array, length: number): Buffer {

@@ -55,17 +55,15 @@ export type ProductDraft = { readonly [Member in keyof Product]?: unknown }
 export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
   rules
     .filter(({ beside, member }) =>
-      [member, ...(beside ?? [])].every((name) => isTyped(draft, name)),
+      [member, ...(beside ?? [])].every((name) => {
+        const value = draft[name]
+        return name === 'cardTypes'
+          ? Array.isArray(value) && value.every((each) => typeof each === 'string')
+          : typeof value === types[name]
+      }),
     )
     .filter(({ holds }) => !holds(draft as Product))
     .map(({ member, detail }) => ({ pointer: `/${member}`, detail }))
-
-const isTyped = (draft: ProductDraft, name: keyof Product): boolean => {
-  const value = draft[name]
-  if (name === 'cardTypes')
-    return Array.isArray(value) && value.every((each) => typeof each === 'string')
-  return typeof value === types[name]
-}
 
 const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
   productId: 'number',

@@ -3,7 +3,7 @@ import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
-import type { CardReference } from '../hsm/contract/hsm.ts'
+import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
   AuthorizationOperations,

@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { ListenerName } from '../domain/client.ts'
 import type { Hsm, TokenSigningKey } from '../hsm/contract/hsm.ts'
+import { clientCertificateOf } from '../listeners/http/tls.ts'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
 } from '../listeners/oauth/access-token-verifier.ts'
-import {
-  type AuthorizationServer,
-  createAuthorizationServer,
-} from '../listeners/oauth/authorization-server.ts'
+import { createAuthorizationServer } from '../listeners/oauth/authorization-server.ts'
 import type { ClientRegister } from '../listeners/oauth/client-store.ts'
+import type { PublicAuthorizationServer } from '../listeners/public/routes/oauth.ts'
 import {
   type FirstAdministrator,
   parseFirstAdministrators,
@@ -24,7 +23,7 @@ import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
 export interface Authentication {
-  readonly authorizationServer: AuthorizationServer
+  readonly authorizationServer: PublicAuthorizationServer
   readonly verifiers: Readonly<Record<ListenerName, AccessTokenVerifier>>
 }
 
@@ -47,20 +46,16 @@ export async function createAuthentication(
     }
     return made.authentication
   }
-  let { authorizationServer } = await current()
+  await current()
   const verifier = (listener: ListenerName): AccessTokenVerifier => ({
     verify: async (header, presented) =>
       (await current()).verifiers[listener].verify(header, presented),
   })
   return {
     authorizationServer: {
-      async handle(...exchange) {
-        authorizationServer = (await current()).authorizationServer
-        await authorizationServer.handle(...exchange)
-      },
-      get publicKeys() {
-        return authorizationServer.publicKeys
-      },
+      issueToken: async (...exchange) =>
+        (await current()).authorizationServer.issueToken(...exchange),
+      document: async (name) => (await current()).authorizationServer.document(name),
     },
     verifiers: { public: verifier('public'), private: verifier('private') },
   }
@@ -78,7 +73,7 @@ function authenticationWith(
     audiences,
     clients: clientRegister(databases.clients),
     signingKeys,
-    bindsTokens: certificateListeners(config).has('public'),
+    clientCertificateOf: certificateListeners(config).has('public') ? clientCertificateOf : null,
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const callersOf = { public: databases.clients, private: databases.networks }

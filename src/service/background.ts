@@ -3,7 +3,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
-import type { CardOperations } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
@@ -18,7 +17,7 @@ import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import type { Service } from './service.ts'
 
 /** What runs beside the requests, until it is stopped. */
-export interface Background {
+interface Background {
   /** Ends each piece of work between two of its steps, and waits for that. */
   stop(): Promise<void>
 }
@@ -31,9 +30,15 @@ export function startBackground(
   log: Logger,
 ): Background {
   const delivery = startDelivery(delivering)
+  const operations = { ...issuing, database }
   const jobs = startJobs(
     [
-      ...sweepJobs({ ...issuing, database }),
+      // Cards that expired, blocks that a lost program did not record, and what may be forgotten.
+      ...[
+        (stop: AbortSignal) => sweep(operations, stop),
+        (stop: AbortSignal) => recordLostBlocks(operations, stop),
+        (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
+      ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       ...keyJobs(keys),
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.
@@ -95,14 +100,6 @@ export function startJobs(jobs: readonly Job[], log: Logger): Background {
     },
   }
 }
-
-/** Cards that expired, blocks that a lost program did not record, and what may be forgotten. */
-const sweepJobs = (issuing: CardOperations): readonly Job[] =>
-  [
-    (stop: AbortSignal) => sweep(issuing, stop),
-    (stop: AbortSignal) => recordLostBlocks(issuing, stop),
-    (stop: AbortSignal) => forgetUsedOnce(issuing.database, new Date(), stop),
-  ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run }))
 
 /** Rows forgotten at a time, so that nobody waits for it. */
 const stepSize = 100

@@ -15,16 +15,12 @@ import type {
 } from '../../src/storage/engine/database.ts'
 import { claimStream } from '../../src/storage/events/feed.ts'
 import { markPublished, type UnpublishedEvent } from '../../src/storage/events/publish.ts'
-import {
-  pruneDeliveries,
-  pruneFeed,
-  pruneOutbox,
-  removeDeliveries,
-} from '../../src/storage/events/retention.ts'
+import { pruneFeed, pruneOutbox } from '../../src/storage/events/retention.ts'
 import { pruneIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
+import { pruneDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'

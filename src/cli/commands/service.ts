@@ -57,9 +57,15 @@ export const doctorCommand: Command = {
       faults + warnings === 0
         ? 'Nothing is wrong.'
         : `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
+    const lines = findings.map(({ check, found, remedy, verdict, why }) => {
+      const line = `${marks[verdict]()}  ${check}: ${found}`
+      return why === undefined
+        ? line
+        : `${line}\n         why   ${why}\n         do    ${remedy ?? ''}`
+    })
     return {
       json: { healthy: faults === 0, faults, findings },
-      text: [...findings.map(lineOf), '', summary].join('\n'),
+      text: [...lines, '', summary].join('\n'),
       exitCode: faults === 0 ? exitCodes.done : exitCodes.refused,
     }
   },
@@ -69,11 +75,6 @@ const marks = {
   good: () => styleText('green', 'good   '),
   warning: () => styleText('yellow', 'warning'),
   fault: () => styleText('red', 'FAULT  '),
-}
-
-function lineOf({ check, found, remedy, verdict, why }: Finding): string {
-  const line = `${marks[verdict]()}  ${check}: ${found}`
-  return why === undefined ? line : `${line}\n         why   ${why}\n         do    ${remedy ?? ''}`
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

@@ -52,7 +52,11 @@ async function reachConfigured(config: Config, role: Role, named: NamedClient): 
       ? await readHolder(config.dataDir)
       : null
   const url = config.databaseUrl === null ? holder?.privateUrl : config.privateUrl
-  if (url !== undefined && (await isAlive(url))) {
+  // One that is busy is alive: where nobody listens, the refusal comes at once.
+  const signal = AbortSignal.timeout(10_000)
+  const answer =
+    url === undefined ? null : await fetch(`${url}/livez`, { signal }).catch(() => null)
+  if (url !== undefined && answer?.ok) {
     const sandbox = await readSandboxFile(config.dataDir)
     const own = sandbox?.privateUrl === url ? sandbox : null
     const baseUrl = own?.baseUrl ?? config.baseUrl
@@ -63,13 +67,6 @@ async function reachConfigured(config: Config, role: Role, named: NamedClient): 
   const { openInProcess } = await import('./in-process.ts')
   return openInProcess(config, role, named).catch(refuseStart)
 }
-
-/** One that is busy is alive: where nobody listens, the refusal comes at once. */
-const isAlive = (url: string): Promise<boolean> =>
-  fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) }).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 const overHttp = async (
   address: ServiceAddress,

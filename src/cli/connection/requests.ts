@@ -6,10 +6,10 @@ import { Refused, Unreachable, UsageError } from '../command.ts'
 import type { CallerCredentials, Role } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
-export type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
+type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
 
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
-export type ReadAll = <Row>(path: string) => Promise<Row[]>
+type ReadAll = <Row>(path: string) => Promise<Row[]>
 
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>

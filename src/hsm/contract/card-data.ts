@@ -1,6 +1,6 @@
 import type { Expiry } from '../../domain/calendar.ts'
+import type { CardReference, KeyReference, PinRules, StoredPin } from './card.ts'
 import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
-import type { CardReference, KeyReference, PinRules, StoredPin } from './hsm.ts'
 
 /** What a device is shown of a card, and when. */
 export interface CardDisclosure {
@@ -50,7 +50,7 @@ type ImportedEncryptedPin =
     }
 
 /** What an envelope is known by, so that it is taken once. */
-export interface PinEnvelope {
+interface PinEnvelope {
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array
   /** From here on its own `iat` refuses it. */

@@ -1,37 +1,19 @@
 import type { Expiry } from '../../domain/calendar.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
-import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { Secret } from '../../domain/secret.ts'
+import type {
+  CardNumber,
+  CardReference,
+  KeyReference,
+  PanFingerprint,
+  PinRules,
+  StoredPin,
+} from './card.ts'
 import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher } from './catalogue.ts'
 import type { WrappedKey } from './stored-keys.ts'
-
-export type {
-  CardDataKey,
-  DeviceKeyJwk,
-  DeviceSeal,
-  PinEnvelope,
-  SessionSealed,
-} from './card-data.ts'
-
-/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be learned from it. */
-export interface PanFingerprint {
-  readonly fingerprint: Uint8Array
-  /** The version of the key that it was made under. */
-  readonly keyVersion: number
-}
-
-/** A new card's numbers. The PAN itself never leaves the HSM. */
-export interface CardNumber extends CardReference {
-  /** What the card is found by, and no other card may have. */
-  readonly panFingerprints: readonly PanFingerprint[]
-  /** First six and last four: `400000******1234`. */
-  readonly maskedPan: string
-  /** The key that the card's CVV, CVV2 and iCVV are made under. */
-  readonly cvk: KeyReference
-}
 
 /** A chosen PIN, taken in or refused with a sentence that says why. */
 type ImportedPin =
@@ -165,31 +147,4 @@ export interface Hsm extends CardDataHsm {
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
   /** Answers when the HSM does. */
   ping(): Promise<void>
-}
-
-/** Names one version of one key: `pin-storage/1`. */
-export type KeyReference = string
-
-/** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
-export interface CardReference {
-  readonly publicToken: PublicToken
-  readonly encryptedPan: Uint8Array
-}
-
-/** A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot. */
-export type StoredPin =
-  | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
-  | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
-
-/** What a product and a card ask of a PIN. */
-export interface PinRules {
-  readonly pinLength: number
-  readonly pinRevealable: boolean
-  readonly refuseWeakPins: boolean
-  /** The product's key for PVVs. Used where the PIN is not revealable. */
-  readonly pvk: string
-  readonly maskedPan: string
-  readonly expiry: Expiry
-  /** `YYYY-MM-DD`. */
-  readonly dateOfBirth: string
 }

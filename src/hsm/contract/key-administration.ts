@@ -1,5 +1,6 @@
+import type { CardReference, PanFingerprint, StoredPin } from './card.ts'
 import type { BlockCipher } from './catalogue.ts'
-import type { CardReference, PanFingerprint, RecordPurpose, StoredPin } from './hsm.ts'
+import type { RecordPurpose } from './hsm.ts'
 import type { WrappedKey } from './stored-keys.ts'
 
 /** What a key is to become, and so what it may be used for. */

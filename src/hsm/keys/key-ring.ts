@@ -1,4 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
+import type { KeyReference } from '../contract/card.ts'
 import {
   isInstallationKey,
   isSlow,
@@ -8,7 +9,6 @@ import {
   keyCatalogue,
   keyNames,
 } from '../contract/catalogue.ts'
-import type { KeyReference } from '../contract/hsm.ts'
 import type { KeyUses } from '../contract/key-administration.ts'
 import {
   KeyRefusal,

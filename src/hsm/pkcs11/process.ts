@@ -1,14 +1,9 @@
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
 import { returnValueOf } from './cryptoki.ts'
+import { hasInstallationKey, installationCheckValues } from './installation-key.ts'
 import { KeyMissing } from './objects.ts'
-import {
-  hasInstallationKey,
-  installationCheckValues,
-  openTokenSession,
-  PinRefused,
-  type TokenSession,
-} from './session.ts'
+import { openTokenSession, PinRefused, type TokenSession } from './session.ts'
 import { type SessionVerbs, tokenVerbs } from './verbs.ts'
 
 /**

@@ -1,19 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { tokenCheckValue } from './ciphers.ts'
 import {
   alreadyLoggedIn,
-  attribute,
   type Cryptoki,
   type Handle,
   loadCryptoki,
-  mechanism,
   normalUser,
   pinRefusals,
   returnValueOf,
   sessionFlags,
 } from './cryptoki.ts'
-import { findObjects, secretTemplate } from './objects.ts'
 
 /** Where the keys are, and how to come to them. */
 export interface TokenSettings {
@@ -97,43 +92,3 @@ function readPinFile(path: string): string {
     closeSync(file)
   }
 }
-
-const label = 'pinfold-installation'
-
-/**
- * The check values of the keys that this token is known by: an AES key that does nothing else,
- * made in the token by the first process that finds none. Processes that start at once may make one
- * each; whichever the database remembers, this is the token that has it.
- */
-export function installationCheckValues(session: TokenSession): readonly string[] {
-  const found = findInstallationKeys(session)
-  if (found.length === 0) {
-    const id = randomBytes(16).toString('hex')
-    session.cryptoki.C_GenerateKey(session.handle, { mechanism: mechanism.aesKeyGeneration }, [
-      ...secretTemplate({ label, id }, 'whole', ['encrypt']),
-      { type: attribute.valueLength, value: 32 },
-    ])
-  }
-  for (let look = 1; ; look += 1) {
-    try {
-      return findInstallationKeys(session)
-        .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
-        .sort()
-    } catch (error) {
-      // Another process's key may be there and not whole yet, in a token that is files.
-      if (look === looksMost || returnValueOf(error) === null) throw error
-      Atomics.wait(pause, 0, 0, 100)
-    }
-  }
-}
-
-/** How often a new token is looked at, a tenth of a second apart: this process has nothing else to do yet. */
-const looksMost = 20
-const pause = new Int32Array(new SharedArrayBuffer(4))
-
-/** Whether the token that this session is with still has its keys. */
-export const hasInstallationKey = (session: TokenSession): boolean =>
-  findInstallationKeys(session).length > 0
-
-const findInstallationKeys = (session: TokenSession): Handle[] =>
-  findObjects(session, [{ type: attribute.label, value: label }])

@@ -25,14 +25,12 @@ export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
   return {
     publicJwk: publicJwkOf(privateKey),
     unwrap: async (wrapped) =>
-      webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, nothingOfRefusal),
+      webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, (error) => {
+        // OpenSSL's one refusal, whatever is wrong with the padding.
+        if (error instanceof DOMException && error.name === 'OperationError') return null
+        throw error
+      }),
   }
-}
-
-/** OpenSSL's one refusal, whatever is wrong with the padding. */
-function nothingOfRefusal(error: unknown): null {
-  if (error instanceof DOMException && error.name === 'OperationError') return null
-  throw error
 }
 
 /** RSASSA-PSS with SHA-256 and 32 bytes of salt (RFC 8017 8.1), off the event loop. */

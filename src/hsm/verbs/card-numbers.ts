@@ -1,6 +1,7 @@
 import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { accountLength, buildPan, Pan } from '../../domain/pan.ts'
-import type { CardReference, Hsm, PanFingerprint } from '../contract/hsm.ts'
+import type { CardReference, PanFingerprint } from '../contract/card.ts'
+import type { Hsm } from '../contract/hsm.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { open, seal } from './records.ts'

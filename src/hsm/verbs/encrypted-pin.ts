@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { readJwe } from '../../crypto/jwe.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import { type Pin, parsePin } from '../../domain/pin.ts'
+import type { CardReference, PinRules } from '../contract/card.ts'
 import type { CardDataHsm } from '../contract/card-data.ts'
 import { publishedKeyId } from '../contract/catalogue.ts'
-import type { CardReference, Hsm, PinRules } from '../contract/hsm.ts'
+import type { Hsm } from '../contract/hsm.ts'
 import type { KeyRing, RingKey } from '../keys/key-ring.ts'
 
 /** Seconds that an envelope may be old, and that the device's clock may be ahead. */

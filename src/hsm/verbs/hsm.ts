@@ -3,7 +3,7 @@ import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
-import { type KeyRing, openKeyRing } from '../keys/key-ring.ts'
+import { openKeyRing } from '../keys/key-ring.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
@@ -35,10 +35,17 @@ export async function openEngineHsm(
     ...cardNumberVerbs(ring, drawDigits),
     ...pins,
     ...recordVerbs(ring),
-    ...tokenSigningVerbs(ring),
     ...zoneKeyVerbs(engine),
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...verificationVerbs(ring, openZoneKeys(engine)),
+    async tokenSigningKeys() {
+      return (await ring.versions('token-signing')).map(({ key, version }) => ({
+        keyId: publishedKeyId('token-signing', version),
+        algorithm: keyCatalogue['token-signing'].publication.algorithm,
+        publicJwk: key.publicJwk,
+        sign: (message) => key.sign(message),
+      }))
+    },
     // The way that every verb goes, down to a key that works.
     async ping() {
       const { key } = await ring.active('request-fingerprint')
@@ -46,15 +53,3 @@ export async function openEngineHsm(
     },
   }
 }
-
-/** Signs access tokens with ES256 (RFC 7518, section 3.4). */
-const tokenSigningVerbs = (ring: KeyRing): Pick<Hsm, 'tokenSigningKeys'> => ({
-  async tokenSigningKeys() {
-    return (await ring.versions('token-signing')).map(({ key, version }) => ({
-      keyId: publishedKeyId('token-signing', version),
-      algorithm: keyCatalogue['token-signing'].publication.algorithm,
-      publicJwk: key.publicJwk,
-      sign: (message) => key.sign(message),
-    }))
-  },
-})

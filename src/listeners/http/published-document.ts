@@ -5,13 +5,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
  * How long what is published is good: it may be kept, and is asked for again each time. A set of keys that was
  * kept for a while without asking would lack the next key on the day that it comes into use.
  */
-export const publishedCacheControl = 'no-cache'
+const publishedCacheControl = 'no-cache'
 
 /**
  * Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared
  * weakly: a proxy that compresses makes ours a weak one.
  */
-export const hasEntity = (ifNoneMatch: string | undefined, entityTag: string): boolean =>
+const hasEntity = (ifNoneMatch: string | undefined, entityTag: string): boolean =>
   (ifNoneMatch ?? '')
     .split(',')
     .some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))

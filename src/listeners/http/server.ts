@@ -96,7 +96,17 @@ export function createServer(options: ServerOptions) {
     // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
     clientErrorHandler: () => undefined,
     schemaController: { compilersFactory: compilersOnFirstUse() },
-    ajv: { customOptions: ajvOptions(options.formats) },
+    // Bad input is refused, never repaired.
+    ajv: {
+      customOptions: {
+        allErrors: true,
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        keywords: ['x-secret'],
+        formats: Object.fromEntries(formats.map(([name, { validate }]) => [name, { validate }])),
+      },
+    },
   }).withTypeProvider<TypeBoxTypeProvider>()
   const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
   app.decorateRequest('caller', null)
@@ -121,18 +131,6 @@ const serverFactory =
     connections.watch(server)
     return server
   }
-
-/** Bad input is refused, never repaired. */
-const ajvOptions = (formats: ServerOptions['formats']) => ({
-  allErrors: true,
-  coerceTypes: false as const,
-  removeAdditional: false,
-  useDefaults: false,
-  keywords: ['x-secret'],
-  formats: Object.fromEntries(
-    Object.entries(formats).map(([name, { validate }]) => [name, { validate }]),
-  ),
-})
 
 function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()

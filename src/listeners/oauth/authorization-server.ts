@@ -1,49 +1,40 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
-import { assertionAlgorithms, type ListenerName, scopesOf } from '../../domain/client.ts'
+import { assertionAlgorithms, scopesOf } from '../../domain/client.ts'
 import {
-  hasEntity,
-  type PublishedDocument,
-  publishedCacheControl,
-  publishedDocument,
-} from '../http/published-document.ts'
-import type { ClientRegister } from './client-store.ts'
-import { type TokenAttempt, uncounted } from './token-attempts.ts'
-import { clientAuthenticationMethods, createTokenEndpoint } from './token-endpoint.ts'
-import { type OauthSigningKey, publishedJwk } from './token-signing-key.ts'
+  clientAuthenticationMethods,
+  createTokenEndpoint,
+  type TokenAttempt,
+  type TokenEndpointOptions,
+} from './token-endpoint.ts'
+import { publishedJwk } from './token-signing-key.ts'
 
-export interface AuthorizationServerOptions {
-  /** `BASE_URL`: https, or http on loopback; no query, no fragment, no slash at its end. */
-  readonly issuer: string
-  /** `aud` of the tokens for each listener: absolute URIs without fragment (RFC 8707 section 2). */
-  readonly audiences: Readonly<Record<ListenerName, string>>
-  readonly clients: ClientRegister
-  /** At least one. The first signs, all are published. */
-  readonly signingKeys: readonly OauthSigningKey[]
-  /** Whether the token endpoint asks callers for a certificate: then tokens can be bound to it. */
-  readonly bindsTokens: boolean
-  /** Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
-  onError(error: unknown): void
+/** What the server publishes, under two of its paths. */
+interface OauthDocument {
+  readonly mediaType: string
+  readonly text: string
 }
 
 export interface AuthorizationServer {
   /**
-   * Answers the three paths below, and 404 on every other.
+   * Answers a POST to the token endpoint.
    * @param body what was read of the request already; left out, it is read from the request.
-   * @param attempt counts the outcome of a request for a token; left out, nobody does.
+   * @param attempt counts the outcome; left out, nobody does.
    */
-  handle(
+  issueToken(
     request: IncomingMessage,
     response: ServerResponse,
     body?: Uint8Array,
     attempt?: TokenAttempt,
   ): Promise<void>
+  /** Its public keys, or its metadata: made of its options alone, whatever a request says. */
+  document(name: 'jwks' | 'metadata'): Promise<OauthDocument>
   /** The public part of every signing key, for a verifier in this process. */
   readonly publicKeys: readonly JWK[]
 }
 
-/** What the server answers. */
+/** Where the server is. */
 export const authorizationServerPaths = {
   token: '/oauth/token',
   jwks: '/oauth/jwks',
@@ -54,9 +45,7 @@ export const authorizationServerPaths = {
  * The embedded authorization server: client credentials, and what a client needs to find it.
  * @throws Error when there is no signing key, or an option is not of the form that it says.
  */
-export function createAuthorizationServer(
-  options: AuthorizationServerOptions,
-): AuthorizationServer {
+export function createAuthorizationServer(options: TokenEndpointOptions): AuthorizationServer {
   const { audiences, issuer, signingKeys } = options
   if (signingKeys.length === 0) throw new Error('No key to sign access tokens with.')
   for (const uri of [issuer, audiences.public, audiences.private]) {
@@ -66,31 +55,27 @@ export function createAuthorizationServer(
     throw new Error('The public and the private listener need different audiences.')
   }
   const publicKeys = signingKeys.map(publishedJwk)
-  const issueToken = createTokenEndpoint(options, authorizationServerPaths.token)
-  const jwks = JSON.stringify({ keys: publicKeys })
-  const metadata = JSON.stringify(metadataOf(options))
-  const documents = new Map<string, PublishedDocument>([
-    [authorizationServerPaths.jwks, publishedDocument('application/jwk-set+json', jwks)],
-    [authorizationServerPaths.metadata, publishedDocument('application/json', metadata)],
-  ])
+  const answerTokenRequest = createTokenEndpoint(options, authorizationServerPaths.token)
+  const documents = {
+    jwks: { mediaType: 'application/jwk-set+json', text: JSON.stringify({ keys: publicKeys }) },
+    metadata: { mediaType: 'application/json', text: JSON.stringify(metadataOf(options)) },
+  }
   return {
     publicKeys,
-    handle: async (request, response, body, attempt = uncounted) => {
-      const path = request.url?.split('?', 1)[0] ?? ''
-      const published = documents.get(path)
-      if (published) answerDocument(request, response, published)
-      else if (path !== authorizationServerPaths.token) refuse(response, 404)
-      else if (request.method !== 'POST') refuse(response, 405, { allow: 'POST' })
-      else await issueToken(body ? withBody(request, body) : request, response, attempt)
-    },
+    document: async (name) => documents[name],
+    issueToken: (request, response, body, attempt = uncounted) =>
+      answerTokenRequest(body ? withBody(request, body) : request, response, attempt),
   }
 }
 
+/** Where nobody counts. */
+const uncounted: TokenAttempt = { succeeded: () => ({}), failed: () => ({}) }
+
 /** RFC 8414 section 2. The addresses come from the issuer, never from a Host header. */
 const metadataOf = ({
-  bindsTokens,
+  clientCertificateOf,
   issuer,
-}: AuthorizationServerOptions): Record<string, unknown> => ({
+}: TokenEndpointOptions): Record<string, unknown> => ({
   issuer,
   token_endpoint: `${issuer}${authorizationServerPaths.token}`,
   jwks_uri: `${issuer}${authorizationServerPaths.jwks}`,
@@ -100,38 +85,8 @@ const metadataOf = ({
   token_endpoint_auth_methods_supported: clientAuthenticationMethods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   // RFC 8705 section 3.3. The token endpoint is the same with a certificate: it needs no alias.
-  ...(bindsTokens && { tls_client_certificate_bound_access_tokens: true }),
+  ...(clientCertificateOf && { tls_client_certificate_bound_access_tokens: true }),
 })
-
-function answerDocument(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { bytes, entityTag, mediaType }: PublishedDocument,
-): void {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    refuse(response, 405, { allow: 'GET, HEAD' })
-    return
-  }
-  const headers = { 'cache-control': publishedCacheControl, etag: entityTag }
-  if (hasEntity(request.headers['if-none-match'], entityTag)) {
-    response.writeHead(304, headers).end()
-    return
-  }
-  response.writeHead(200, {
-    'content-type': mediaType,
-    'content-length': bytes.length,
-    ...headers,
-  })
-  response.end(request.method === 'HEAD' ? undefined : bytes)
-}
-
-const refuse = (
-  response: ServerResponse,
-  status: 404 | 405,
-  headers: Readonly<Record<string, string>> = {},
-): void => {
-  response.writeHead(status, { 'cache-control': 'no-store', 'content-length': 0, ...headers }).end()
-}
 
 /** The request with its body to be read once more: a body can be read from the wire only once. */
 function withBody(request: IncomingMessage, body: Uint8Array): IncomingMessage {

@@ -1,4 +1,6 @@
+import type { X509Certificate } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import Provider, {
   type Client,
   type Configuration,
@@ -6,18 +8,47 @@ import Provider, {
   type KoaContextWithOIDC,
   type ResourceServer,
 } from 'oidc-provider'
-import { assertionAlgorithms } from '../../domain/client.ts'
+import { assertionAlgorithms, type ListenerName } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { matchesWrittenHashes } from '../../operations/clients/credentials.ts'
-import { clientCertificateOf } from '../http/tls.ts'
-import type { AuthorizationServerOptions } from './authorization-server.ts'
 import {
   assertClientAssertion,
+  type ClientRegister,
   clientMetadataExtensions,
   createClientAdapter,
 } from './client-store.ts'
-import type { TokenAttempt } from './token-attempts.ts'
-import { externalSigningKey } from './token-signing-key.ts'
+import { externalSigningKey, type OauthSigningKey } from './token-signing-key.ts'
+
+export interface TokenEndpointOptions {
+  /** `BASE_URL`: https, or http on loopback; no query, no fragment, no slash at its end. */
+  readonly issuer: string
+  /** `aud` of the tokens for each listener: absolute URIs without fragment (RFC 8707 section 2). */
+  readonly audiences: Readonly<Record<ListenerName, string>>
+  readonly clients: ClientRegister
+  /** At least one. The first signs, all are published. */
+  readonly signingKeys: readonly OauthSigningKey[]
+  /**
+   * The certificate that a caller has proved to have on its connection, which its token can be bound to. Null
+   * where the endpoint asks nobody for one.
+   */
+  readonly clientCertificateOf: ((socket: Socket | null) => X509Certificate | null) | null
+  /** Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
+  onError(error: unknown): void
+}
+
+/** The response headers that an outcome brings; names in lower case. */
+type OutcomeHeaders = Readonly<Record<string, string>>
+
+/**
+ * A client's try to get a token, as whoever counts them follows it. Until the client has proved who it is, a
+ * request says nothing of the client that it names: anybody may name anybody.
+ */
+export interface TokenAttempt {
+  /** The client has proved who it is. @throws `Problem` `rate_limited` when it has had its share. */
+  succeeded(clientId: string): OutcomeHeaders
+  /** It has not. @throws `Problem` `rate_limited` when too many have failed before. */
+  failed(): OutcomeHeaders
+}
 
 /** How long an access token is valid. */
 const accessTokenLifetimeSeconds = 3_600
@@ -34,7 +65,7 @@ export const clientAuthenticationMethods = [
  * do, only client credentials are switched on, and only this path is ever handed to it.
  */
 export function createTokenEndpoint(
-  options: AuthorizationServerOptions,
+  options: TokenEndpointOptions,
   path: string,
 ): (request: IncomingMessage, response: ServerResponse, attempt: TokenAttempt) => Promise<void> {
   const attempts = new WeakMap<ServerResponse, TokenAttempt>()
@@ -83,7 +114,7 @@ export function createTokenEndpoint(
 }
 
 const configurationOf = (
-  options: AuthorizationServerOptions,
+  options: TokenEndpointOptions,
   path: string,
   onProved: (clientId: string) => void,
 ): Configuration => ({
@@ -113,7 +144,7 @@ const configurationOf = (
       enabled: true,
       certificateBoundAccessTokens: true,
       // By the answer: of the request there may be a copy, which has no connection.
-      getCertificate: ({ res }) => clientCertificateOf(res.socket) ?? undefined,
+      getCertificate: ({ res }) => options.clientCertificateOf?.(res.socket) ?? undefined,
     },
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
@@ -133,7 +164,7 @@ function resourceServerOf(
   ctx: KoaContextWithOIDC,
   resource: string,
   client: Client,
-  { signingKeys }: AuthorizationServerOptions,
+  { signingKeys }: TokenEndpointOptions,
 ): ResourceServer {
   const audience = audienceOf(client)
   if (resource !== audience) throw new errors.InvalidTarget()

@@ -18,7 +18,13 @@ import {
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
-import { endKeyRoutes, keyRoutes, newKeyRoutes, rotateMasterKeyRoute } from './routes/keys.ts'
+import {
+  endKeyRoutes,
+  keyRoutes,
+  newKeyRoutes,
+  retireZoneKeyRoute,
+  rotateMasterKeyRoute,
+} from './routes/keys.ts'
 import {
   administeredProductRoutes,
   changeProductRoute,
@@ -37,7 +43,8 @@ interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Pri
 
 const routes = [
   authorizeRoute,
-  ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute, endKeyRoutes],
+  ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
+  ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
   ...[administeredProductRoutes, createProductRoute, changeProductRoute],
   ...[clientRoutes, createClientRoute, changeClientRoute],

@@ -1,7 +1,6 @@
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
-import type { AuthorizationServer } from '../oauth/authorization-server.ts'
-import type { TokenAttempts } from '../oauth/token-attempts.ts'
+import type { TokenAttempts } from '../http/token-attempts.ts'
 import type { PublicApi } from './api.ts'
 import { documentRoutes, registerReference } from './reference.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
@@ -22,7 +21,7 @@ import {
 } from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
-import { oauthRoutes } from './routes/oauth.ts'
+import { oauthRoutes, type PublicAuthorizationServer } from './routes/oauth.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
 import {
@@ -39,7 +38,7 @@ interface PublicServerOptions
     Omit<PublicApi, 'app' | 'base'> {
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
-  readonly authorizationServer: AuthorizationServer
+  readonly authorizationServer: PublicAuthorizationServer
   /** Nothing where limits are turned off. */
   readonly tokenAttempts: TokenAttempts | null
   /** Null in production. */

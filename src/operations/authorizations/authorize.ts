@@ -1,6 +1,6 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import type { StoredPin } from '../../hsm/contract/hsm.ts'
+import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { AuthorizedCard } from '../../storage/cards/authorizations.ts'
 import { type SpentTry, spendTry } from '../../storage/cards/tries.ts'
 import { countWrongExpiry } from '../../storage/cards/wrong-expiries.ts'

@@ -7,7 +7,7 @@ import type {
   DeviceKeyJwk,
   DeviceSeal,
   SessionSealed,
-} from '../../hsm/contract/hsm.ts'
+} from '../../hsm/contract/card-data.ts'
 import type { CardOperations } from '../cards/cards.ts'
 import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.ts'
 import { spendUse } from '../cards/limits.ts'
@@ -57,7 +57,7 @@ interface ForDeviceKey {
 }
 
 /** Card data that only the device can open. */
-export type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
+type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
 
 /**
  * A card's data, sealed to the device's key. The disclosure is on record before they leave.

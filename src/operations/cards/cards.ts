@@ -24,7 +24,7 @@ import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
 import { type CardFilter, type CardPosition, findCards } from '../../storage/cards/lists.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
-import { revealPersonalData } from './create-card.ts'
+import { revealPersonalData } from './personal-data.ts'
 
 /** What the operations on cards work with. */
 export interface CardOperations {

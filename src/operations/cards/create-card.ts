@@ -2,10 +2,11 @@ import { dateOf, type Expiry, expiryFault, expiryMonthsAfter } from '../../domai
 import { type CardStatusCode, describeCardStatus } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
-import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
+import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType, Product } from '../../domain/product.ts'
-import type { CardNumber, Hsm } from '../../hsm/contract/hsm.ts'
+import type { CardNumber } from '../../hsm/contract/card.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
 import {
   insertCard,
   type NewCardRow,
@@ -16,6 +17,7 @@ import { findGrantedProduct } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
+import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
 /** What a client asks a card to be. */
 interface NewCard {
@@ -29,31 +31,6 @@ interface NewCard {
   readonly expiry?: Expiry
   readonly designId?: string
   readonly activateNow?: boolean
-}
-
-/** The person that a card is for. */
-interface CardHolder {
-  readonly title?: string
-  readonly firstName: string
-  readonly middleName?: string
-  readonly lastName: string
-  /** `YYYY-MM-DD`. */
-  readonly dateOfBirth: string
-  readonly mobile?: string
-  readonly email?: string
-}
-
-/** A postal address. */
-interface Address {
-  readonly addressLine1: string
-  readonly addressLine2?: string
-  readonly addressLine3?: string
-  readonly city?: string
-  readonly state?: string
-  readonly county?: string
-  readonly postCode: string
-  /** ISO 3166-1 alpha-3. */
-  readonly country: string
 }
 
 /** So many collisions in a row mean that the BIN is full, or that a seed repeats on old data. */
@@ -159,7 +136,7 @@ async function cardRow(
   const { address, cardHolder, fulfilment } = card
   const { dateOfBirth } = cardHolder
   const pin = await hsm.generatePin(number, { ...product, maskedPan, expiry, dateOfBirth })
-  const personalData: PersonalData = {
+  const personalData = {
     embossName,
     cardHolder,
     address,
@@ -173,7 +150,7 @@ async function cardRow(
     designId: card.designId ?? null,
     maskedPan,
     encryptedPan,
-    personalData: await hsm.sealRecord('personal-data', publicToken, JSON.stringify(personalData)),
+    personalData: await sealPersonalData(hsm, publicToken, personalData),
     startDate,
     expiryDate: expiry.lastDay(),
     statusCode,
@@ -183,18 +160,3 @@ async function cardRow(
     cvvTryLimit: product.cvvTryLimit,
   }
 }
-
-/** What is known of a card's holder. Stored sealed, as one record. */
-interface PersonalData {
-  readonly embossName: string
-  readonly cardHolder: CardHolder
-  readonly address: Address
-  readonly fulfilment?: Address
-}
-
-export const revealPersonalData = async (
-  hsm: Hsm,
-  publicToken: PublicToken,
-  sealed: Uint8Array,
-): Promise<PersonalData> =>
-  JSON.parse(await hsm.revealRecord('personal-data', publicToken, sealed)) as PersonalData

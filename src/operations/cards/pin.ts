@@ -3,7 +3,8 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { Hsm, PinRules, StoredPin } from '../../hsm/contract/hsm.ts'
+import type { PinRules, StoredPin } from '../../hsm/contract/card.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { LockedCard } from '../../storage/cards/cards.ts'
 import { rememberPinEnvelope, updatePin } from '../../storage/cards/changes.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -15,8 +16,8 @@ import {
   lockOwnCard,
   refuseClosed,
 } from './cards.ts'
-import { revealPersonalData } from './create-card.ts'
 import { disclose, revealablePin } from './disclosures.ts'
+import { revealPersonalData } from './personal-data.ts'
 
 /** A PIN that the cardholder chose. */
 export type ChosenPin =

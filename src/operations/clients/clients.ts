@@ -172,7 +172,10 @@ export const changeClient = (
     if (faults.length > 0) throw validationFailed(...faults)
     await updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
     if (draft.productIds) await setGrants(connection, before, draft.productIds)
-    if (before.kind === 'admin') await refuseNoAdministrator(connection)
+    // Whoever could let an administrator in again would have to be one.
+    if (before.kind === 'admin' && (await countAdministrators(connection)) === 0) {
+      throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
+    }
     const changed = (await findAdministeredClient(connection, clientId)) ?? before
     if (hasOtherCredentials(before, changed)) {
       await recordCredentials(connection, operator, clientId)
@@ -186,12 +189,6 @@ export const changeClient = (
     })
     return after
   })
-
-/** Whoever could let an administrator in again would have to be one. */
-async function refuseNoAdministrator(connection: Connection): Promise<void> {
-  if ((await countAdministrators(connection)) > 0) return
-  throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
-}
 
 async function setGrants(
   connection: Connection,

@@ -48,7 +48,7 @@ const defaults = {
 } as const
 
 /** A product as it was asked for, and what its schema found wrong with it. */
-export interface ProposedProduct {
+interface ProposedProduct {
   readonly draft: ProductDraft
   readonly shapeFaults: readonly ProblemError[]
 }

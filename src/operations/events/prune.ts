@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
+import { listFeeds, pruneFeed, pruneOutbox, pruneStreams } from '../../storage/events/retention.ts'
 import {
   listAllWebhooks,
-  listFeeds,
   pruneDeliveries,
-  pruneFeed,
-  pruneOutbox,
-  pruneStreams,
   removeDeliveries,
   removeWebhook,
-} from '../../storage/events/retention.ts'
+} from '../../storage/webhooks/retention.ts'
 import { pruneFormerSecrets } from '../../storage/webhooks/webhooks.ts'
 import { type EventContext, pause } from './publish.ts'
 

@@ -26,7 +26,7 @@ import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
 
 /** One value that is under a key. */
-export interface KeyedValue {
+interface KeyedValue {
   /** Where it stands: the next page begins after it. */
   readonly position: string
   /** The version that it is under; null where it does not say. */

@@ -55,17 +55,15 @@ export function faultOfDatabaseUrl(
   }
   const host = connection.host || defaults.host || 'localhost'
   if (isLoopback(host) || host.startsWith('/')) return null
-  const ssl: unknown = connection.ssl ?? defaultSsl(defaults.sslMode)
+  const { sslMode } = defaults
+  // What the driver takes for `PGSSLMODE`.
+  const encryptingModes = ['prefer', 'require', 'verify-ca', 'verify-full']
+  const defaultSsl = sslMode === 'no-verify' ? sslMode : encryptingModes.includes(sslMode ?? '')
+  const ssl: unknown = connection.ssl ?? defaultSsl
   if (ssl === undefined || ssl === false) return `leads to ${host} in clear`
   const { checkServerIdentity, rejectUnauthorized } = Object(ssl)
   if (rejectUnauthorized !== false && ssl !== 'no-verify' && !checkServerIdentity) return null
   return `leads to whoever says that it is ${host}`
-}
-
-/** What the driver takes for `PGSSLMODE`. */
-function defaultSsl(mode: string | null): boolean | 'no-verify' {
-  if (mode === 'no-verify') return mode
-  return ['prefer', 'require', 'verify-ca', 'verify-full'].includes(mode ?? '')
 }
 
 /** A block so wide holds addresses that nobody meant. */

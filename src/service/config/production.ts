@@ -59,10 +59,12 @@ export const refusals: readonly Refusal[] = [
     why: 'What copies, empties or mounts that folder takes the key with it; a sandbox’s own key lies there.',
     remedy: 'Keep it in a folder of its own.',
     acceptance: null,
-    find: ({ dataDir, masterKeyFile }) =>
-      masterKeyFile !== null && isWithin(dataDir, resolve(masterKeyFile))
-        ? `lies in DATA_DIR (${dataDir})`
-        : null,
+    find: ({ dataDir, masterKeyFile }) => {
+      if (masterKeyFile === null) return null
+      const path = relative(dataDir, resolve(masterKeyFile))
+      const isWithin = path === '' || !/^(\.\.([/\\]|$)|[/\\]|[a-z]:)/i.test(path)
+      return isWithin ? `lies in DATA_DIR (${dataDir})` : null
+    },
   },
   secretFile('MASTER_KEY_FILE', ({ masterKeyFile }) => masterKeyFile),
   secretFile('PKCS11_PIN_FILE', ({ pkcs11 }) => pkcs11?.pinFile ?? null),
@@ -157,10 +159,4 @@ export function acceptedRisks(config: Configured, read: VariableReader): readonl
     read.faults.push([`${variable} ${found}.`, why, remedy, way].filter(Boolean).join(' '))
   }
   return accepted
-}
-
-/** Whether a path is a folder's, or below it. */
-const isWithin = (folder: string, path: string): boolean => {
-  const way = relative(folder, path)
-  return way === '' || !/^(\.\.([/\\]|$)|[/\\]|[a-z]:)/i.test(way)
 }

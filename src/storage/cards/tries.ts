@@ -97,7 +97,7 @@ export const spendTry = async (
   firstRow(await connection.query(spendStatement, [publicToken, kind, entryMode, reference]))
 
 /** The counters of one kind, held until the transaction ends. */
-export interface LockedCounter {
+interface LockedCounter {
   readonly epoch: number
   readonly remaining: number
   readonly blockTold: boolean

@@ -6,7 +6,7 @@ export interface TurnEnd<Result> {
   readonly isUnsynced: boolean
 }
 
-export interface GroupCommitOptions {
+interface GroupCommitOptions {
   /** Puts on the disk all that was committed. */
   sync(): Promise<void>
   /** How long what is committed may wait for others; 25 milliseconds unless it is given. */

@@ -36,7 +36,8 @@ interface Migration {
  */
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  await createMigrationTable(database)
+  // `create table if not exists` itself can lose a race with another process: then the table is there.
+  await database.script(createTable).catch(() => database.script(createTable))
   return database.transaction(async (connection) => {
     await connection.script(waitLong)
     await connection.query(lockTable)
@@ -66,15 +67,6 @@ export async function requireSchema(connection: Connection, folder: URL): Promis
 
 const waysOn =
   'Commands change no schema: use the version that runs, or bring it up with this one by pinfold migrate or pinfold start; an older version cannot start after that.'
-
-/** `create table if not exists` itself can lose a race with another process: then the table is there. */
-async function createMigrationTable(database: Database): Promise<void> {
-  try {
-    await database.script(createTable)
-  } catch {
-    await database.script(createTable)
-  }
-}
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()

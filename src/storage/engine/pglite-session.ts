@@ -44,8 +44,8 @@ export function openSession(engine: PGlite): PgliteSession {
     )
     const prepared = {
       text,
-      valueTypes: answered.find(isOfValues)?.dataTypeIDs ?? [],
-      fields: answered.find(isOfFields)?.fields ?? [],
+      valueTypes: answered.find(isNamed('parameterDescription'))?.dataTypeIDs ?? [],
+      fields: answered.find(isNamed('rowDescription'))?.fields ?? [],
     }
     preparedByName.set(name, prepared)
     return prepared
@@ -57,52 +57,40 @@ export function openSession(engine: PGlite): PgliteSession {
       const answered = await exchange(
         serialize.bind({
           statement: statement.name,
-          values: values.map((value, at) => encode(engine, value, valueTypes[at])),
+          // Bytes are sent as they are, all else as the text that its type has.
+          values: values.map((value, at) => {
+            if (value === null || value instanceof Uint8Array) return value
+            const serializeValue = engine.serializers[valueTypes[at] ?? -1]
+            return serializeValue ? serializeValue(value) : String(value)
+          }),
         }),
         serialize.execute(),
         serialize.sync(),
       )
-      return answered.filter(isRow).map((row) => decode(engine, row, fields) as Row)
+      return answered.filter(isNamed('dataRow')).map((row) => {
+        const members = fields.map(({ dataTypeID, name }, at) => [
+          name,
+          types.parseType(row.fields[at] ?? null, dataTypeID, engine.parsers),
+        ])
+        return Object.fromEntries(members) as Row
+      })
     },
     async script(text) {
       const answered = await exchange(serialize.query(text))
-      return answered.findLast(isCommand)?.text ?? ''
+      return answered.findLast(isNamed('commandComplete'))?.text ?? ''
     },
   }
 }
 
-/** Bytes travel as they are, all else as the text that its type has. */
-function encode(
-  { serializers }: PGlite,
-  value: SqlValue,
-  type: number | undefined,
-): string | Uint8Array | null {
-  if (value === null || value instanceof Uint8Array) return value
-  const serializeValue = type === undefined ? undefined : serializers[type]
-  return serializeValue ? serializeValue(value) : String(value)
+/** What the engine answers, by the name that each message has. */
+interface Answers {
+  readonly parameterDescription: messages.ParameterDescriptionMessage
+  readonly rowDescription: messages.RowDescriptionMessage
+  readonly dataRow: messages.DataRowMessage
+  readonly commandComplete: messages.CommandCompleteMessage
 }
 
-const decode = (
-  { parsers }: PGlite,
-  row: messages.DataRowMessage,
-  fields: Prepared['fields'],
-): object =>
-  Object.fromEntries(
-    fields.map(({ dataTypeID, name }, at) => [
-      name,
-      types.parseType(row.fields[at] ?? null, dataTypeID, parsers),
-    ]),
-  )
-
-const isOfValues = (
-  message: messages.BackendMessage,
-): message is messages.ParameterDescriptionMessage => message.name === 'parameterDescription'
-
-const isOfFields = (message: messages.BackendMessage): message is messages.RowDescriptionMessage =>
-  message.name === 'rowDescription'
-
-const isRow = (message: messages.BackendMessage): message is messages.DataRowMessage =>
-  message.name === 'dataRow'
-
-const isCommand = (message: messages.BackendMessage): message is messages.CommandCompleteMessage =>
-  message.name === 'commandComplete'
+const isNamed =
+  <Name extends keyof Answers>(name: Name) =>
+  (message: messages.BackendMessage): message is Answers[Name] =>
+    message.name === name

@@ -114,27 +114,20 @@ async function inTransaction<Result>(
  * was cut short leaves nothing behind that looks like a database.
  */
 export async function makePgliteFolder(folder: string): Promise<void> {
-  if (await exists(folder)) return
+  const exists = await access(folder).then(
+    () => true,
+    () => false,
+  )
+  if (exists) return
   // Never the folder of an earlier start: its program may still be writing there.
   const draft = await mkdtemp(`${folder}.new-`)
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
   await promisify(execFile)(process.execPath, [program, draft])
   await rename(draft, folder)
   syncPath(dirname(folder))
-  await removeDrafts(folder)
-}
-
-/** What an earlier start left. One that is still being written to stays: it does no harm. */
-async function removeDrafts(folder: string): Promise<void> {
+  // What an earlier start left. One that is still being written to stays: it does no harm.
   const names = await readdir(dirname(folder))
-  const drafts = names.filter((name) => name.startsWith(`${basename(folder)}.new-`))
-  for (const draft of drafts) {
-    await rm(join(dirname(folder), draft), { recursive: true }).catch(() => undefined)
+  for (const name of names.filter((each) => each.startsWith(`${basename(folder)}.new-`))) {
+    await rm(join(dirname(folder), name), { recursive: true }).catch(() => undefined)
   }
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )

@@ -111,7 +111,9 @@ async function persistently<Result>(attempt: () => Promise<Result>): Promise<Res
     try {
       return await attempt()
     } catch (error) {
-      if (!isUndone(error) || attempts === attemptsMax) throw error
+      const cause = error instanceof Problem ? error.cause : null
+      const isUndone = cause instanceof DatabaseError && undone.has(cause.code)
+      if (!isUndone || attempts === attemptsMax) throw error
       await sleep(Math.random() * pauseMaxMs)
     }
   }
@@ -122,9 +124,11 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === lockNotAvailable)
-      throw new LockTimeout(error)
-    if (error instanceof DatabaseError && !isServerAway(error)) throw error
+    if (error instanceof DatabaseError) {
+      const { code = '', severity } = error
+      if (code === lockNotAvailable) throw new LockTimeout(error)
+      if (severity !== 'FATAL' && !serverAway.test(code)) throw error
+    }
     throw new Problem('unavailable', { detail: 'The database does not answer.', cause: error })
   }
 }
@@ -134,13 +138,9 @@ const lockNotAvailable = '55P03'
 /** `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual, 13.5). */
 const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01'])
 
-const isUndone = (error: unknown): boolean =>
-  error instanceof Problem && error.cause instanceof DatabaseError && undone.has(error.cause.code)
-
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
  * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A).
  * What is FATAL ended the session, or refused to begin one.
  */
-const isServerAway = (error: DatabaseError): boolean =>
-  error.severity === 'FATAL' || /^(08|53|57|40)/.test(error.code ?? '')
+const serverAway = /^(08|53|57|40)/

@@ -4,7 +4,7 @@ import type { DatedHsmKeyRow } from './hsm-keys.ts'
 import type { DatedZoneMasterKeyRow } from './key-blocks.ts'
 
 /** A version of a key, and whether new things are made under it. */
-export interface ListedHsmKeyRow extends DatedHsmKeyRow {
+interface ListedHsmKeyRow extends DatedHsmKeyRow {
   readonly current: boolean
 }
 

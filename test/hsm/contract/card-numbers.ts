@@ -5,7 +5,7 @@ import { xaesKey } from '../../../src/crypto/xaes-256-gcm.ts'
 import { makeExpiry } from '../../../src/domain/calendar.ts'
 import { Cvv2 } from '../../../src/domain/cvv2.ts'
 import { Pan } from '../../../src/domain/pan.ts'
-import type { CardNumber } from '../../../src/hsm/contract/hsm.ts'
+import type { CardNumber } from '../../../src/hsm/contract/card.ts'
 import { openWith, type Subject } from '../implementation.ts'
 
 const panKey = randomBytes(32)

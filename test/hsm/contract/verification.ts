@@ -7,13 +7,13 @@ import { makeExpiry } from '../../../src/domain/calendar.ts'
 import { Cvv2 } from '../../../src/domain/cvv2.ts'
 import { isPan, Pan } from '../../../src/domain/pan.ts'
 import { Pin } from '../../../src/domain/pin.ts'
+import type { StoredPin } from '../../../src/hsm/contract/card.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import {
   type EncryptedPinBlock,
   type Hsm,
   OpenedPinBlock,
   pinBlockFormats,
-  type StoredPin,
 } from '../../../src/hsm/contract/hsm.ts'
 import type { KeyEngine } from '../../../src/hsm/keys/key-engine.ts'
 import { openEngineHsm } from '../../../src/hsm/verbs/hsm.ts'

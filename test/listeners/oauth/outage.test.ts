@@ -10,6 +10,7 @@ import {
   listen,
   type Running,
   register,
+  requestListenerOf,
   runAuthorizationServer,
   signingKey,
 } from './support.ts'
@@ -53,18 +54,19 @@ test('what fails otherwise is 500, is on record, and tells the caller nothing', 
 })
 
 test('while the HSM is away, the answer is 503', async () => {
-  const { origin, server } = await listen(
-    (issuer) =>
+  const { origin, server } = await listen((issuer) =>
+    requestListenerOf(
       createAuthorizationServer({
         issuer,
         audiences,
         clients: clientRegister(running.database),
-        bindsTokens: false,
+        clientCertificateOf: null,
         signingKeys: [
           { ...signingKey('a'), sign: () => Promise.reject(new Problem('unavailable')) },
         ],
         onError: () => undefined,
-      }).handle,
+      }),
+    ),
   )
   assert.equal((await ask(origin)).status, 503)
   server.close()
@@ -76,7 +78,7 @@ test('a server without a key, or with one audience for both listeners, does not 
     issuer: 'http://127.0.0.1:8080',
     audiences,
     clients: clientRegister(running.database),
-    bindsTokens: false,
+    clientCertificateOf: null,
     signingKeys: [signingKey('a')],
     onError: () => undefined,
   }

@@ -1,56 +1,28 @@
 import assert from 'node:assert/strict'
-import { request, type Server } from 'node:http'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { scopesOf } from '../../../src/domain/client.ts'
 import { createAuthorizationServer } from '../../../src/listeners/oauth/authorization-server.ts'
-import { audiences, listen, signingKey } from './support.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
+import { audiences, signingKey } from './support.ts'
 
-let issuer: string
-let server: Server
+const issuer = 'http://127.0.0.1:8080'
+
+let service: TestService
 
 before(async () => {
-  const listening = await listen((origin) => {
-    issuer = origin
-    const { handle } = createAuthorizationServer({
-      issuer,
-      audiences,
-      bindsTokens: false,
-      signingKeys: [signingKey('first'), signingKey('second')],
-      // Nothing of what is published comes from the register of clients.
-      clients: { findClient: fail, rememberAssertion: fail },
-      onError: fail,
-    })
-    return handle
-  })
-  server = listening.server
-})
-after(() => {
-  server.closeAllConnections()
-  server.close()
+  service = await openTestService()
 })
 
 const fail = (): never => assert.fail('The register of clients was asked.')
 
-test('a Host header changes nothing of what is published', async () => {
-  const metadata = await new Promise<string>((resolve, reject) => {
-    request(
-      `${issuer}/.well-known/oauth-authorization-server`,
-      { headers: { host: 'elsewhere.test' } },
-      (response) => {
-        response.setEncoding('utf8').on('data', resolve)
-      },
-    )
-      .on('error', reject)
-      .end()
-  })
-  assert.equal(JSON.parse(metadata).token_endpoint, `${issuer}/oauth/token`)
-})
+/** A request that names a path of its own, without a token. */
+const call = (method: string, path: string) => service.call(method, `/${path}`, { token: null })
 
 test('the metadata says what is true, and no more', async () => {
-  const response = await fetch(`${issuer}/.well-known/oauth-authorization-server`)
-  assert.equal(response.headers.get('content-type'), 'application/json')
-  assert.deepEqual(await response.json(), {
-    issuer: issuer,
+  const { headers, json } = await call('GET', '/.well-known/oauth-authorization-server')
+  assert.equal(headers['content-type'], 'application/json')
+  assert.deepEqual(json, {
+    issuer,
     token_endpoint: `${issuer}/oauth/token`,
     jwks_uri: `${issuer}/oauth/jwks`,
     scopes_supported: scopesOf(),
@@ -72,10 +44,18 @@ test('the metadata says what is true, and no more', async () => {
 })
 
 test('all keys are published, and nothing of them but the public part', async () => {
-  const response = await fetch(`${issuer}/oauth/jwks`)
-  const { keys } = (await response.json()) as { keys: Record<string, unknown>[] }
+  const server = createAuthorizationServer({
+    issuer,
+    audiences,
+    clientCertificateOf: null,
+    signingKeys: [signingKey('first'), signingKey('second')],
+    // Nothing of what is published comes from the register of clients.
+    clients: { findClient: fail, rememberAssertion: fail },
+    onError: fail,
+  })
+  const { keys } = JSON.parse((await server.document('jwks')).text)
   assert.deepEqual(
-    keys.map((key) => [key.kid, Object.keys(key).sort().join()]),
+    keys.map((key: Record<string, unknown>) => [key.kid, Object.keys(key).sort().join()]),
     [
       ['first', 'alg,crv,kid,kty,use,x,y'],
       ['second', 'alg,crv,kid,kty,use,x,y'],
@@ -105,14 +85,14 @@ test('nothing else of OpenID Connect is there', async () => {
   ]
   for (const path of paths) {
     for (const method of ['GET', 'POST', 'OPTIONS']) {
-      assert.equal((await fetch(`${issuer}${path}`, { method })).status, 404, path)
+      assert.equal((await call(method, path)).status, 404, path)
     }
   }
 })
 
 test('another method is 405, with the ones that are allowed', async () => {
-  const get = await fetch(`${issuer}/oauth/token`)
-  assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
-  const post = await fetch(`${issuer}/oauth/jwks`, { method: 'POST' })
-  assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD'])
+  const get = await call('GET', '/oauth/token')
+  assert.deepEqual([get.status, get.headers.allow], [405, 'POST'])
+  const post = await call('POST', '/oauth/jwks')
+  assert.deepEqual([post.status, post.headers.allow], [405, 'GET, HEAD'])
 })

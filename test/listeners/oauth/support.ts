@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type JWK, type JWTPayload, SignJWT } from 'jose'
 import {
   type AuthorizationServer,
+  authorizationServerPaths,
   createAuthorizationServer,
 } from '../../../src/listeners/oauth/authorization-server.ts'
 import type { OauthSigningKey } from '../../../src/listeners/oauth/token-signing-key.ts'
@@ -46,6 +47,14 @@ export async function listen(
   return { origin, server }
 }
 
+/** The server without the rest of the public listener. */
+export const requestListenerOf =
+  (server: AuthorizationServer): RequestListener =>
+  async (request, response) => {
+    if (request.url !== authorizationServerPaths.jwks) return server.issueToken(request, response)
+    response.end((await server.document('jwks')).text)
+  }
+
 export const openDatabase = (): Promise<Database> =>
   openTestPglite({
     prepare: (fresh) => migrate(fresh, new URL('../../../migrations/', import.meta.url)),
@@ -75,10 +84,10 @@ export async function runAuthorizationServer(
       audiences,
       clients: clientRegister(wrap(database)),
       signingKeys: keys,
-      bindsTokens: false,
+      clientCertificateOf: null,
       onError: (error) => failures.push(error),
     })
-    return running.handle
+    return requestListenerOf(running)
   })
   if (!running) throw new Error('The server was not made.')
   return {

@@ -149,9 +149,10 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   )
 }
 
+const none = { response: { 204: Type.Null() } }
+
 /** The end of keys: retired ones make nothing new, deleted ones are gone. */
 export function endKeyRoutes({ app, keys }: PrivateApi): void {
-  const none = { response: { 204: Type.Null() } }
   app.post(
     '/keys/:key/versions/:version/retire',
     {
@@ -194,6 +195,10 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
       )
     },
   )
+}
+
+/** The end of a key that has no versions: of a zone, or a zone master key. */
+export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/zones/retire',
     {

@@ -1,10 +1,9 @@
-import type { FastifyDynamicSwaggerOptions, SwaggerTransform } from '@fastify/swagger'
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
 import { type Scope, scopesOf } from '../../../domain/client.ts'
 import type { ProblemCode } from '../../../domain/problem.ts'
 import { apiVersion } from '../../http/request.ts'
-import { stringFormats } from '../schemas/formats.ts'
-import { finishDocument } from './finish-document.ts'
+import { finishDocument, notesMember, type RouteNotes } from './finish-document.ts'
 
 const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'cards.read': 'List products; read cards, card status and attempts.',
@@ -76,31 +75,18 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
       },
     },
   },
-  transform: describeRoute,
+  transform: ({ route, schema, url }) => {
+    const { access, bodyRequired, repeatable } = route.config ?? {}
+    if (access === undefined || access === 'open') return { schema, url }
+    const notes: RouteNotes = {
+      problemCodes: problemCodesOf(route),
+      isRepeatable: repeatable === true,
+      isBodyRequired: bodyRequired === true,
+    }
+    return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
+  },
   transformObject: finishDocument,
 })
-
-/** What follows from a route's configuration, on its way through the generator. */
-export interface RouteNotes {
-  readonly problemCodes: readonly ProblemCode[]
-  readonly isRepeatable: boolean
-  readonly isBodyRequired: boolean
-}
-
-/** The member of an operation that holds its {@link RouteNotes} until the document is finished. */
-export const notesMember = 'x-route-notes'
-
-/** Adds to a route's description what follows from its configuration. */
-const describeRoute: SwaggerTransform = ({ route, schema, url }) => {
-  const { access, bodyRequired, repeatable } = route.config ?? {}
-  if (access === undefined || access === 'open') return { schema, url }
-  const notes: RouteNotes = {
-    problemCodes: problemCodesOf(route),
-    isRepeatable: repeatable === true,
-    isBodyRequired: bodyRequired === true,
-  }
-  return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
-}
 
 /** What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal"). */
 export function problemCodesOf({
@@ -122,62 +108,3 @@ export function problemCodesOf({
   ]
   return [...new Set(codes.flatMap(([applies, those]) => (applies ? those : [])))]
 }
-
-const formats = stringFormats(() => '')
-
-/** What JSON Schema itself can say of some of our formats. */
-const equivalents: Readonly<Record<string, object>> = {
-  id: { format: 'uuid' },
-  'birth-date': { format: 'date' },
-  'year-month': { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' },
-  'country-code': { pattern: '^[A-Z]{3}$' },
-}
-
-/** A schema whose format only this service knows, with the rule of that format in words. */
-export function publishedFormat(schema: Record<string, unknown>): Record<string, unknown> {
-  const { format, ...rest } = schema
-  const rule = formats[String(format)]
-  if (!rule) return schema
-  const description = `${rule.detail.replace(/^m/, 'M')}.`
-  return { description, ...rest, ...equivalents[String(format)] }
-}
-
-const header = (description: string, example: string) => ({
-  description,
-  schema: { type: 'string' },
-  example,
-})
-
-/** Headers of answers, by name. */
-export const namedHeaders = {
-  'Api-Version': header('The version of this interface.', '2026-11-20'),
-  'Idempotency-Replayed': header(
-    '`true` where this is the stored answer to the first request. Absent otherwise.',
-    'true',
-  ),
-  Link: header(
-    'The next page, if there is one (RFC 8288).',
-    '</thr/processor/cards?cursor=WyIyMDI2Il0>; rel="next"',
-  ),
-  Location: header('Where the new resource is.', '/thr/processor/cards/4820117360'),
-  RateLimit: header('The calls that are left.', '"calls";r=399;t=1'),
-  'RateLimit-Policy': header('The calls that are allowed.', '"calls";q=400;w=2'),
-  'Retry-After': header('Seconds to wait before the next try.', '1'),
-  'WWW-Authenticate': header('What kind of token is needed (RFC 6750).', 'Bearer'),
-  'X-Request-Id': header(
-    'The id of this request: that of the caller, or a new one.',
-    '3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11',
-  ),
-} as const
-
-/** Those that every answer has. */
-const always = ['X-Request-Id', 'Api-Version']
-
-/** References to the headers of one answer. */
-export const answerHeaders = (names: readonly string[]): Record<string, object> =>
-  Object.fromEntries(
-    [...new Set([...always, ...names])].map((name) => [
-      name,
-      { $ref: `#/components/headers/${name}` },
-    ]),
-  )

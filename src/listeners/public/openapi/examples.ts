@@ -11,7 +11,7 @@ import type {
   UpdateCvvStatusSchema,
 } from '../schemas/cards.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
-import { answerHeaders } from './document.ts'
+import { answerHeaders } from './answer-headers.ts'
 
 const createCard: CreateCardBody = {
   cardType: 'Virtual',

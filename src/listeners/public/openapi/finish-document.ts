@@ -1,21 +1,27 @@
 import { STATUS_CODES } from 'node:http'
 import type { SwaggerTransformObject } from '@fastify/swagger'
 import { stringify } from 'safe-stable-stringify'
+import type { ProblemCode } from '../../../domain/problem.ts'
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import * as simulator from '../routes/simulator.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import { EventSchema } from '../schemas/events.ts'
+import { stringFormats } from '../schemas/formats.ts'
 import * as webhooks from '../schemas/webhooks.ts'
-import {
-  answerHeaders,
-  namedHeaders,
-  notesMember,
-  publishedFormat,
-  type RouteNotes,
-} from './document.ts'
+import { answerHeaders, namedHeaders } from './answer-headers.ts'
 import { bodyExamples, namedProblemResponses, problemResponses } from './examples.ts'
+
+/** What follows from a route's configuration, on its way through the generator. */
+export interface RouteNotes {
+  readonly problemCodes: readonly ProblemCode[]
+  readonly isRepeatable: boolean
+  readonly isBodyRequired: boolean
+}
+
+/** The member of an operation that holds its {@link RouteNotes} until the document is finished. */
+export const notesMember = 'x-route-notes'
 
 interface Content {
   readonly [mediaType: string]: { readonly schema?: unknown }
@@ -162,4 +168,23 @@ function membersReferring(schema: object): object {
   if (!Array.isArray(type)) return published
   const types = type.filter((each) => each !== 'null')
   return { ...published, type: types.length === 1 ? types[0] : types }
+}
+
+const formats = stringFormats(() => '')
+
+/** What JSON Schema itself can say of some of our formats. */
+const equivalents: Readonly<Record<string, object>> = {
+  id: { format: 'uuid' },
+  'birth-date': { format: 'date' },
+  'year-month': { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' },
+  'country-code': { pattern: '^[A-Z]{3}$' },
+}
+
+/** A schema whose format only this service knows, with the rule of that format in words. */
+function publishedFormat(schema: Record<string, unknown>): Record<string, unknown> {
+  const { format, ...rest } = schema
+  const rule = formats[String(format)]
+  if (!rule) return schema
+  const description = `${rule.detail.replace(/^m/, 'M')}.`
+  return { description, ...rest, ...equivalents[String(format)] }
 }

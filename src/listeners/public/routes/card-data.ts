@@ -104,7 +104,22 @@ export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
     const keyIds = keys.map(({ keyId }) => keyId).join()
     if (made?.keyIds !== keyIds) {
       // Of each purpose the key to use now comes first.
-      const text = JSON.stringify({ keys: keys.map(jwkOf) })
+      const jwks = keys.map(({ algorithm, keyId, publicJwk, use }) => {
+        const { crv, e, kty, n, x, y } = publicJwk
+        // In JSON an undefined member is none.
+        return {
+          kty: kty === 'RSA' ? 'RSA' : 'EC',
+          kid: keyId,
+          use,
+          alg: algorithm,
+          n,
+          e,
+          crv,
+          x,
+          y,
+        }
+      })
+      const text = JSON.stringify({ keys: jwks })
       made = { keyIds, document: publishedDocument('application/json; charset=utf-8', text) }
     }
     return made.document
@@ -131,16 +146,4 @@ export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
-}
-
-const jwkOf = ({ algorithm, keyId, publicJwk, use }: CardDataKey) => {
-  const { crv, e, kty, n, x, y } = publicJwk
-  return {
-    kty: kty === 'RSA' ? ('RSA' as const) : ('EC' as const),
-    kid: keyId,
-    use,
-    alg: algorithm,
-    // In JSON an undefined member is none.
-    ...{ n, e, crv, x, y },
-  }
 }

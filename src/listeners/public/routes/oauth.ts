@@ -1,12 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { CallerAddresses } from '../../http/caller-address.ts'
+import { publishedDocument, sendPublished } from '../../http/published-document.ts'
+import type { TokenAttempts } from '../../http/token-attempts.ts'
 import {
   type AuthorizationServer,
   authorizationServerPaths,
 } from '../../oauth/authorization-server.ts'
 import { claimedClientId } from '../../oauth/claimed-client.ts'
-import type { TokenAttempt, TokenAttempts } from '../../oauth/token-attempts.ts'
+import type { TokenAttempt } from '../../oauth/token-endpoint.ts'
 import type { PublicApi } from '../api.ts'
+
+/** What the public listener asks of the authorization server. */
+export type PublicAuthorizationServer = Pick<AuthorizationServer, 'issueToken' | 'document'>
 
 /**
  * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here it
@@ -14,7 +19,7 @@ import type { PublicApi } from '../api.ts'
  */
 export function oauthRoutes(
   { app }: Pick<PublicApi, 'app'>,
-  server: AuthorizationServer,
+  server: PublicAuthorizationServer,
   callers: CallerAddresses,
   attempts: TokenAttempts | null,
 ): void {
@@ -27,7 +32,7 @@ export function oauthRoutes(
       { parseAs: 'buffer' },
       async (_: unknown, body: Buffer) => body,
     )
-    const { jwks, metadata, token } = authorizationServerPaths
+    const { token } = authorizationServerPaths
     const config = { access: 'open' } as const
     const schema = { hide: true }
     mounted.post<{ Body: Buffer | undefined }>(
@@ -47,24 +52,25 @@ export function oauthRoutes(
         return attempts.verify({ address, clientId, gone: gone.signal }, handle)
       },
     )
-    for (const path of [jwks, metadata]) {
-      mounted.get(path, { config, schema }, async (request, reply) =>
-        answer(server, request, reply),
-      )
+    for (const name of ['jwks', 'metadata'] as const) {
+      mounted.get(authorizationServerPaths[name], { config, schema }, async (request, reply) => {
+        const { mediaType, text } = await server.document(name)
+        return sendPublished(request, reply, publishedDocument(mediaType, text))
+      })
     }
   })
 }
 
 async function answer(
-  server: AuthorizationServer,
+  server: PublicAuthorizationServer,
   request: FastifyRequest,
   reply: FastifyReply,
-  body?: Buffer,
+  body: Buffer,
   attempt?: TokenAttempt,
 ): Promise<void> {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value)
   }
-  await server.handle(request.raw, reply.raw, body, attempt)
+  await server.issueToken(request.raw, reply.raw, body, attempt)
 }

@@ -1,23 +1,7 @@
-import { networkOf } from '../http/caller-address.ts'
-import { type Rate, rateLimiter } from '../http/rate-limit.ts'
+import type { TokenAttempt } from '../oauth/token-endpoint.ts'
+import { networkOf } from './caller-address.ts'
+import { type Rate, rateLimiter } from './rate-limit.ts'
 import { verificationQueue } from './verification-queue.ts'
-
-/** The response headers that an outcome brings; names in lower case. */
-type OutcomeHeaders = Readonly<Record<string, string>>
-
-/**
- * A client's try to get a token, as whoever counts them follows it. Until the client has proved who it is, a
- * request says nothing of the client that it names: anybody may name anybody.
- */
-export interface TokenAttempt {
-  /** The client has proved who it is. @throws `Problem` `rate_limited` when it has had its share. */
-  succeeded(clientId: string): OutcomeHeaders
-  /** It has not. @throws `Problem` `rate_limited` when too many have failed before. */
-  failed(): OutcomeHeaders
-}
-
-/** Where nobody counts. */
-export const uncounted: TokenAttempt = { succeeded: () => ({}), failed: () => ({}) }
 
 interface TokenRates {
   /** Tokens of a client; and failures of one that is named, from one network. */

@@ -37,15 +37,15 @@ export function verificationQueue({ failuresLeft }: VerificationQueueOptions): {
    */
   enter(subject: string, gone: AbortSignal): Promise<Leave>
 } {
-  const running = new Map<string, number>()
+  const running = createRunning()
   // A map keeps the order in which its keys came: the first subject is the next one.
   const waiting = new Map<string, readonly Waiter[]>()
 
   const waitingOf = (subject: string) => waiting.get(subject) ?? []
 
   const mayBegin = (subject: string): boolean =>
-    sum([...running.values()]) < runningMax &&
-    (running.get(subject) ?? 0) < Math.max(runningWithoutFailuresLeft, failuresLeft(subject))
+    running.ofAll() < runningMax &&
+    running.of(subject) < Math.max(runningWithoutFailuresLeft, failuresLeft(subject))
 
   const isFull = (subject: string): boolean =>
     sum([...waiting.values()].map(({ length }) => length)) >= waitingMax ||
@@ -56,31 +56,20 @@ export function verificationQueue({ failuresLeft }: VerificationQueueOptions): {
     else waiting.delete(subject)
   }
 
-  function begin(subject: string): Leave {
-    running.set(subject, (running.get(subject) ?? 0) + 1)
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      const left = (running.get(subject) ?? 1) - 1
-      if (left > 0) running.set(subject, left)
-      else running.delete(subject)
-      beginNext()
-    }
-  }
-
   function beginNext(): void {
     const [subject = ''] = [...waiting.keys()].filter(mayBegin)
     const [first, ...others] = waitingOf(subject)
     // Its next one comes after all other subjects.
     waiting.delete(subject)
     setWaiting(subject, others)
-    first?.begin(begin(subject))
+    first?.begin(running.begin(subject, beginNext))
   }
 
   return {
     async enter(subject, gone) {
-      if (mayBegin(subject) && !waiting.has(subject)) return begin(subject)
+      if (mayBegin(subject) && !waiting.has(subject)) {
+        return running.begin(subject, beginNext)
+      }
       if (isFull(subject)) throw tooMany(failuresLeft(subject))
       const waiter = createWaiter(gone, () => {
         setWaiting(
@@ -92,6 +81,28 @@ export function verificationQueue({ failuresLeft }: VerificationQueueOptions): {
       const leave = await waiter.admitted
       if (!leave) throw tooMany(failuresLeft(subject))
       return leave
+    },
+  }
+}
+
+/** How many are verified now, of each subject and of all. */
+function createRunning() {
+  const running = new Map<string, number>()
+  return {
+    ofAll: (): number => sum([...running.values()]),
+    of: (subject: string): number => running.get(subject) ?? 0,
+    /** @param onOver called once, when it is over. */
+    begin(subject: string, onOver: () => void): Leave {
+      running.set(subject, this.of(subject) + 1)
+      let isOver = false
+      return () => {
+        if (isOver) return
+        isOver = true
+        const left = this.of(subject) - 1
+        if (left > 0) running.set(subject, left)
+        else running.delete(subject)
+        onOver()
+      }
     },
   }
 }

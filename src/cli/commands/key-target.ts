@@ -1,0 +1,64 @@
+import {
+  type Call,
+  given,
+  listOf,
+  numberOf,
+  type Options,
+  type Outcome,
+  textOf,
+  UsageError,
+} from '../command.ts'
+
+/** A key as the service answers it once it is stored. */
+export interface KeptKey {
+  readonly key: string
+  readonly version: number | null
+  readonly keyCheckValue: string
+}
+
+export const ownerOptions: Options = {
+  zone: { type: 'string', value: 'CLIENT', help: 'a key of this network, for its PIN blocks' },
+  'zone-master': { type: 'boolean', help: 'a key that other keys are exchanged under' },
+}
+
+export const targetOptions: Options = {
+  ...ownerOptions,
+  formats: { type: 'string', value: 'LIST', help: 'of PIN blocks: ISO_FORMAT_0,ISO_FORMAT_3' },
+}
+
+export const formOptions: Options = {
+  algorithm: { type: 'string', value: 'NAME', help: 'AES or TDES' },
+  bytes: { type: 'string', value: 'N', help: '16, 24 or 32' },
+}
+
+export const checkValueOption: Options = {
+  'check-value': {
+    type: 'string',
+    value: 'HEX',
+    help: "the key's check value, three bytes or more",
+  },
+}
+
+/** Where a key is kept, as the private listener takes it. */
+export function givenTarget(call: Call): Record<string, unknown> {
+  const [key] = call.names
+  if (key === undefined) throw new UsageError('The name of the key is missing.')
+  if (call.options['zone-master']) return { family: 'zone-master', key }
+  const clientId = textOf(call, 'zone')
+  if (clientId === undefined) return { family: 'installation', key }
+  const pinBlockFormats = listOf(call, 'formats')
+  if (!pinBlockFormats) throw new UsageError('A zone key needs its --formats.')
+  return { family: 'zone', key, clientId, pinBlockFormats }
+}
+
+/** Algorithm and length, if they were given. */
+export const givenForm = (call: Call): Record<string, unknown> =>
+  given({
+    algorithm: textOf(call, 'algorithm')?.toUpperCase(),
+    lengthBytes: numberOf(call, 'bytes'),
+  })
+
+export const keptOutcome = (kept: KeptKey, what: string): Outcome => ({
+  json: kept,
+  text: `${kept.version === null ? kept.key : `${kept.key}/${kept.version}`} ${what}; its check value is ${kept.keyCheckValue}.`,
+})

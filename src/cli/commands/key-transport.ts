@@ -1,0 +1,125 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text as readAll } from 'node:stream/consumers'
+import {
+  type Call,
+  type Command,
+  given,
+  neededOf,
+  numberOf,
+  type Options,
+  type Outcome,
+  textOf,
+} from '../command.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import type { Reached } from '../connection/requests.ts'
+import {
+  checkValueOption,
+  formOptions,
+  givenForm,
+  givenTarget,
+  type KeptKey,
+  keptOutcome,
+  targetOptions,
+} from './key-target.ts'
+
+interface ComponentEntry {
+  readonly entryId: string
+  readonly componentCount: number
+  readonly entered: readonly { readonly person: string }[]
+  readonly key: KeptKey | null
+}
+
+const underOption: Options = {
+  under: { type: 'string', value: 'ZMK', help: 'the zone master key of the key block' },
+}
+
+export const importKeyCommand: Command = {
+  words: 'keys import',
+  names: ['[NAME]'],
+  summary: 'a key block, or a key that several people bring in components',
+  description:
+    'With --under a key block, read from standard input. With --components it opens the entry of a key that\nso many people bring; with --entry one of them gives a component, asked for or read from standard input.\nNo key is ever printed, and none is taken from the command line.',
+  options: {
+    ...targetOptions,
+    ...formOptions,
+    ...underOption,
+    ...checkValueOption,
+    components: { type: 'string', value: 'N', help: 'how many people bring one' },
+    entry: { type: 'string', value: 'ID', help: 'the entry that a component is for' },
+    person: { type: 'string', value: 'NAME', help: 'who gives the component' },
+  },
+  example:
+    'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < block.txt',
+  run: (call) =>
+    asAdministrator(call, async ({ ask }) => {
+      const entry = textOf(call, 'entry')
+      if (entry !== undefined) return enterComponent(ask, call, entry)
+      if (textOf(call, 'components') !== undefined) return openEntry(ask, call)
+      const body = given({
+        ...givenTarget(call),
+        zoneMasterKey: neededOf(call, 'under'),
+        keyBlock: await readSecret('Key block'),
+        keyCheckValue: textOf(call, 'check-value'),
+      })
+      return keptOutcome(await ask<KeptKey>('POST', '/keys/import', body), 'is taken in')
+    }),
+}
+
+export const exportKeyCommand: Command = {
+  words: 'keys export',
+  names: ['NAME'],
+  summary: 'a key block, for the other side of the zone',
+  options: {
+    ...underOption,
+    zone: { type: 'string', value: 'CLIENT', help: 'the network whose key it is' },
+    version: { type: 'string', value: 'N', help: 'the one in use unless given' },
+  },
+  example: 'pinfold keys export zone-a --zone acme-network --under zmk-acme',
+  run: (call) =>
+    asAdministrator(call, async ({ ask }) => {
+      const body = given({
+        key: call.names[0],
+        zoneMasterKey: neededOf(call, 'under'),
+        version: numberOf(call, 'version'),
+        clientId: textOf(call, 'zone'),
+      })
+      const json = await ask<{ keyBlock: string }>('POST', '/keys/export', body)
+      return { json, text: json.keyBlock }
+    }),
+}
+
+type Ask = Reached['ask']
+
+async function openEntry(ask: Ask, call: Call): Promise<Outcome> {
+  const json = await ask<ComponentEntry>('POST', '/component-entries', {
+    ...givenTarget(call),
+    ...givenForm(call),
+    componentCount: numberOf(call, 'components'),
+    keyCheckValue: neededOf(call, 'check-value'),
+  })
+  const text = `Entry ${json.entryId} waits for ${json.componentCount} components, each from another person.`
+  return { json, text }
+}
+
+async function enterComponent(ask: Ask, call: Call, entryId: string): Promise<Outcome> {
+  const person = neededOf(call, 'person')
+  const keyCheckValue = neededOf(call, 'check-value')
+  const component = await readSecret(`Component of ${person}`)
+  const path = `/component-entries/${encodeURIComponent(entryId)}/components`
+  const json = await ask<ComponentEntry>('POST', path, { person, component, keyCheckValue })
+  if (json.key) return { json, text: keptOutcome(json.key, 'is combined').text }
+  return { json, text: `${json.entered.length} of ${json.componentCount} components are there.` }
+}
+
+/** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
+async function readSecret(question: string): Promise<string> {
+  if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
+  process.stderr.write(`${question}: `)
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
+  const text = await new Promise<string>((resolve) => reader.question('', resolve))
+  reader.close()
+  process.stderr.write('\n')
+  return text.replaceAll(/[\s-]/g, '')
+}

@@ -1,0 +1,47 @@
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+
+/** What is known of a card's holder. Stored sealed, as one record. */
+interface PersonalData {
+  readonly embossName: string
+  readonly cardHolder: CardHolder
+  readonly address: Address
+  readonly fulfilment?: Address
+}
+
+/** The person that a card is for. */
+export interface CardHolder {
+  readonly title?: string
+  readonly firstName: string
+  readonly middleName?: string
+  readonly lastName: string
+  /** `YYYY-MM-DD`. */
+  readonly dateOfBirth: string
+  readonly mobile?: string
+  readonly email?: string
+}
+
+/** A postal address. */
+export interface Address {
+  readonly addressLine1: string
+  readonly addressLine2?: string
+  readonly addressLine3?: string
+  readonly city?: string
+  readonly state?: string
+  readonly county?: string
+  readonly postCode: string
+  /** ISO 3166-1 alpha-3. */
+  readonly country: string
+}
+
+export const sealPersonalData = (
+  hsm: Hsm,
+  publicToken: string,
+  personalData: PersonalData,
+): Promise<Uint8Array> => hsm.sealRecord('personal-data', publicToken, JSON.stringify(personalData))
+
+export const revealPersonalData = async (
+  hsm: Hsm,
+  publicToken: string,
+  sealed: Uint8Array,
+): Promise<PersonalData> =>
+  JSON.parse(await hsm.revealRecord('personal-data', publicToken, sealed)) as PersonalData

@@ -11,7 +11,7 @@ import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
 
 /**
- * `npm run generate` writes what is told twice from where it is told first: openapi.json from the
+ * `npm run generate` writes what is written twice from where it is written first: openapi.json from the
  * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals. With `--check` it writes nothing, and fails where
  * a file differs.
  */
@@ -54,7 +54,7 @@ const errorsIntroduction = `# Errors
 
 Every failure is a problem document (RFC 9457, \`application/problem+json\`). Switch on \`code\`: it is
 stable. \`title\` and \`detail\` are for people. \`errors\` points at each member that is wrong, all at
-once. \`requestId\` is what to tell the operator. The same texts are served under \`/problems\`.
+once. \`requestId\` is what the operator needs. The same texts are served under \`/problems\`.
 
 This file is generated from \`src/errors.ts\` by \`npm run generate\`.
 `

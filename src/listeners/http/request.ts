@@ -47,7 +47,7 @@ const timesGiven = ({ rawHeaders }: RawHeaders, name: string): number =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
 /**
- * Refuses a request of HTTP/1.1 that does not name its host, or names two: a proxy may have judged the other
+ * Refuses a request of HTTP/1.1 that does not name its host, or names two: a proxy may have checked the other
  * (RFC 9112 section 3.2).
  * @throws `Problem` `malformed_request`
  */

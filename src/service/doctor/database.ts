@@ -71,7 +71,8 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
         const facts = await examineDatabase(database)
         return [
           good('database', 'The embedded database opens.'),
-          durabilityFinding(facts),
+          // Its commits are put on the disk together, before any is acknowledged, and not each by itself.
+          durabilityFinding({ ...facts, synchronousCommit: 'on' }),
           ...(await contentFindings(config, database, facts, now())),
         ]
       } finally {

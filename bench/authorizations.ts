@@ -22,8 +22,8 @@ async function issueCards(service: BenchService): Promise<Card[]> {
   const publicTokens = await createCards(service.base, headers, cardCount)
   return Promise.all(
     publicTokens.map(async (publicToken) => {
-      const told = await fetch(`${service.base}/card-pin/${publicToken}/pin`, { headers })
-      return { publicToken, pin: ((await told.json()) as Card).pin }
+      const revealed = await fetch(`${service.base}/card-pin/${publicToken}/pin`, { headers })
+      return { publicToken, pin: ((await revealed.json()) as Card).pin }
     }),
   )
 }
@@ -101,8 +101,8 @@ async function report(processes: readonly [BenchService, BenchService]): Promise
   const [victim] = cards
   if (!victim) return
   const since = performance.now()
-  const told = await attack(processes, victim)
-  console.log(`${burst} wrong PINs at once: ${Math.round(performance.now() - since)} ms`, told)
+  const outcome = await attack(processes, victim)
+  console.log(`${burst} wrong PINs at once: ${Math.round(performance.now() - since)} ms`, outcome)
   const deadlocks = processes.filter(({ log }) => log().includes('40P01')).length
   const memory = await Promise.all(processes.map(residentMegabytes))
   console.log(`memory: ${memory.join(' and ')} MB; logs with a deadlock: ${deadlocks}`)

@@ -86,8 +86,8 @@ async function neighboursOf(service: BenchService): Promise<Neighbours> {
   const headers = await headersFor(service, sandbox.otherClient)
   const order = { cardProduct: 2001 }
   const [publicToken = ''] = await createCards(base, headers, 1, order)
-  const told = await fetch(`${base}/card-pin/${publicToken}/pin`, { headers })
-  const { pin } = (await told.json()) as { pin: string }
+  const revealed = await fetch(`${base}/card-pin/${publicToken}/pin`, { headers })
+  const { pin } = (await revealed.json()) as { pin: string }
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
   const key = Buffer.from(zoneKey, 'hex')
   const block = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
@@ -114,7 +114,7 @@ async function measureBoth({ client, network }: Neighbours) {
   return { client: ofClient, network: ofNetwork }
 }
 
-/** Starts the noisy client. @returns what stops it, and tells how it was answered. */
+/** Starts the noisy client. @returns what stops it, and says how it was answered. */
 async function makeNoise(bench: Bench, service: BenchService, publicToken: string) {
   const { authorization = '' } = await headersFor(service)
   const token = authorization.replace('Bearer ', '')

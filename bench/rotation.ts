@@ -9,7 +9,7 @@ import {
   countUnder,
   panReader,
   rotateAll,
-  untilMoved,
+  untilReEncrypted,
 } from '../test/operations/keys/rotating.ts'
 import { administerOf, openInstallation, sendToAny } from '../test/operations/keys/two-programs.ts'
 import { openPostgres } from '../test/support/postgres.ts'
@@ -33,14 +33,14 @@ type Subject = {
   panOf: (publicToken: string) => Promise<string>
 }
 
-/** Rotates under load, and tells how long everything took. */
+/** Rotates under load, and prints how long everything took. */
 const measure = async ({ administer, dataDir, panOf, send, zoneKey }: Subject) => {
   const load = await openLoad({ send, panOf, zoneKey, workers: 16, cardsEach: 25 })
   const from = performance.now()
   let isMoved = false
   const loading = load.run(() => isMoved, requests)
   const rotating = rotateAll(administer, dataDir)
-    .then(() => untilMoved(administer, 2, timeoutMs))
+    .then(() => untilReEncrypted(administer, 2, timeoutMs))
     .then(() => performance.now() - from)
     .finally(() => {
       isMoved = true

@@ -47,7 +47,7 @@ create table re_encryption (
   foreign key (key_name, key_version) references hsm_key on delete cascade
 );
 
--- Keys that other keys travel under, between this installation and another (X9.143, usage K1).
+-- Keys that other keys are exchanged under, between this installation and another (X9.143, usage K1).
 create table zone_master_key (
   key_name text primary key check (key_name ~ '^[a-z0-9][a-z0-9-]{0,31}$'),
   key_block text not null,

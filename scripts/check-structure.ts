@@ -1,7 +1,7 @@
 /**
- * `npm run check:structure [-- <root>]`: holds the code to ARCHITECTURE.md and prints its figures. The arrows
- * between rooms are the table in structure/arrows.ts, what each file is held to is in structure/rules.ts, and
- * what all of them are held to in structure/figures.ts.
+ * `npm run check:structure [-- <root>]`: checks the code against ARCHITECTURE.md and prints its figures. The arrows
+ * between rooms are the table in structure/arrows.ts, what is asked of each file is in structure/rules.ts, and
+ * what is asked of all of them in structure/figures.ts.
  */
 import { resolve } from 'node:path'
 import { importCycles } from './structure/cycles.ts'

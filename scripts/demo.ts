@@ -3,10 +3,10 @@
  * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
  */
 
-import { tellStart } from './demo/narrator.ts'
+import { printStart } from './demo/narrator.ts'
 import { runDemo } from './demo/run-demo.ts'
 import { scenarios } from './demo/scenarios.ts'
-import { reachServer } from './demo/server.ts'
+import { findServer } from './demo/server.ts'
 
 const help = `pinfold demo [--json]
 
@@ -26,9 +26,9 @@ if (process.argv.includes('--help')) {
 process.stdout.on('error', () => {})
 
 try {
-  const { isOwn, sandbox, stop } = await reachServer()
+  const { isOwn, sandbox, stop } = await findServer()
   try {
-    tellStart(sandbox.baseUrl, isOwn)
+    printStart(sandbox.baseUrl, isOwn)
     if (!(await runDemo(sandbox, scenarios))) process.exitCode = 1
   } finally {
     await stop()
@@ -38,7 +38,7 @@ try {
   process.exitCode = 1
 }
 
-/** `fetch failed` alone tells nobody anything: its cause does. */
+/** `fetch failed` alone helps nobody: its cause does. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

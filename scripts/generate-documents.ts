@@ -59,7 +59,7 @@ const errorsIntroduction = `# Errors
 
 Every failure is a problem document (RFC 9457, \`application/problem+json\`). Switch on \`code\`: it is
 stable. \`title\` and \`detail\` are for people. \`errors\` points at each member that is wrong, all at
-once. \`requestId\` is what to tell the operator. The same texts are served under \`/problems\`.
+once. \`requestId\` is what the operator needs. The same texts are served under \`/problems\`.
 
 This file is generated from \`src/domain/problem.ts\` by \`npm run generate\`.
 `

@@ -27,7 +27,7 @@ const testFiles = globSync(
     'test/operations/{idempotency/idempotency,idempotency/idempotency-race,events/events,cards/expiry}.test.ts',
   ],
 )
-/** A test that runs into one of them cannot be told from one that waits for a lock for ever. */
+/** A test that runs into one of them looks like one that waits for a lock for ever. */
 const timeoutMs = 180_000
 const scoreMin = 90
 
@@ -124,7 +124,7 @@ const test = async (
 }
 
 /** In an order of chance, the same each time: a run that is cut short is a sample. */
-const placeOf = ({ mutated }: SqlMutant): string =>
+const orderOf = ({ mutated }: SqlMutant): string =>
   createHash('sha256').update(mutated).digest('hex')
 
 const main = async (): Promise<void> => {
@@ -134,7 +134,7 @@ const main = async (): Promise<void> => {
   const counts: Counts = { found: 0, survived: 0, equivalent: 0 }
   const mutants = chosen
     .flatMap(({ name, text }) => mutationsOf(text).map((each) => ({ name, text, ...each })))
-    .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+    .sort((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
   console.log(`${mutants.length} mutants`)
   for (const mutant of mutants) await test(mutant, uses.get(mutant.name) ?? [], counts)
   await postgres.stop()

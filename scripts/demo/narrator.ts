@@ -18,7 +18,7 @@ const print = (text: string): void => {
 }
 
 /** For programs: one line of JSON a step. */
-export function tellResult(
+export function printResult(
   number: number,
   { title }: Step,
   { as, method, path }: Call,
@@ -30,15 +30,15 @@ export function tellResult(
 const indented = (text: string): string => text.replaceAll(/^/gm, margin)
 
 /** Headers of an answer that are worth a line. */
-const toldHeaders = ['location', 'idempotency-replayed', 'retry-after']
+const printedHeaders = ['location', 'idempotency-replayed', 'retry-after']
 
-export const tellStart = (baseUrl: string, isOwn: boolean): void =>
+export const printStart = (baseUrl: string, isOwn: boolean): void =>
   print(`${bold('Pinfold demo')} on ${baseUrl}${isOwn ? ', a server started for it' : ''}`)
 
-export const tellScenario = (title: string): void => print(`\n${bold(title)}`)
+export const printScenario = (title: string): void => print(`\n${bold(title)}`)
 
 /** A client gets a token: its secret and the token are masked. */
-export function tellToken({ clientId, scope }: Credentials, answered: object): void {
+export function printToken({ clientId, scope }: Credentials, answered: object): void {
   print(`\n   -  Get an access token as ${clientId}`)
   print(indented(`${bold('POST')} /oauth/token`))
   print(dim(indented(`Authorization: Basic ${clientId}:${mask}`)))
@@ -47,32 +47,32 @@ export function tellToken({ clientId, scope }: Credentials, answered: object): v
   print(indented(formatJson({ ...answered, access_token: mask }, width)))
 }
 
-export function tellStep(number: number, { note, title }: Step): void {
+export function printStep(number: number, { note, title }: Step): void {
   print(`\n${String(number).padStart(3)}.  ${title}`)
   if (note) print(dim(indented(note)))
 }
 
-export function tellCall({ as, body, headers = {}, method, path }: Call): void {
+export function printCall({ as, body, headers = {}, method, path }: Call): void {
   const caller = as === 'client' ? '' : dim(`   as ${as}`)
   print(indented(`${bold(method)} ${path}${caller}`))
   for (const [name, value] of Object.entries(headers)) print(dim(indented(`${name}: ${value}`)))
   if (body) print(indented(formatJson(body, width)))
 }
 
-export function tellAnswer({ body, headers, status }: Answer): void {
+export function printAnswer({ body, headers, status }: Answer): void {
   const colour = status < 300 ? green : bold
   print(indented(colour(`→ ${status}`)))
-  for (const name of toldHeaders) {
+  for (const name of printedHeaders) {
     const value = headers.get(name)
     if (value !== null) print(dim(indented(`${name}: ${value}`)))
   }
   if (body !== null) print(indented(formatJson(body, width)))
 }
 
-export const tellFault = (fault: string): void =>
+export const printFault = (fault: string): void =>
   print(red(indented(`✗ Not what the specification says: ${fault}`)))
 
-export const tellEnd = (steps: number): void =>
+export const printEnd = (steps: number): void =>
   print(green(`\nAll ${steps} answers are what the specification says.`))
 
 /** JSON for a person: on one line where it fits, otherwise a line a member. */

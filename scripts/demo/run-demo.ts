@@ -5,18 +5,18 @@ import { createExchange, type Exchange } from '../../sdk/client/transport/exchan
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Credentials } from '../../src/sandbox/seed.ts'
 import {
-  tellAnswer,
-  tellCall,
-  tellEnd,
-  tellFault,
-  tellResult,
-  tellScenario,
-  tellStep,
-  tellToken,
+  printAnswer,
+  printCall,
+  printEnd,
+  printFault,
+  printResult,
+  printScenario,
+  printStep,
+  printToken,
 } from './narrator.ts'
 import type { Actor, Answer, Call, Journey, Scenario, Step } from './step.ts'
 
-/** Walks through all scenarios. @returns whether every answer is what the specification says. */
+/** Runs all scenarios. @returns whether every answer is what the specification says. */
 export async function runDemo(
   sandbox: SandboxFile,
   scenarios: readonly Scenario[],
@@ -25,13 +25,13 @@ export async function runDemo(
   const caller = createCaller(sandbox)
   let number = 0
   for (const { steps, title } of scenarios) {
-    tellScenario(title)
+    printScenario(title)
     for (const step of steps) {
       number += 1
       if (!(await runStep(number, step, journey, caller))) return false
     }
   }
-  tellEnd(number)
+  printEnd(number)
   return true
 }
 
@@ -43,15 +43,15 @@ async function runStep(
 ): Promise<boolean> {
   const call = step.call(journey)
   const token = await caller.authenticate(call.as)
-  if (token) tellToken(token.asked, token.answered)
-  tellStep(number, step)
-  tellCall(call)
+  if (token) printToken(token.asked, token.answered)
+  printStep(number, step)
+  printCall(call)
   const answer = await caller.send(call)
-  tellAnswer(answer)
+  printAnswer(answer)
   const fault = faultOf(step, answer, journey)
-  tellResult(number, step, call, answer, fault)
+  printResult(number, step, call, answer, fault)
   if (fault === null) return true
-  tellFault(fault)
+  printFault(fault)
   return false
 }
 

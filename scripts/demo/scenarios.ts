@@ -132,7 +132,7 @@ const boundaryScenario: Scenario = {
     {
       ...readPin('sealed', 'pin'),
       title: 'Try to read its PIN',
-      note: 'A PVV proves a PIN, but nobody can tell the PIN from it.',
+      note: 'A PVV proves a PIN, but nobody can compute the PIN from it.',
       status: 409,
       problem: 'pin_not_revealable',
       check: () => {},

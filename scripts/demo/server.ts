@@ -21,7 +21,7 @@ const pollMs = 100
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** The sandbox that runs on `DATA_DIR`, or one that is started there. @throws Error with the reason. */
-export async function reachServer(): Promise<DemoServer> {
+export async function findServer(): Promise<DemoServer> {
   const config = readConfig()
   if (!config.sandbox) throw new Error('The demo needs a sandbox: SANDBOX must not be false.')
   const running = await readSandboxFile(config.dataDir)
@@ -51,7 +51,7 @@ async function startServer(config: Config): Promise<DemoServer> {
   }
 }
 
-/** However this process is told to end, no server is left behind that nobody asked for. */
+/** However this process is ended, no server is left behind that nobody asked for. */
 function stopWithThisProcess(server: ChildProcess): void {
   process.once('exit', () => server.kill('SIGTERM'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

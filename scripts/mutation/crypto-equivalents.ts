@@ -2,7 +2,7 @@
 import type { Equivalent } from './equivalent.ts'
 
 const oneExit =
-  'it is caught by the one exit of the primitive, whose code is told whatever the inner one was'
+  'it is caught by the one exit of the primitive, whose code is thrown whatever the inner one was'
 const refusedAnyway =
   'OpenSSL refuses the same by itself, and the one exit hides which of the two it was'
 const cutToMeasure =
@@ -115,7 +115,7 @@ export const cryptoEquivalents: readonly Equivalent[] = [
   },
   {
     file: 'src/crypto/key-agreement.ts',
-    line: "const { x = '', y } = publicKey.export",
+    line: "const { x = '', y } = pair.publicKey.export",
     replacement: '"Stryker was here!"',
     reason: 'a public key that is exported has an x: the default is for the types alone',
   },

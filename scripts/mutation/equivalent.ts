@@ -1,4 +1,4 @@
-/** A mutant that no test can find: what it does cannot be told from what the code does. */
+/** A mutant that no test can find: what it does cannot be distinguished from what the code does. */
 export type Equivalent = {
   readonly file: string
   /** Part of the source line in which the mutant begins. */

@@ -36,7 +36,7 @@ export const equivalents: readonly Equivalent[] = [
   {
     file: 'src/operations/authorizations/authorization.ts',
     line: 'examples: [',
-    reason: 'an example is for the document alone, which is held to the schema by npm run check',
+    reason: 'an example is for the document alone, which is checked by npm run check',
   },
 ]
 

@@ -19,7 +19,7 @@ export const temporary = resolve(sandboxes, 'temporary')
 let stop = (): void => undefined
 
 /**
- * Mutates files, or `file:from-to` lines, of a room and tells of each mutant that was tested.
+ * Mutates files, or `file:from-to` lines, of a room and reports each mutant that was tested.
  * @param deadlineMs when to stop, on the clock of `Date.now()`; null: when all are tested.
  * @returns whether all of them were tested by then.
  */
@@ -66,7 +66,7 @@ const endGroup = ({ pid }: ChildProcess): void => {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL')
 }
 
-/** What cannot be removed is told, and is no fault of the mutants. */
+/** What cannot be removed is reported, and is no fault of the mutants. */
 export const removeSandboxes = (): Promise<void> =>
   rm(sandboxes, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch((error) =>
     console.log(`left behind: ${sandboxes}: ${error}`),

@@ -110,7 +110,7 @@ const askWarm = async (
   return { answer, warm: await startAnew() }
 }
 
-/** Mutates files and tells of each mutant that was tested. */
+/** Mutates files and reports each mutant that was tested. */
 export const runWarm = async (
   files: readonly string[],
   tests: readonly string[],
@@ -133,13 +133,13 @@ export const runWarm = async (
   }
   let warm = await startWarm()
   const loaded = new Set(warm.up.loaded)
-  const tell = ({ id: _, ...mutant }: Mutant, answer: WarmAnswer | null): void =>
+  const report = ({ id: _, ...mutant }: Mutant, answer: WarmAnswer | null): void =>
     tested({ ...mutant, isFound: answer?.isFound ?? true, isEndless: answer === null })
   console.log(`${mutants.length} mutants, ${loaded.size} of them in a process each`)
-  const drawn = mutants.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+  const drawn = mutants.toSorted((one, other) => (orderOf(one) < orderOf(other) ? -1 : 1))
   const testFresh = async (): Promise<void> => {
     for (const mutant of drawn.filter(({ id }) => loaded.has(id))) {
-      tell(mutant, await askFresh(mutant.id))
+      report(mutant, await askFresh(mutant.id))
     }
   }
   const testWarm = async (): Promise<void> => {
@@ -148,7 +148,7 @@ export const runWarm = async (
       const tests = met.map(({ test, timeoutMs }) => ({ test, timeoutMs }))
       const asked = await askWarm(warm, startWarm, { mutant: mutant.id, tests })
       warm = asked.warm ?? warm
-      tell(mutant, asked.answer)
+      report(mutant, asked.answer)
     }
     warm.child.kill('SIGKILL')
   }
@@ -156,4 +156,4 @@ export const runWarm = async (
 }
 
 /** In an order of chance, the same each time: a run that is cut short is a sample. */
-const placeOf = ({ id }: Mutant): string => createHash('sha256').update(id).digest('hex')
+const orderOf = ({ id }: Mutant): string => createHash('sha256').update(id).digest('hex')

@@ -4,6 +4,6 @@ type SqlEquivalent = { readonly name: string; readonly what: string; readonly re
 
 const sqlEquivalents: readonly SqlEquivalent[] = []
 
-/** Why a mutant changes nothing that can be seen; `what` is how the mutators tell it, or begins so. */
+/** Why a mutant changes nothing that can be seen; `what` is how the mutators describe it, or begins so. */
 export const sqlEquivalentOf = (name: string, what: string): string | undefined =>
   sqlEquivalents.find((each) => each.name === name && what.startsWith(each.what))?.reason

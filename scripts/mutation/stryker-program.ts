@@ -37,7 +37,7 @@ const optionsOf = ({ mutate, sandboxes, tests }: Order): object => ({
     '@stryker-mutator/tap-runner',
     fileURLToPath(new URL('tested-mutant.ts', import.meta.url)),
   ],
-  reporters: ['telling'],
+  reporters: ['mutants'],
   coverageAnalysis: 'perTest',
   // Each test file runs in a process of its own, which meets the mutant from its start: what is
   // computed while a file loads is mutated like the rest.

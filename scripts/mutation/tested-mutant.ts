@@ -1,4 +1,4 @@
-/** A mutant that was tested, and the reporter by which Stryker tells of it while it works. */
+/** A mutant that was tested, and the reporter by which Stryker reports it while it works. */
 import { relative } from 'node:path'
 
 type MutantResult = {
@@ -27,7 +27,7 @@ export const listener: { tested: (mutant: TestedMutant) => void } = { tested: ()
 const found = ['Killed', 'Timeout']
 const missed = ['Survived', 'NoCoverage']
 
-class TellingReporter {
+class MutantReporter {
   onMutantTested(result: MutantResult): void {
     if (![...found, ...missed].includes(result.status)) return
     listener.tested({
@@ -44,5 +44,5 @@ class TellingReporter {
 
 /** What Stryker looks for in a plug-in. */
 export const strykerPlugins = [
-  { kind: 'Reporter', name: 'telling', injectableClass: TellingReporter },
+  { kind: 'Reporter', name: 'mutants', injectableClass: MutantReporter },
 ]

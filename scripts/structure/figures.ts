@@ -20,7 +20,7 @@ const atMost = (name: string, value: number, max: number, unit = ''): Figure => 
   isWithin: value <= max,
 })
 
-/** The files of `src` in figures, each with the bound that it is held to. */
+/** The files of `src` in figures, each with its bound. */
 export const figuresOf = (sources: readonly Source[]): Figure[] => {
   const house = sources.filter(({ path }) => path.startsWith('src/'))
   const lines = house.map(({ lineCount }) => lineCount)

@@ -95,11 +95,11 @@ export const domainOperations: Readonly<Record<string, Operation>> = {
     if (!range) throw new UncoveredRow()
     return { prefixes: notation(range.prefixes), lengths: notation(range.lengths) }
   },
-  isWeak: (inputs) => judge(text(inputs, 'pin'), {}),
-  isWeakInContext: (inputs) => judge(text(inputs, 'pin'), context(inputs)),
+  isWeak: (inputs) => weaknessOf(text(inputs, 'pin'), {}),
+  isWeakInContext: (inputs) => weaknessOf(text(inputs, 'pin'), context(inputs)),
 }
 
-function judge(pin: string, known: WeakPinContext): Answer {
+function weaknessOf(pin: string, known: WeakPinContext): Answer {
   const broken = weakPinRule(new Pin(pin), known)
   return broken ? { weak: true, reason: broken.name } : { weak: false }
 }

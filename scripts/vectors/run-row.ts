@@ -38,13 +38,13 @@ export async function runRow(row: VectorRow, primitive: string): Promise<Outcome
   const operation = operations.get(row.op)
   if (!operation) return skipped(`the code has nothing for ${row.op}`)
   try {
-    return judge(await operation(row.inputs, primitive), row.expected)
+    return compare(await operation(row.inputs, primitive), row.expected)
   } catch (error) {
-    return judgeRefusal(error, row)
+    return compareRefusal(error, row)
   }
 }
 
-function judge(answer: Answer, expected: Answer): Outcome {
+function compare(answer: Answer, expected: Answer): Outcome {
   if ('error' in expected) return failed('was not refused')
   const members = Object.entries(expected)
   if (members.length === 0) return failed('expects nothing')
@@ -54,7 +54,7 @@ function judge(answer: Answer, expected: Answer): Outcome {
     : failed(`another ${wrong.map(([name]) => name).join(', ')} than expected`)
 }
 
-function judgeRefusal(error: unknown, { expected }: VectorRow): Outcome {
+function compareRefusal(error: unknown, { expected }: VectorRow): Outcome {
   if (error instanceof UncoveredRow) return skipped('the code has nothing for these inputs')
   if (error instanceof UnreadableRow) return failed('lacks the inputs of its operation')
   // Anything else that is thrown is a slip of the code, not a refusal.

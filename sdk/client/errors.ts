@@ -77,7 +77,7 @@ export class Problem extends PinfoldError {
   readonly title: string
   /** For people; what a program needs is in `code` and `errors`. */
   readonly detail: string | undefined
-  /** What to tell the operator. */
+  /** What the operator needs. */
   readonly requestId: string | undefined
   /** All that is wrong with the request, at once; empty unless it is `validation_failed`. */
   readonly errors: readonly ProblemError[]

@@ -2,7 +2,7 @@ import { Problem } from './errors.ts'
 
 /*
  * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each means
- * is told at `/problems/{code}` of the service.
+ * is explained at `/problems/{code}` of the service.
  */
 
 export class MalformedRequest extends Problem {

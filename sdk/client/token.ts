@@ -100,7 +100,7 @@ export async function askToken(settings: Settings, url: string): Promise<Token> 
   const answer = await attempt(fetch, call)
   const { access_token: text, expires_in: seconds } = objectIn(answer.text) ?? {}
   if (answer.status !== 200 || !isToken(text)) throw refusalOf(answer)
-  // Without a time a token is kept for five minutes; the service tells if that was too long.
+  // Without a time a token is kept for five minutes; the service answers if that was too long.
   const lifeMs = (typeof seconds === 'number' ? seconds : 300) * 1_000
   return { text, expiresAtMs: askedAtMs + lifeMs }
 }

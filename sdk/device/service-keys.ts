@@ -101,7 +101,7 @@ export async function importKey(key: ServiceKey): Promise<CryptoKey> {
   return imported
 }
 
-/** How a request tells whether an answer is of now. */
+/** How a request knows whether an answer is of now. */
 export interface DeviceClock {
   /** @throws DeviceError `wrong_time` unless an answer was made for this request, within its minute. */
   check(issuedAt: unknown, expiresAt: unknown): void
@@ -127,7 +127,7 @@ export function startClock(nowMs: () => number, toleranceSeconds: number): Devic
       issuedAt <= now + toleranceSeconds &&
       now <= expiresAt + toleranceSeconds &&
       expiresAt - issuedAt <= answerLifeSeconds &&
-      // The service tells whole seconds, so that its answer may seem made just before the request.
+      // The service answers whole seconds, so that its answer may seem made just before the request.
       issuedAt >= Math.floor(startedAt) - toleranceSeconds
     if (!isNow) refuse('wrong_time')
   }

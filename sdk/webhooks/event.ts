@@ -18,7 +18,7 @@ interface Revealed {
   readonly requestId: string
 }
 
-/** What each type of event tells beside the card and the event's number on it. */
+/** What each type of event says beside the card and the event's number on it. */
 interface EventDetails {
   readonly 'card.created': {
     readonly cardProduct: number
@@ -40,7 +40,7 @@ interface EventDetails {
   readonly 'cvv.unblocked': object
 }
 
-/** An act on a card, as a webhook is told of it. */
+/** An act on a card, as a webhook is notified of it. */
 export type PinfoldEvent = {
   readonly [Type in keyof EventDetails]: {
     readonly type: Type

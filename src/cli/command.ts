@@ -19,14 +19,14 @@ interface Option {
 
 export type Options = Readonly<Record<string, Option>>
 /** Who and where, as the command line says it, before the environment is asked. */
-export interface ReachOptions {
+export interface ConnectionOptions {
   readonly client?: string | undefined
   readonly 'jwk-file'?: string | undefined
   readonly url?: string | undefined
   readonly 'private-url'?: string | undefined
 }
 
-type OptionValues = ReachOptions & Readonly<Record<string, string | boolean | undefined>>
+type OptionValues = ConnectionOptions & Readonly<Record<string, string | boolean | undefined>>
 
 /** A command as it was typed: what was named after it, and its options. */
 export interface Call {
@@ -134,7 +134,7 @@ export const exitCodes = { done: 0, refused: 1, notUnderstood: 2, unreachable: 3
 /** A command that is not understood. */
 export class UsageError extends Error {}
 
-/** No server could be reached, and the service could not be opened. */
+/** No server answers, and the service could not be opened. */
 export class Unreachable extends Error {}
 
 /** @throws Unreachable where an operator can mend what kept the service from starting. */

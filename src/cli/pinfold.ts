@@ -130,7 +130,7 @@ a server elsewhere. They call as the sandbox's own clients, or as PINFOLD_CLIENT
 PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.
 
 Answers are on standard output, all else on standard error. Every command takes --json.
-Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server reached and none opened.`
+Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened.`
 
 /** What the help of one command says. */
 function helpOf(command: Command): string {

@@ -27,7 +27,7 @@ interface CvkPair {
 }
 
 /**
- * Card verification value: one algorithm for CVV, CVV2 and iCVV, told apart by the service code
+ * Card verification value: one algorithm for CVV, CVV2 and iCVV, distinguished by the service code
  * (Visa CVV, Mastercard CVC 1 and 2; IBM CCA "CVV generate").
  *
  * @returns `length` digits; never fewer, the second pass of the decimalization sees to that.

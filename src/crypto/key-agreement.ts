@@ -68,13 +68,7 @@ export type EphemeralAgreement = {
  */
 export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
   return orRefuse('agreement_refused', () => {
-    const { asymmetricKeyDetails, asymmetricKeyType } = publicKey
-    const isX25519 = asymmetricKeyType === 'x25519'
-    const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
-    if (!isX25519 && !isP256) refuse('agreement_refused')
-    const pair = isX25519
-      ? generateKeyPairSync('x25519')
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pair = makePairFor(publicKey)
     const sharedSecret = diffieHellman({ privateKey: pair.privateKey, publicKey })
     if (sharedSecret.every((byte) => byte === 0)) refuse('agreement_refused')
     const { x = '', y } = pair.publicKey.export({ format: 'jwk' })
@@ -82,6 +76,12 @@ export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
       y === undefined ? { kty: 'OKP', crv: 'X25519', x } : { kty: 'EC', crv: 'P-256', x, y }
     return { ephemeralJwk, sharedSecret }
   })
+}
+
+function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject) {
+  if (asymmetricKeyType === 'x25519') return generateKeyPairSync('x25519')
+  const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  return isP256 ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : refuse('agreement_refused')
 }
 
 /** A public key that two sides may agree on a secret with (RFC 7518 6.2, RFC 8037 2). */

@@ -54,7 +54,7 @@ export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256
 export interface ProvenanceAct {
   /**
    * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`: made sure
-   * that its credentials are held by the one it stands for, and by nobody else.
+   * that its credentials are in the hands of the one it stands for, and by nobody else.
    */
   readonly act: 'created' | 'credentials_set' | 'confirmed'
   readonly by: string

@@ -165,7 +165,7 @@ function networkLengths(prefix: string): readonly number[] {
 }
 
 /**
- * Tells of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each digit is
+ * Says of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each digit is
  * looked at twice, however many stretches are asked for.
  */
 function stretches(digits: string): (start: number, end: number) => boolean {

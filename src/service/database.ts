@@ -19,7 +19,7 @@ const migrations = new URL('../../migrations/', import.meta.url)
 /**
  * Opens the database that the configuration names, with connections for each who uses it, for the program
  * that serves it: brings it to this program's schema, and makes an embedded one where there is none.
- * @throws Error when another process holds the data directory, or a newer program wrote the database.
+ * @throws Error when another process has locked the data directory, or a newer program wrote the database.
  */
 export async function openDatabases(config: Config, log: Logger): Promise<Databases> {
   const { applied, databases } = await openMigrated(config, log)
@@ -142,7 +142,7 @@ function openServer(
   }
 }
 
-/** PostgreSQL in this process: its files have one writer, so the folder is held first. */
+/** PostgreSQL in this process: its files have one writer, so the folder is locked first. */
 async function openEmbedded(config: Config): Promise<Databases> {
   const { dataDir, privateUrl } = config
   const startedAt = new Date().toISOString()

@@ -19,8 +19,8 @@ export const createLog = (
   )
 
 /**
- * An error as the log tells it. The message of a database error may quote a row's values, and its
- * stack begins with the message: of such an error the code alone is told.
+ * An error as the log has it. The message of a database error may quote a row's values, and its
+ * stack begins with the message: of such an error the code alone is logged.
  */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }

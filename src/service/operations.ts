@@ -135,7 +135,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
 }
 
 /**
- * Shows how worn the keys are that new things are made under. Where the database is away, nothing is told
+ * Shows how worn the keys are that new things are made under. Where the database is away, nothing is said
  * of them, and everything else still is.
  */
 export function watchKeys(registry: Registry, { database }: KeyOperations): void {

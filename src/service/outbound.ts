@@ -22,7 +22,7 @@ export function targetRules(config: Config): TargetRules {
 }
 
 /**
- * Reads the documents of outside issuers. Their names are resolved as this machine does, and judged like
+ * Reads the documents of outside issuers. Their names are resolved as this machine does, and checked like
  * any other: who answers for a name, and where the metadata point, the operator has not said.
  */
 export const issuerFetcher = (config: Config): FetchJson =>

@@ -7,7 +7,7 @@ import { openDatabases } from './database.ts'
 import { createLog } from './log.ts'
 import { createService, type Service } from './service.ts'
 
-/** How long a request that runs may take to finish once the service is told to stop. */
+/** How long a request that runs may take to finish once the service is asked to stop. */
 const finishTimeoutMs = 3_000
 
 /** A service that listens. */
@@ -31,7 +31,7 @@ async function runService(config: Config): Promise<RunningService> {
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
-    // The embedded database has one process: whatever is held, a process that is gone held.
+    // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
     const background = startBackground(service, database, config.tlsRefreshMs, log)
     return {

@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { isNightly } from '../support/cases.ts'
 import { openWithRoutes } from '../support/routes.ts'
 import { bookOf, isForeign, type Matched, type RouteBook } from './document.ts'
-import { faultsOf } from './judge.ts'
+import { faultsOf } from './faults.ts'
 import { type Plan, plans } from './requests.ts'
 import { openWorld, settle, type World } from './world.ts'
 

@@ -65,15 +65,15 @@ interface Journey {
 }
 
 /** All operations, well and badly called, with PINs wherever a careless client may put them. */
-async function travel(program: Program): Promise<Journey> {
+async function runCards(program: Program): Promise<Journey> {
   const token = await program.token()
-  const told = new Set<string>(pins)
+  const revealed = new Set<string>(pins)
   const answers: string[] = []
   const call = async (method: string, path: string, body?: unknown, headers = {}) => {
     const answer = await program.call(method, path, { token, body, headers })
     if (!(method === 'GET' && path.endsWith('/pin'))) {
       answers.push(answer.text, JSON.stringify([...answer.headers]))
-    } else if (answer.status === 200) told.add(answer.json.pin)
+    } else if (answer.status === 200) revealed.add(answer.json.pin)
     return answer
   }
   for (const [index, pin] of pins.entries()) {
@@ -100,7 +100,7 @@ async function travel(program: Program): Promise<Journey> {
     await call('POST', `${pinPath}/unblock`)
     await call('GET', pinPath)
   }
-  return { pins: told, answers }
+  return { pins: revealed, answers }
 }
 
 /** The PANs of every card, opened with the keys that lie in the same folder. */
@@ -144,7 +144,7 @@ const spellings = (digits: string): readonly Buffer[] => [
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   test(`after ${signal} no PAN and no PIN is in any file, log line or answer that should not hold it`, async () => {
     const program = await startWithLongPins()
-    const journey = await travel(program)
+    const journey = await runCards(program)
     await program.kill(signal)
     const printed = Buffer.from(program.stdout() + program.stderr() + journey.answers.join('\n'))
     const files = await filesUnder(program.dataDir)

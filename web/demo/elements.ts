@@ -5,7 +5,7 @@ export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind)
   throw new Error(`The page has no ${kind.name} #${id}.`)
 }
 
-/** What the page was told by its server. */
+/** What the page got from its server. */
 export function metaOf(name: string): string {
   const meta = document.querySelector(`meta[name="pinfold-${name}"]`)
   return meta instanceof HTMLMetaElement ? meta.content : ''

@@ -26,7 +26,7 @@ const mostSeconds = 60
  * | `include-pin` | whether the PIN is asked for, too |
  * | `reveal-seconds` | how long, 1 to 60; 15 unless given |
  *
- * It tells `pinfold-state` events: `asking`, `shown`, `masked`, `failed`. Nothing of the card is in them.
+ * It dispatches `pinfold-state` events: `asking`, `shown`, `masked`, `failed`. Nothing of the card is in them.
  */
 export class PinfoldCard extends HTMLElement {
   static readonly observedAttributes = [
@@ -107,7 +107,7 @@ export class PinfoldCard extends HTMLElement {
     const asking = new AbortController()
     this.#asking = asking
     this.#view.busy()
-    this.#tell('asking')
+    this.#announce('asking')
     try {
       const card = await revealCard(this.#question(), asking.signal)
       // It was masked meanwhile: what came too late is not shown.
@@ -136,7 +136,7 @@ export class PinfoldCard extends HTMLElement {
       // The field or button that had it is gone.
       if (hadFocus && this.isConnected) this.#view.focusOnButton()
     }
-    if (isShown || isAsking) this.#tell('masked')
+    if (isShown || isAsking) this.#announce('masked')
   }
 
   #show(card: CardData): void {
@@ -150,14 +150,14 @@ export class PinfoldCard extends HTMLElement {
       (secondsLeft) => this.#view.countDown(secondsLeft, seconds),
       () => this.mask(),
     )
-    this.#tell('shown')
+    this.#announce('shown')
   }
 
   #fail(error: unknown): void {
     this.#asking = null
     this.#paintMasked()
     this.#view.say(plainWords(error), true)
-    this.#tell('failed')
+    this.#announce('failed')
   }
 
   #toggle(): void {
@@ -209,7 +209,7 @@ export class PinfoldCard extends HTMLElement {
     return Number.isInteger(asked) && asked >= 1 && asked <= mostSeconds ? asked : defaultSeconds
   }
 
-  #tell(state: 'asking' | 'shown' | 'masked' | 'failed'): void {
+  #announce(state: 'asking' | 'shown' | 'masked' | 'failed'): void {
     this.dispatchEvent(new CustomEvent('pinfold-state', { detail: { state }, bubbles: true }))
   }
 }

@@ -75,7 +75,7 @@ export interface Stripper {
   close(): Promise<void>
 }
 
-/** In a worker: Node calls the function experimental, and would tell the operator so on every start. */
+/** In a worker: Node calls the function experimental, and would warn the operator on every start. */
 export function openStripper(): Stripper {
   const worker = new Worker(new URL('strip-worker.ts', import.meta.url), {
     execArgv: ['--disable-warning=ExperimentalWarning'],

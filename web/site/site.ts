@@ -75,7 +75,7 @@ export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
 
 /** One browser, as the relay knows it: stands where a real client system has its cardholder's login. */
 export interface Session {
-  /** The `customerReference` of this browser's cards. It does not tell the cookie. */
+  /** The `customerReference` of this browser's cards. It does not give the cookie away. */
   readonly reference: string
 }
 
@@ -105,7 +105,7 @@ export function beginSession(path: string, isSecure: boolean): string {
 /**
  * Whether a request comes from the site's own pages, or is a person opening a page of it.
  *
- * Browsers tell where a call comes from, and no page can make them lie: `Sec-Fetch-Site` (Fetch
+ * Browsers say where a call comes from, and no page can make them lie: `Sec-Fetch-Site` (Fetch
  * Metadata) with every call, `Origin` with every POST. A cookie's `SameSite` alone would not do:
  * another port of this machine is the same site.
  */
@@ -119,7 +119,7 @@ export function isSameOrigin({ headers, method }: SiteRequest): boolean {
 const isFromHere = (site: unknown): boolean =>
   site === undefined || site === 'same-origin' || site === 'none'
 
-/** A link elsewhere may lead to a page, in a window of its own: it shows nothing to who placed it. */
+/** A link elsewhere may lead to a page, in a window of its own: it shows nothing to who put it there. */
 const isOpened = (headers: SiteRequest['headers']): boolean =>
   headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
 

@@ -31,7 +31,7 @@ export const events = ({ page }: Calls, transport: Transport): Events => ({
     listing(
       async (rest) => {
         const { items, next } = await page<'listEvents'>(path`/events`, rest, options)
-        // The document leaves `data` open; what each type holds is told by asyncapi.json.
+        // The document leaves `data` open; what each type holds is in asyncapi.json.
         return { items: items as readonly EventRecord[], next }
       },
       { ...query, types: types?.join(',') },

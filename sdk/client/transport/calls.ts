@@ -23,7 +23,7 @@ export interface Calls {
     body: Body<Id>,
     options?: ChangeOptions,
   ): Promise<Result<Id>>
-  /** Not repeated: a second one could not be told from one of something that was never there. */
+  /** Not repeated: a second one could not be distinguished from one of something that was never there. */
   delete(path: Path, options?: CallOptions): Promise<void>
   /** Discloses: repeated only where the service refused before it disclosed anything. */
   reveal<Id extends OperationId>(

@@ -39,18 +39,18 @@ export function nextOf({ headers, status }: Answer): QueryValues | null {
 /** The error that an answer other than a success is thrown as. */
 export function problemOf({ headers, status, text }: Answer): PinfoldError {
   const retryAfterSeconds = retryAfterOf(headers)
-  const told = objectIn(text)
-  if (typeof told?.code !== 'string' || typeof told.title !== 'string') {
+  const problem = objectIn(text)
+  if (typeof problem?.code !== 'string' || typeof problem.title !== 'string') {
     return new CallFailed('unexpected_answer', { status, retryAfterSeconds })
   }
-  const { code, title } = told
+  const { code, title } = problem
   const Kind = Object.hasOwn(problemClasses, code)
     ? problemClasses[code as keyof typeof problemClasses]
     : Problem
-  const requestId = textOf(told.requestId) ?? headers.get('x-request-id') ?? undefined
-  const errors = errorsOf(told.errors)
+  const requestId = textOf(problem.requestId) ?? headers.get('x-request-id') ?? undefined
+  const errors = errorsOf(problem.errors)
   const answer: ProblemAnswer = { code, title, status, requestId, errors, retryAfterSeconds }
-  return new Kind({ ...answer, detail: textOf(told.detail) })
+  return new Kind({ ...answer, detail: textOf(problem.detail) })
 }
 
 /** `Retry-After` in seconds; the service does not use dates there. */

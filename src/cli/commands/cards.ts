@@ -134,7 +134,7 @@ const status = (call: Call): Promise<Outcome> =>
       const description = textOf(call, 'description')
       await ask('PUT', path, given({ cardStatusCode, description }))
     }
-    // What is told is what a read returns, as the specification asks.
+    // What is printed is what a read returns, as the specification asks.
     const read = await ask<object>('GET', path)
     return { json: read, text: sheet(read) }
   })

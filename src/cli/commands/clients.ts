@@ -140,7 +140,7 @@ export const clientCommands: readonly Command[] = [
   {
     words: 'clients confirm',
     names: ['CLIENT'],
-    summary: 'says that an administrator holds its own credentials, and nobody else',
+    summary: 'says that an administrator has its own credentials, and nobody else has',
     description:
       'By an administrator who had no hand in it. Compare its keys (clients show) with their owner first, ' +
       'and name the credentialsVersion that you saw: without it, the present one is confirmed.',

@@ -12,7 +12,7 @@ import {
   textOf,
 } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
-import type { Reached } from '../connection/requests.ts'
+import type { ServiceConnection } from '../connection/requests.ts'
 import {
   checkValueOption,
   formOptions,
@@ -89,7 +89,7 @@ export const exportKeyCommand: Command = {
     }),
 }
 
-type Ask = Reached['ask']
+type Ask = ServiceConnection['ask']
 
 async function openEntry(ask: Ask, call: Call): Promise<Outcome> {
   const json = await ask<ComponentEntry>('POST', '/component-entries', {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Call, type Command, given, type Outcome, textOf, UsageError } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
-import type { Reached } from '../connection/requests.ts'
+import type { ServiceConnection } from '../connection/requests.ts'
 import { createProgress, table } from '../output.ts'
 import {
   checkValueOption,
@@ -132,9 +132,9 @@ export const keyCommands: readonly Command[] = [
   },
 ]
 
-type Ask = Reached['ask']
+type Ask = ServiceConnection['ask']
 
-async function rotate({ ask, readAll }: Reached, call: Call): Promise<Outcome> {
+async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<Outcome> {
   const [key = ''] = call.names
   if (key === 'master-key') {
     const body = given({ keyCheckValue: textOf(call, 'check-value') })
@@ -153,7 +153,7 @@ async function rotate({ ask, readAll }: Reached, call: Call): Promise<Outcome> {
 const reencryptingKeys = new Set(['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'])
 
 async function untilReEncrypted(
-  readKeys: Reached['readAll'],
+  readKeys: ServiceConnection['readAll'],
   key: string,
   version: number,
 ): Promise<Outcome> {
@@ -165,7 +165,7 @@ async function untilReEncrypted(
     const isFinished = current ? current.finishedAt !== null : !reencryptingKeys.has(key)
     if (row?.state === 'active' && isFinished) {
       progress.end()
-      return { json: row, text: `${key}/${version} is active, and nothing is left to move.` }
+      return { json: row, text: `${key}/${version} is active, and nothing is left to re-encrypt.` }
     }
     progress.show(
       current

@@ -27,7 +27,7 @@ const memberOptions: Options = {
   'refuse-weak-pins': { type: 'string', value: 'yes|no', help: 'yes unless given' },
   'pin-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
   'cvv-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
-  file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products tells them' },
+  file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products answers them' },
 }
 
 export const productCommands: readonly Command[] = [
@@ -68,7 +68,7 @@ export const productCommands: readonly Command[] = [
     words: 'products create',
     names: ['PRODUCT'],
     summary: 'a new product, by a number of your choice',
-    description: 'What is wrong with it is told all at once, and nothing is made.',
+    description: 'What is wrong with it is reported all at once, and nothing is made.',
     options: memberOptions,
     example:
       "pinfold products create 3001 --name 'House Debit' --scheme Visa --bin 45000012 --currency EUR --types Virtual",

@@ -73,7 +73,7 @@ export const zoneCommands: readonly Command[] = [
   {
     words: 'acts',
     summary: 'who changed which product, client or zone, the newest first',
-    description: 'What was done to keys is told by pinfold keys acts.',
+    description: 'What was done to keys is listed by pinfold keys acts.',
     example: 'pinfold acts --json',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {

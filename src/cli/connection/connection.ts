@@ -8,17 +8,17 @@ import {
   readConfig,
 } from '../../service/config/config.ts'
 import { isLocked, readHolder } from '../../storage/engine/data-directory.ts'
-import { type Call, type ReachOptions, refuseStart, UsageError } from '../command.ts'
+import { type Call, type ConnectionOptions, refuseStart, UsageError } from '../command.ts'
 import { type NamedClient, type Role, readCredentials } from './credentials.ts'
-import { createRequests, type Reached, type ServiceAddress } from './requests.ts'
+import { createRequests, type ServiceAddress, type ServiceConnection } from './requests.ts'
 
 /**
- * The server that was named; the server that holds the data directory, or with a database server the one
+ * The server that was named; the server that has locked the data directory, or with a database server the one
  * that answers on the private listener; where there is none, the service in this process on the same
  * database.
  * @throws Unreachable, UsageError
  */
-async function reach(options: ReachOptions, role: Role): Promise<Reached> {
+async function connect(options: ConnectionOptions, role: Role): Promise<ServiceConnection> {
   const caller = readCallerConfig()
   await presentCertificate(caller)
   const named = {
@@ -28,7 +28,7 @@ async function reach(options: ReachOptions, role: Role): Promise<Reached> {
   }
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl
-  if (baseUrl === null && privateUrl === null) return reachConfigured(readConfig(), role, named)
+  if (baseUrl === null && privateUrl === null) return connectConfigured(readConfig(), role, named)
   if (baseUrl === null || (role === 'admin' && privateUrl === null)) {
     throw new UsageError(
       'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).',
@@ -45,8 +45,12 @@ async function reach(options: ReachOptions, role: Role): Promise<Reached> {
 
 const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text)
 
-async function reachConfigured(config: Config, role: Role, named: NamedClient): Promise<Reached> {
-  // Where the server listens that holds the data directory, if one does, its lock says.
+async function connectConfigured(
+  config: Config,
+  role: Role,
+  named: NamedClient,
+): Promise<ServiceConnection> {
+  // Where the server listens that has locked the data directory, if one does, its lock says.
   const holder =
     config.databaseUrl === null && isLocked(config.dataDir)
       ? await readHolder(config.dataDir)
@@ -74,7 +78,7 @@ const overHttp = async (
   role: Role,
   named: NamedClient,
   sandbox: SandboxFile | null,
-): Promise<Reached> => {
+): Promise<ServiceConnection> => {
   const credentials = await readCredentials(role, named, sandbox)
   return { ...createRequests(address, role, credentials), base, close: async () => {} }
 }
@@ -111,9 +115,9 @@ async function presentCertificate({ certificateFile, keyFile }: CallerConfig): P
 async function withService<Result>(
   { options }: Call,
   role: Role,
-  work: (service: Reached) => Promise<Result>,
+  work: (service: ServiceConnection) => Promise<Result>,
 ): Promise<Result> {
-  const service = await reach(options, role)
+  const service = await connect(options, role)
   try {
     return await work(service)
   } finally {
@@ -124,11 +128,11 @@ async function withService<Result>(
 /** On the private listener, as the administrator. */
 export const asAdministrator = <Result>(
   call: Call,
-  work: (service: Reached) => Promise<Result>,
+  work: (service: ServiceConnection) => Promise<Result>,
 ): Promise<Result> => withService(call, 'admin', work)
 
 /** On the public listener, as a client system. */
 export const asClient = <Result>(
   call: Call,
-  work: (service: Reached) => Promise<Result>,
+  work: (service: ServiceConnection) => Promise<Result>,
 ): Promise<Result> => withService(call, 'client', work)

@@ -4,14 +4,14 @@ import { openDatabasesAsIs } from '../../service/database.ts'
 import { createLog } from '../../service/log.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { type NamedClient, type Role, readCredentials } from './credentials.ts'
-import { createRequests, type Reached } from './requests.ts'
+import { createRequests, type ServiceConnection } from './requests.ts'
 
 /** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(
   config: Config,
   role: Role,
   named: NamedClient,
-): Promise<Reached> {
+): Promise<ServiceConnection> {
   const log = createLog('silent')
   const databases = await openDatabasesAsIs(config, log)
   const service = await createService(config, databases, log).catch(async (error: unknown) => {

@@ -15,7 +15,7 @@ type ReadAll = <Row>(path: string) => Promise<Row[]>
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
 
 /** The service, running elsewhere or opened here. */
-export interface Reached {
+export interface ServiceConnection {
   readonly ask: Ask
   readonly readAll: ReadAll
   /** Null where the service is opened in this process: nothing happens there to be followed. */

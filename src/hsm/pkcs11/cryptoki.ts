@@ -65,7 +65,7 @@ export const mechanism = {
   aesGcm: 0x1087,
 } as const
 
-/** How `pkcs11js` is told which parameters a mechanism has; GCM's are those of version 2.40. */
+/** How `pkcs11js` takes which parameters a mechanism has; GCM's are those of version 2.40. */
 export const parametersType = { rsaPss: 5, ecdh1: 6, gcm: 7 } as const
 
 /** CKM_SHA256, CKG_MGF1_SHA256, CKD_NULL: what parameters name. */

@@ -196,7 +196,7 @@ const sessionKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importSessionKey'> =
 
 /**
  * The session key, or null. Each version of the wrap key does its work, whatever came: how long it
- * takes tells nobody what was wrong, or how far it was right.
+ * takes shows nobody what was wrong, or how far it was right.
  */
 async function unwrapSessionKey(
   wrapKeys: readonly UnwrappingKey[],

@@ -5,7 +5,7 @@ import { type CallerAddresses, networkOf, plainAddress } from './caller-address.
 /** How long a peer may take for its request, for a handshake, and to take some of its answer. */
 export const peerTimeoutMs = 10_000
 
-/** What an HTTP server is held to, the same for plain and for TLS ones. Times are in milliseconds. */
+/** The limits of an HTTP server, the same for plain and for TLS ones. Times are in milliseconds. */
 export const serverRules = {
   headersTimeout: peerTimeoutMs,
   requestTimeout: peerTimeoutMs,

@@ -28,7 +28,7 @@ const listWeight = 8
 
 /**
  * Bounds how many calls of one caller are in flight, so that none keeps the others waiting. It comes after
- * the body is read: a few callers that send theirs slowly would have every place, and nothing to do. A stream
+ * the body is read: a few callers that send theirs slowly would take every slot, and have nothing to do. A stream
  * counts while it is opened only.
  */
 export function boundInFlight(app: FastifyInstance, admissions: Admissions): void {

@@ -36,7 +36,7 @@ export const settle = (
     const counter = await lockCounter(connection, spent)
     // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block
     // that it left was recorded. Its comparison may still come, from a process that stood still.
-    const isOver = epoch !== counter.epoch || counter.blockTold
+    const isOver = epoch !== counter.epoch || counter.blockReported
     let remainingTries = counter.remaining
     if (!isOver && comparison === 'match') remainingTries = await restoreUpTo(connection, spent)
     if (!isOver && comparison === 'unresolved') {
@@ -89,8 +89,8 @@ export async function recordLostBlocks(
       const { kind, publicToken } = block
       const recording = database.transaction(async (connection) => {
         // Another process may have recorded it by now.
-        const { blockTold, epoch, remaining } = await lockCounter(connection, block)
-        if (blockTold || remaining > 0) return
+        const { blockReported, epoch, remaining } = await lockCounter(connection, block)
+        if (blockReported || remaining > 0) return
         if (await isAttemptPending(connection, publicToken, kind, epoch)) return
         await reportBlock(connection, blockEvent(publicToken, kind, null), kind)
       })

@@ -3,7 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
-import { glanceAtCard } from '../../storage/cards/cards.ts'
+import { findCardWithProduct } from '../../storage/cards/cards.ts'
 import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
 import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'
 import type { EventType } from '../../storage/events/events.ts'
@@ -54,7 +54,7 @@ export async function refuseDisclosure(
   { includesPin, publicToken }: Pick<Disclosure, 'includesPin' | 'publicToken'>,
   limits: readonly (CardAndClientLimit | null)[],
 ): Promise<void> {
-  const card = await glanceAtCard(operations.database, publicToken, clientId)
+  const card = await findCardWithProduct(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   const limitsOfBoth = limits
     .filter((pair) => pair !== null)

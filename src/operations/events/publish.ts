@@ -18,7 +18,7 @@ export interface EventContext {
   }
 }
 
-const leaseName = 'place-events'
+const leaseName = 'publish-events'
 const leaseSeconds = 5
 const renewAfterMs = 1_500
 const pollMs = 100
@@ -49,7 +49,7 @@ export async function publishEvents(
       const published = await publishBatch(database)
       if (published < batchSize) await pause(pollMs, stop)
     } catch (error) {
-      observe.faulted(error, 'events could not be placed')
+      observe.faulted(error, 'events could not be published')
       renewAtMs = 0
       await pause(standByMs, stop)
     }
@@ -89,7 +89,7 @@ export async function publishBatch(database: Database, size = batchSize): Promis
   }
   if (faults.size > 0) {
     const [cause] = faults.values()
-    throw new AggregateError(faults.values(), 'Not all events could be placed.', { cause })
+    throw new AggregateError(faults.values(), 'Not all events could be published.', { cause })
   }
   return published
 }

@@ -60,7 +60,7 @@ export interface Config {
   readonly network: NetworkConfig
   /** Null: limits are off. */
   readonly limits: Limits | null
-  /** How long a call waits until it is begun, before it is told that it was not. */
+  /** How long a call waits until it is begun, before it is answered that it was not. */
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
   readonly logLevel: LogLevel

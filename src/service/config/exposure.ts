@@ -40,7 +40,7 @@ export const octal = (mode: number): string => (mode & 0o777).toString(8).padSta
 
 /**
  * How a database is reached so that somebody between could read or change what goes by, in a few words;
- * null where nobody can. It is held to what the driver makes of the address.
+ * null where nobody can. What counts is what the driver makes of the address.
  * @param defaults what counts where the address does not say it: `PGHOST`, `PGSSLMODE`.
  */
 export function faultOfDatabaseUrl(
@@ -81,13 +81,13 @@ const metadataAddresses = [
 export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
   cidrs.filter((cidr) => {
     const { bits, family } = sizeOf(cidr)
-    return bits < narrowest[family] || metadataAddresses.some((address) => holds(cidr, address))
+    return bits < narrowest[family] || metadataAddresses.some((address) => contains(cidr, address))
   })
 
 /** Whether a block holds so many addresses that whoever trusts it trusts strangers, under IPv4 or mapped. */
 export function holdsStrangers(cidr: string): boolean {
   const { bits, family } = sizeOf(cidr)
-  const widest = family === 'ipv6' && holds(cidr, '::ffff:0.0.0.0') ? 96 + 8 : 8
+  const widest = family === 'ipv6' && contains(cidr, '::ffff:0.0.0.0') ? 96 + 8 : 8
   return bits < widest
 }
 
@@ -97,12 +97,12 @@ function sizeOf(cidr: string) {
   return { address, family, bits: Number(prefix ?? (family === 'ipv6' ? 128 : 32)) }
 }
 
-function holds(cidr: string, held: string): boolean {
+function contains(cidr: string, other: string): boolean {
   const { address, bits, family } = sizeOf(cidr)
-  const heldFamily = isIPv6(held) ? 'ipv6' : 'ipv4'
-  // Of two families Node would hold the mapped form against the block.
-  if (family !== heldFamily) return false
+  const otherFamily = isIPv6(other) ? 'ipv6' : 'ipv4'
+  // Of two families Node would compare the mapped form with the block.
+  if (family !== otherFamily) return false
   const block = new BlockList()
   block.addSubnet(address, bits, family)
-  return block.check(held, heldFamily)
+  return block.check(other, otherFamily)
 }

@@ -28,7 +28,7 @@ export const refusals: readonly Refusal[] = [
     variable: 'DATABASE_URL',
     refused:
       'leads to another machine without TLS (no `sslmode`, `disable`), or without looking at its certificate (`no-verify`)',
-    why: 'Whoever is on the way reads every answer of the database, and changes what it is told.',
+    why: 'Whoever is on the way reads every answer of the database, and changes what it is asked.',
     remedy:
       'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` where the authority is your own. Loopback and Unix sockets need none.',
     acceptance: 'ACCEPT_PLAIN_DATABASE',

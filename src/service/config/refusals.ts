@@ -2,7 +2,7 @@ import { faultOfSecretFile, isLoopback } from './exposure.ts'
 import type { TlsConfig } from './tls.ts'
 import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
 
-/** What of a configuration is held against the table. */
+/** What of a configuration the table is asked about. */
 export interface Configured {
   readonly dataDir: string
   readonly databaseUrl: string | null

@@ -99,7 +99,7 @@ export interface TlsMaterial {
 /** Fit for use, or everything that is wrong, a sentence each. */
 export type OpenedTls = { readonly material: TlsMaterial } | { readonly faults: readonly string[] }
 
-/** Reads the files, and holds them against each other and the time. */
+/** Reads the files, and compares them with each other and the time. */
 export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date): OpenedTls {
   const faults: string[] = []
   const certificates = readCertificates(certificate, faults)

@@ -53,7 +53,7 @@ function withoutPassword(message: string, connectionString: string): string {
   return password === '' ? message : message.replaceAll(password, '***')
 }
 
-/** PostgreSQL in the process, in the data directory: held by a server, or looked at here. */
+/** PostgreSQL in the process, in the data directory: in use by a server, or looked at here. */
 async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<readonly Finding[]> {
   const folder = join(config.dataDir, 'pgdata')
   if (!(await stat(folder).catch(() => null))) {
@@ -104,7 +104,7 @@ async function holderFinding(
     // Who is asked for a certificate here has none, as with the listeners.
     return good(
       'lock',
-      `It is held by ${privateUrl ?? 'a start'}; whether that answers is not seen.`,
+      `It is in use by ${privateUrl ?? 'a start'}; whether that answers is not seen.`,
     )
   }
   const answer = privateUrl === undefined ? null : await readJson(`${privateUrl}/livez`)
@@ -128,7 +128,7 @@ function serverFinding({ isStandby, versionNumber }: DatabaseFacts): Finding {
     return fault(
       'database',
       `The server is ${version}.`,
-      'The statements are proven on 18, and held to nothing before 15.',
+      'The statements are proven on 18, and nothing is promised before 15.',
       'Move the database to a server that is still maintained.',
     )
   }

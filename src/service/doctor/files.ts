@@ -75,7 +75,7 @@ export const checkSecretFiles: Check = async ({ config }) => {
     fault(
       'secret-files',
       `${found}: others on this machine may read it.`,
-      'Whoever reads it holds what every key, card and PIN rests on.',
+      'Whoever reads it has what every key, card and PIN rests on.',
       'chmod 600 it; and rotate what was in it if anybody else has an account here.',
     ),
   )
@@ -153,11 +153,11 @@ function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Findin
 function timeFinding(variable: string, notAfter: Date, now: Date): Finding {
   const days = Math.floor((notAfter.getTime() - now.getTime()) / dayMs)
   if (days >= renewDays)
-    return good('tls', `The certificate of ${variable} holds for ${days} days.`)
+    return good('tls', `The certificate of ${variable} is valid for ${days} days.`)
   return warning(
     'tls',
     `The certificate of ${variable} ends in ${days} days, on ${notAfter.toISOString()}.`,
     'No client will call a service whose certificate has ended.',
-    'Renew it, and put the new files in place: they are taken up without a restart.',
+    'Renew it, and put the new files in their place: they are taken up without a restart.',
   )
 }

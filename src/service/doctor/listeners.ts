@@ -51,7 +51,7 @@ async function checkOne(
     )
   }
   if (listener.tls?.clientCertificates === 'required') {
-    // Who is asked for a certificate here has none, and is not told who asks.
+    // Who is asked for a certificate here has none, and does not see who asks.
     const found = `${address} is served to callers with a certificate; by whom is not seen.`
     return good('listeners', found)
   }
@@ -109,8 +109,8 @@ async function servesPublic({ baseUrl, publicListener }: Config): Promise<Findin
 }
 
 const localUrl = ({ host, port, tls }: Listener): string => {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  const name = reached.includes(':') ? `[${reached}]` : reached
+  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
+  const name = address.includes(':') ? `[${address}]` : address
   return `${tls ? 'https' : 'http'}://${name}:${port}`
 }
 
@@ -124,7 +124,7 @@ interface JsonAnswer {
 
 /**
  * Asks a program on this machine what it is. Nothing secret is sent, so its certificate, which is for
- * another name than this address, need not be held against anybody.
+ * another name than this address, is nobody's fault.
  */
 export const readJson = (url: string): Promise<JsonAnswer | null> =>
   new Promise((resolve) => {

@@ -31,7 +31,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
       'configuration',
       found,
       'The service refuses to start with it.',
-      'Do as it says; README.md, “Configuration”, tells what each variable takes, docs/production.md what production refuses.',
+      'Do as it says; README.md, “Configuration”, says what each variable takes, docs/production.md what production refuses.',
     ),
   )
 }
@@ -52,7 +52,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
       warning(
         'exposure',
         `A sandbox listens on ${beyond.join(' and ')}.`,
-        'Its credentials are test credentials, and it has a simulator: whoever reaches it may use it.',
+        'Its credentials are test credentials, and it has a simulator: whoever can connect to it may use it.',
         'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service that others use.',
       ),
     )
@@ -82,7 +82,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
       fault(
         'base-url',
         `BASE_URL is ${baseUrl}: http, and not this machine.`,
-        'Tokens, secrets and PINs travel in clear.',
+        'Tokens, secrets and PINs are sent in clear.',
         'Put TLS in front of the service, and its https address into BASE_URL.',
       ),
     )
@@ -152,7 +152,7 @@ export const checkIssuers: Check = async ({ config }) => {
             'issuer',
             `${issuer} publishes no keys: ${messageOf(error)}`,
             'No token can be verified, so every call is refused.',
-            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes it, let this machine reach it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
+            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes it, let this machine connect to it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
           ),
       ),
     ),

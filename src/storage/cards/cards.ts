@@ -3,7 +3,7 @@ import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
-/** A card's own row: what is told of it, and what only the HSM can read. */
+/** A card's own row: what is answered of it, and what only the HSM can read. */
 export interface CardRow {
   readonly publicToken: PublicToken
   readonly productId: ProductId
@@ -81,7 +81,7 @@ interface CardWithProduct extends CardRow {
   readonly pvk: string
 }
 
-/** The same, held for a change. */
+/** The same, locked for a change. */
 export type LockedCard = CardWithProduct
 
 const withProduct = `select ${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey", card.cvk,
@@ -92,7 +92,7 @@ const withProduct = `select ${cardColumns}, card.pin_block as "pinBlock", card.p
 
 const lockStatement = statement('lock_card', `${withProduct} for no key update of card`)
 
-/** A client's card, held until the transaction ends, or null. */
+/** A client's card, locked until the transaction ends, or null. */
 export const lockCard = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -100,12 +100,12 @@ export const lockCard = async (
 ): Promise<LockedCard | null> =>
   firstRow(await connection.query(lockStatement, [publicToken, clientId]))
 
-const glanceStatement = statement('glance_at_card', withProduct)
+const findWithProductStatement = statement('find_card_with_product', withProduct)
 
-/** A client's card as it is now, held by nobody, or null. */
-export const glanceAtCard = async (
+/** A client's card as it is now, not locked, or null. */
+export const findCardWithProduct = async (
   connection: Connection,
   publicToken: PublicToken,
   clientId: string,
 ): Promise<CardWithProduct | null> =>
-  firstRow(await connection.query(glanceStatement, [publicToken, clientId]))
+  firstRow(await connection.query(findWithProductStatement, [publicToken, clientId]))

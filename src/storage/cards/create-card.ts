@@ -88,7 +88,7 @@ const insertStatement = statement(
      insert into try_counter (public_token, kind, try_limit)
      select public_token, kind, try_limit
      from new_card, (values ('pin', $21::integer), ('cvv', $22::integer)) as tries (kind, try_limit)
-   ), told as (
+   ), recorded as (
      insert into event (public_token, sequence, client_id, type, request_id, details, note)
      select public_token, 1, client_id, $2, $3, $4, $5 from new_card
    )

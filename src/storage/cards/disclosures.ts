@@ -4,7 +4,7 @@ import { eventValues, type NewEvent } from '../events/events.ts'
 import { isOpen } from './cards.ts'
 import { type CardAndClientLimit, clock, limitValues, useStatement } from './limits.ts'
 
-/** What a disclosure tells of a card, as it was when it was put on record. */
+/** What a disclosure shows of a card, as it was when it was put on record. */
 export interface DisclosedCard {
   readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
@@ -15,12 +15,12 @@ export interface DisclosedCard {
   readonly cvk: string
 }
 
-/** What must be so for a card to be told. */
+/** What must be so for a card to be disclosed. */
 interface DisclosureTerms {
   readonly clientId: string
   /** `YYYY-MM-DD`: the card is not to be expired by then. */
   readonly today: string
-  /** Whether its PIN is told too, and so must be kept to be shown. */
+  /** Whether its PIN is disclosed too, and so must be kept to be shown. */
   readonly includesPin: boolean
   /** Null where there are no limits. */
   readonly limits: CardAndClientLimit | null
@@ -37,7 +37,7 @@ const record = (name: string, isLimited: boolean): Statement =>
          and expiry_date >= $7::date and (pin_block is not null or not $8::boolean)
        returning public_token, last_sequence, client_id, encrypted_pan, expiry_date, pin_block,
          pin_key, cvk
-     ), ${isLimited ? limitedUses : 'client_use as (select client_id from disclosed)'}, told as (
+     ), ${isLimited ? limitedUses : 'client_use as (select client_id from disclosed)'}, recorded as (
        insert into event (public_token, sequence, client_id, type, request_id, details, note)
        select public_token, last_sequence, client_use.client_id, $2, $3, $4, $5
        from disclosed left join client_use on true

@@ -3,7 +3,7 @@ import { type Connection, firstRow, onKey, type Statement, statement } from '../
 /** Uses allowed within any stretch of time of this length, whenever it begins. */
 export interface Limit {
   readonly limitName: string
-  /** What is limited, in the plural, as a caller is told it. */
+  /** What is limited, in the plural, as a caller reads it. */
   readonly purpose: string
   readonly uses: number
   readonly windowSeconds: number
@@ -124,7 +124,7 @@ const usedUpStatement = statement(
    order by wait desc limit 1`,
 )
 
-/** A limit, and the card or client that it is held against. */
+/** A limit, and the card or client that it is for. */
 export interface LimitOf {
   readonly kind: LimitKind
   readonly subject: string

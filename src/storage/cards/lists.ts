@@ -37,16 +37,16 @@ interface ListedCard extends CardWithTries {
   readonly position: string
 }
 
-/** The longest page, and one more that tells whether there is a next one. */
+/** The longest page, and one more that shows whether there is a next one. */
 const cardRowsMax = 101
 
 /**
  * A client's cards, newest first, by the status that holds on `today`.
  *
- * Each filter has a statement of its own, which walks one index in the order of the list, so that no
+ * Each filter has a statement of its own, which scans one index in the order of the list, so that no
  * plan depends on values or statistics and a page costs the same at any depth. A card that has expired
  * and was not swept yet stands in the indexes under its old status. Mostly there is none, which one look
- * at the oldest expiry tells. Where there are, perhaps a million while a sweep runs, they are walked,
+ * at the oldest expiry shows. Where there are, perhaps a million while a sweep runs, they are scanned,
  * or passed by, expiry by expiry. Only within one customer reference they are passed by one by one.
  */
 export async function findCards(
@@ -55,63 +55,73 @@ export async function findCards(
   filter: CardFilter,
 ): Promise<ListedCard[]> {
   const { after, limit } = filter
-  const { conditions, walk } = await walkOf(connection, clientId, filter)
+  const { conditions, statement } = await scanOf(connection, clientId, filter)
   const page = [clientId, after?.createdAt ?? 'infinity', after?.publicToken ?? '', limit]
-  return connection.query(walk, [...page, ...conditions])
+  return connection.query(statement, [...page, ...conditions])
 }
 
 /** A statement, and what stands in its conditions. */
-interface Walk {
-  readonly walk: Statement
+interface Scan {
+  readonly statement: Statement
   readonly conditions: readonly SqlValue[]
 }
 
-async function walkOf(
+async function scanOf(
   connection: Connection,
   clientId: string,
   { customerReference, statusCode, today }: CardFilter,
-): Promise<Walk> {
+): Promise<Scan> {
   if (statusCode === null) {
     return customerReference === null
-      ? { walk: walkAll, conditions: [] }
-      : { walk: walkReference, conditions: [customerReference] }
+      ? { statement: listAllStatement, conditions: [] }
+      : { statement: listReferenceStatement, conditions: [customerReference] }
   }
-  const isUnswept = await hasExpired(connection, clientId, statusCode, today)
+  // Whether a card of the client has expired unswept, where that bears on the cards of the status.
+  const isFixed = isFinal(statusCode) && statusCode !== '54'
+  const oldest = isFixed ? null : await findNextExpiry(connection, clientId, beforeAll)
+  const isUnswept = oldest !== null && oldest < today
   if (customerReference !== null) {
-    return walkOfReference(customerReference, statusCode, today, isUnswept)
+    return scanOfReference(customerReference, statusCode, today, isUnswept)
   }
-  if (!isUnswept) return { walk: walkStatus, conditions: [statusCode] }
+  if (!isUnswept) return { statement: listStatusStatement, conditions: [statusCode] }
   const expiries = await listExpiries(connection, clientId)
   return statusCode === '54'
-    ? { walk: walkExpired, conditions: [expiries.filter((date) => date < today)] }
-    : { walk: walkUnexpired, conditions: [expiries.filter((date) => date >= today), statusCode] }
+    ? { statement: listExpiredStatement, conditions: [expiries.filter((date) => date < today)] }
+    : {
+        statement: listUnexpiredStatement,
+        conditions: [expiries.filter((date) => date >= today), statusCode],
+      }
 }
 
-function walkOfReference(
+function scanOfReference(
   customerReference: string,
   statusCode: CardStatusCode,
   today: string,
   isUnswept: boolean,
-): Walk {
-  if (!isUnswept) return { walk: walkReferenceStatus, conditions: [customerReference, statusCode] }
+): Scan {
+  if (!isUnswept)
+    return { statement: listReferenceStatusStatement, conditions: [customerReference, statusCode] }
   return statusCode === '54'
-    ? { walk: walkReferenceExpired, conditions: [customerReference, today] }
-    : { walk: walkReferenceUnexpired, conditions: [customerReference, statusCode, today] }
+    ? { statement: listReferenceExpiredStatement, conditions: [customerReference, today] }
+    : {
+        statement: listReferenceUnexpiredStatement,
+        conditions: [customerReference, statusCode, today],
+      }
 }
 
-/** What a walk stays within: the first columns of its index, what each is, and a filter. */
+/** What a scan stays within: the first columns of its index, what each is, and a filter. */
 interface Within {
   readonly columns: readonly (readonly [string, string])[]
   readonly filter?: string
 }
 
 /**
- * One walk backwards through an index. Its bounds are row comparisons and its order names all columns, so
+ * One scan backwards through an index. Its bounds are row comparisons and its order names all columns, so
  * that no other index gives it: among equal ones the planner would take the smaller, and throw away what
  * it finds. The limit is a number of the text: for a parameter the planner would reckon with a tenth of
  * all cards, and sort them.
  */
-function walkText({ columns, filter = 'true' }: Within): string {
+function scanText({ columns, filter = 'true' }: Within): string {
   const names = columns.map(([name]) => name)
   const values = columns.map(([, value]) => value)
   return `(select public_token, created_at from card
@@ -122,29 +132,31 @@ function walkText({ columns, filter = 'true' }: Within): string {
     limit ${cardRowsMax})`
 }
 
-/** The walks through some expiries, each by itself, as one. */
-const walkExpiriesText = (codes: string): string => `(select walked.public_token, walked.created_at
+/** The scans of some expiries, each by itself, as one. */
+const scanExpiriesText = (
+  codes: string,
+): string => `(select scanned.public_token, scanned.created_at
   from unnest($5::date[]) as asked (expiry_date)
   cross join unnest(${codes}) as allowed (status_code)
-  cross join lateral ${walkText({
+  cross join lateral ${scanText({
     columns: [
       ['client_id', '$1'],
       ['expiry_date', 'asked.expiry_date'],
       ['status_code', 'allowed.status_code'],
     ],
     filter: isOpen,
-  })} as walked
-  order by walked.created_at desc, walked.public_token desc limit ${cardRowsMax})`
+  })} as scanned
+  order by scanned.created_at desc, scanned.public_token desc limit ${cardRowsMax})`
 
 /**
- * One page of cards, out of one walk or several. Rows are named by arrays, so that each is found by its
+ * One page of cards, out of one scan or several. Rows are named by arrays, so that each is found by its
  * key whatever the planner takes the tables for.
  */
-const page = (name: string, ...walks: readonly string[]): Statement =>
+const page = (name: string, ...scans: readonly string[]): Statement =>
   statement(
     name,
-    `with walked as (${walks.join(' union all ')}), page as materialized (
-       select public_token from walked order by created_at desc, public_token desc limit $4
+    `with scanned as (${scans.join(' union all ')}), page as materialized (
+       select public_token from scanned order by created_at desc, public_token desc limit $4
      )
      select ${cardColumns}, ${triesColumns}, to_char(card.created_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
@@ -158,39 +170,45 @@ const page = (name: string, ...walks: readonly string[]): Statement =>
 const inStatus = (value: string) => ['status_code', value] as const
 const ofClient = ['client_id', '$1'] as const
 
-const walkAll = page('list_cards', walkText({ columns: [ofClient] }))
-const walkStatus = page('list_cards_in_status', walkText({ columns: [inStatus('$5'), ofClient] }))
-const walkUnexpired = page('list_unexpired_cards', walkExpiriesText('array[$6::text]'))
-const walkExpired = page(
+const listAllStatement = page('list_cards', scanText({ columns: [ofClient] }))
+const listStatusStatement = page(
+  'list_cards_in_status',
+  scanText({ columns: [inStatus('$5'), ofClient] }),
+)
+const listUnexpiredStatement = page('list_unexpired_cards', scanExpiriesText('array[$6::text]'))
+const listExpiredStatement = page(
   'list_expired_cards',
-  walkExpiriesText(`array[${openStatusTexts.join()}]`),
-  walkText({ columns: [inStatus(`'54'`), ofClient] }),
+  scanExpiriesText(`array[${openStatusTexts.join()}]`),
+  scanText({ columns: [inStatus(`'54'`), ofClient] }),
 )
 
-const walkOfReferenceText = (status: string, filter = 'true'): string =>
-  walkText({
+const scanReferenceText = (status: string, filter = 'true'): string =>
+  scanText({
     columns: [['customer_reference', '$5'], ofClient, inStatus(status)],
-    // Nothing else tells the planner that the index has them all.
+    // Nothing else shows the planner that the index has them all.
     filter: `customer_reference is not null and ${filter}`,
   })
 
-// A walk for each status: the index has them one after the other.
-const walkReference = page(
+// A scan for each status: the index has them one after the other.
+const listReferenceStatement = page(
   'list_cards_of_reference',
-  ...cardStatusCodes.map((code) => walkOfReferenceText(`'${code}'`)),
+  ...cardStatusCodes.map((code) => scanReferenceText(`'${code}'`)),
 )
-const walkReferenceStatus = page('list_cards_of_reference_in_status', walkOfReferenceText('$6'))
-const walkReferenceUnexpired = page(
+const listReferenceStatusStatement = page(
+  'list_cards_of_reference_in_status',
+  scanReferenceText('$6'),
+)
+const listReferenceUnexpiredStatement = page(
   'list_unexpired_cards_of_reference',
-  walkOfReferenceText('$6', 'expiry_date >= $7::date'),
+  scanReferenceText('$6', 'expiry_date >= $7::date'),
 )
-const walkReferenceExpired = page(
+const listReferenceExpiredStatement = page(
   'list_expired_cards_of_reference',
-  walkOfReferenceText(`'54'`),
-  ...openStatusTexts.map((code) => walkOfReferenceText(code, 'expiry_date < $6::date')),
+  scanReferenceText(`'54'`),
+  ...openStatusTexts.map((code) => scanReferenceText(code, 'expiry_date < $6::date')),
 )
 
-// Of the next card in the order of the index, whoever's it is: that of another client tells that there
+// Of the next card in the order of the index, whoever's it is: that of another client shows that there
 // is none.
 const nextExpiryStatement = statement(
   'find_next_card_expiry',
@@ -213,18 +231,6 @@ const findNextExpiry = async (
 }
 
 const beforeAll = '-infinity'
-
-/** Whether a card of the client has expired unswept, where that bears on the cards of a status. */
-async function hasExpired(
-  connection: Connection,
-  clientId: string,
-  statusCode: CardStatusCode,
-  today: string,
-): Promise<boolean> {
-  if (isFinal(statusCode) && statusCode !== '54') return false
-  const oldest = await findNextExpiry(connection, clientId, beforeAll)
-  return oldest !== null && oldest < today
-}
 
 async function listExpiries(connection: Connection, clientId: string): Promise<string[]> {
   const expiries: string[] = []

@@ -19,27 +19,27 @@ export const findTries = async (
 ): Promise<TryCounters | null> =>
   firstRow(await connection.query(findStatement, [publicToken, kind, clientId]))
 
-const tellStatement = changeWithEvent('tell_block', {
+const reportStatement = changeWithEvent('report_block', {
   alongside: `update try_counter set block_reported = true where public_token = $1 and kind = $6`,
 })
 
-/** Tells that the tries of a card are used up, once in an epoch. */
+/** Records that the tries of a card are used up, once in an epoch. */
 export const reportBlock = async (
   connection: Connection,
   event: NewEvent,
   kind: TryKind,
 ): Promise<void> => {
-  await connection.query(tellStatement, [...eventValues(event), kind])
+  await connection.query(reportStatement, [...eventValues(event), kind])
 }
 
-/** Tries that are used up and that nobody was told of. */
+/** Tries that are used up, and no event says so. */
 export interface UnreportedBlock {
   readonly publicToken: PublicToken
   readonly kind: TryKind
 }
 
 const listBlocksStatement = statement(
-  'list_untold_blocks',
+  'list_unreported_blocks',
   `select public_token as "publicToken", kind from try_counter
    where spent - restored = try_limit and not block_reported
      and ($2::text is null or (public_token, kind) > ($2, $3))
@@ -52,7 +52,7 @@ const listBlocksStatement = statement(
    order by public_token, kind limit $1`,
 )
 
-/** Some of the blocks that a lost process did not live to tell, by card. @param after null: the first. */
+/** Some of the blocks that a lost process did not live to record, by card. @param after null: the first. */
 export const listUnreportedBlocks = (
   connection: Connection,
   after: UnreportedBlock | null,
@@ -96,32 +96,32 @@ export const spendTry = async (
 ): Promise<SpentTry | null> =>
   firstRow(await connection.query(spendStatement, [publicToken, kind, entryMode, reference]))
 
-/** The counters of one kind, held until the transaction ends. */
+/** The counter of one kind, locked until the transaction ends. */
 interface LockedCounter {
   readonly epoch: number
   readonly remaining: number
-  readonly blockTold: boolean
+  readonly blockReported: boolean
 }
 
 // The card first, then its counter: the order in which every change of a card takes its locks.
-const holdCardStatement = statement(
-  'hold_card_row',
+const lockCardRowStatement = statement(
+  'lock_card_row',
   'select public_token as "publicToken" from card where public_token = $1 for no key update',
 )
-const holdCounterStatement = statement(
-  'hold_counter',
-  `select epoch, try_limit - (spent - restored) as remaining, block_reported as "blockTold"
+const lockCounterStatement = statement(
+  'lock_counter',
+  `select epoch, try_limit - (spent - restored) as remaining, block_reported as "blockReported"
    from try_counter where public_token = $1 and kind = $2 for update`,
 )
 
-/** Holds a card and one of its counters, so that a result is settled by one request at a time. */
+/** Locks a card and one of its counters, so that a result is settled by one request at a time. */
 export async function lockCounter(
   connection: Connection,
   { kind, publicToken }: Pick<SpentTry, 'kind' | 'publicToken'>,
 ): Promise<LockedCounter> {
-  await connection.query(holdCardStatement, [publicToken])
+  await connection.query(lockCardRowStatement, [publicToken])
   const counter = firstRow<LockedCounter>(
-    await connection.query(holdCounterStatement, [publicToken, kind]),
+    await connection.query(lockCounterStatement, [publicToken, kind]),
   )
   if (!counter) throw new Error('A card has no counter of its tries.')
   return counter
@@ -153,7 +153,7 @@ const restoreUpToStatement = restoreStatement(
    )`,
 )
 
-/** The counter is held. @returns the tries that remain. */
+/** The counter is locked. @returns the tries that remain. */
 const restoreWith =
   (restore: Statement) =>
   async (
@@ -162,7 +162,7 @@ const restoreWith =
   ): Promise<number> => {
     const values = [publicToken, kind, epoch, tryNumber]
     const row = firstRow<{ remaining: number }>(await connection.query(restore, values))
-    if (!row) throw new Error('A counter that was held has moved.')
+    if (!row) throw new Error('A counter that was locked has changed.')
     return row.remaining
   }
 
@@ -206,7 +206,7 @@ export const isAttemptPending = async (
 ): Promise<boolean> =>
   (await connection.query(pendingStatement, [publicToken, kind, epoch])).length > 0
 
-/** An attempt as it is told: never the value tried. */
+/** An attempt as it is listed: never the value tried. */
 export interface AttemptRow {
   readonly at: Date
   readonly kind: TryKind

@@ -15,7 +15,7 @@ interface GuessingThreshold {
   readonly windowSeconds: number
 }
 
-// Each is later than the one before it, so that the one that is reported is told apart from all others.
+// Each is later than the one before it, so that the one that is reported differs from all others.
 const givenAt = 'greatest(excluded.given_at[1], wrong_expiry.given_at[1] + 1)'
 
 const countStatement = statement(

@@ -117,7 +117,7 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   /** Until when a token may be good that was given for other credentials; null where none is. */
   readonly formerCredentialsUntil: Date | null
   readonly provenance: readonly ProvenanceAct[]
-  /** Since when its webhooks get nothing, because it may be told nothing; null where it may. */
+  /** Since when its webhooks get nothing, because it may not be notified; null where it may. */
   readonly deliveriesSuspendedSince: Date | null
   /** Products that it may issue cards of. */
   readonly productIds: readonly ProductId[]
@@ -182,7 +182,7 @@ const updateStatement = statement(
    where client_id = $1`,
 )
 
-/** Makes a client so. One that has keys has no secret; one that may be told nothing gets no deliveries. */
+/** Makes a client so. One that has keys has no secret; one that may not be notified gets no deliveries. */
 export const updateClient = async (
   connection: Connection,
   { active, certificateBoundTokens, clientId, clientName, jwks, scopes }: ClientSettings,

@@ -91,16 +91,16 @@ export const findProduct = async (
   productId: ProductId,
 ): Promise<Product | null> => firstRow(await connection.query(findAnyStatement, [productId]))
 
-const holdStatement = statement(
-  'hold_product',
+const lockStatement = statement(
+  'lock_product',
   `select ${listedColumns}, ${hiddenColumns} from product where product_id = $1 for update`,
 )
 
-/** A product, held until the transaction ends: cards of it are made before or after. */
+/** A product, locked until the transaction ends: cards of it are made before or after. */
 export const lockProduct = async (
   connection: Connection,
   productId: ProductId,
-): Promise<Product | null> => firstRow(await connection.query(holdStatement, [productId]))
+): Promise<Product | null> => firstRow(await connection.query(lockStatement, [productId]))
 
 const updateStatement = statement(
   'update_product',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartRefusal } from '../../domain/problem.ts'
 
-/** Who holds a data directory, told to whoever comes second. */
+/** Who has locked a data directory, for whoever comes second. */
 interface Holder {
   readonly pid: number
   readonly startedAt: string
@@ -20,7 +20,7 @@ export const makeDataDirectory = async (folder: string): Promise<void> => {
  * Holds a data directory for this process. The lock is the operating system's, on a file opened by
  * SQLite: it ends with the process, however that ends, and no reused pid can be taken for it.
  * @returns what lets it go.
- * @throws `StartRefusal` that says who holds it.
+ * @throws `StartRefusal` that says who has locked it.
  */
 export async function lockDataDirectory(folder: string, holder: Holder): Promise<() => void> {
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
@@ -28,13 +28,13 @@ export async function lockDataDirectory(folder: string, holder: Holder): Promise
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch {
     lock.close()
-    throw new StartRefusal(`${folder} is held by ${await describeHolder(folder)}.`)
+    throw new StartRefusal(`${folder} is in use by ${await describeHolder(folder)}.`)
   }
   await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })
   return () => lock.close()
 }
 
-/** Whether a process holds a data directory now. */
+/** Whether a process has locked a data directory. */
 export function isLocked(folder: string): boolean {
   if (!existsSync(join(folder, 'lock'))) return false
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
@@ -48,7 +48,7 @@ export function isLocked(folder: string): boolean {
   }
 }
 
-/** Who held it last, by its own word; null where that was not written yet. */
+/** Who locked it last, by its own word; null where that was not written yet. */
 export async function readHolder(folder: string): Promise<Holder | null> {
   try {
     return JSON.parse(await readFile(join(folder, 'holder.json'), 'utf8')) as Holder

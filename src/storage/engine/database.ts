@@ -1,7 +1,7 @@
 import { Problem } from '../../domain/problem.ts'
 
 /**
- * A named, prepared statement: its text never changes, values travel beside it. The name is what the
+ * A named, prepared statement: its text never changes, values are sent beside it. The name is what the
  * server remembers the plan by, so a name belongs to one text only.
  */
 export interface Statement {
@@ -79,7 +79,7 @@ export const statement = (name: string, text: string): Statement => ({ name, tex
  * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that
  * it reads no more than those, whatever the planner takes the table for:
  * - The list is `materialized`, in the order of an index, and compares with `(select …)`, which the planner cannot
- *   hold against what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
+ *   compare with what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
  * - Neither side of the join can be hashed or sorted for it, so what is left is the key's index, for each row listed.
  * - The list's condition is repeated, because another may have been quicker, but in a form that no index serves
  *   (`created_at + interval '1 day' < now()`): else that index might be taken, and all that is due be read.
@@ -93,7 +93,7 @@ export const onKey = (table: string, list: string, [first, ...others]: readonly 
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
 
-/** Another transaction held the row for longer than this one was ready to wait. */
+/** Another transaction kept the row locked for longer than this one was ready to wait. */
 export class LockTimeout extends Problem {
   constructor(cause: unknown) {
     super('unavailable', { detail: 'Another request is changing the same thing.', cause })

@@ -19,8 +19,8 @@ const breathAfterMs = 10
 /**
  * Turns on one connection, in the order in which they were asked for. The disk is asked once for all that
  * was committed while others waited for their turn, as a server does it for those that commit at the same
- * time. Nobody is told anything before what it may rest on is on the disk: neither of a commit, nor of a
- * read or a failure that came after one.
+ * time. Nothing is answered before what it may rest on is on the disk: neither a commit, nor a read or
+ * a failure that came after one.
  */
 export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptions): {
   take<Result>(turn: () => Promise<TurnEnd<Result>>): Promise<Result>
@@ -36,7 +36,7 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       await breathe(breathAfterMs)
       await next()
-      // Whoever has just been told something asks for the next turn in a moment.
+      // Whoever has just got an answer asks for the next turn in a moment.
       if (commits.ageMs() !== null && waiting.length === 0) await breathe(0)
       const ageMs = commits.ageMs()
       if (ageMs !== null && (waiting.length === 0 || ageMs >= togetherMaxMs)) await commits.sync()
@@ -51,9 +51,9 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
           try {
             const { isUnsynced, result } = await turn()
             if (isUnsynced) commits.add()
-            tellWhen(commits.synced(), () => resolve(result), reject)
+            settleAfter(commits.synced(), () => resolve(result), reject)
           } catch (error) {
-            tellWhen(commits.synced(), () => reject(error), reject)
+            settleAfter(commits.synced(), () => reject(error), reject)
           }
         })
         void runAll()
@@ -63,7 +63,7 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
 
 /** What is committed and not on the disk yet. */
 function collectCommits(sync: () => Promise<void>) {
-  let told: PromiseWithResolvers<void> | null = null
+  let nextSync: PromiseWithResolvers<void> | null = null
   let sinceMs: number | null = null
   return {
     add() {
@@ -74,12 +74,12 @@ function collectCommits(sync: () => Promise<void>) {
     /** Resolves when all that was committed until now is on the disk; null where it is. */
     synced(): Promise<void> | null {
       if (sinceMs === null) return null
-      told ??= Promise.withResolvers()
-      return told.promise
+      nextSync ??= Promise.withResolvers()
+      return nextSync.promise
     },
     async sync(): Promise<void> {
-      const waiting = told
-      told = null
+      const waiting = nextSync
+      nextSync = null
       try {
         await sync()
         sinceMs = null
@@ -104,11 +104,11 @@ function breather(): (afterMs: number) => Promise<void> {
   }
 }
 
-function tellWhen(
+function settleAfter(
   synced: Promise<void> | null,
-  tell: () => void,
+  settle: () => void,
   refuse: (error: unknown) => void,
 ): void {
-  if (synced) void synced.then(tell, refuse)
-  else tell()
+  if (synced) void synced.then(settle, refuse)
+  else settle()
 }

@@ -49,8 +49,8 @@ const findCheckValueStatement = statement(
 export const findMasterKeyCheckValue = async (connection: Connection): Promise<string> =>
   checkValueIn(await connection.query(findCheckValueStatement))
 
-const holdStatement = statement(
-  'hold_installation',
+const lockStatement = statement(
+  'lock_installation',
   'select master_key_check_value as "checkValue" from installation for update',
 )
 
@@ -59,7 +59,7 @@ const holdStatement = statement(
  * at a time. @returns the check value of the master key.
  */
 export const lockInstallation = async (connection: Connection): Promise<string> =>
-  checkValueIn(await connection.query(holdStatement))
+  checkValueIn(await connection.query(lockStatement))
 
 function checkValueIn(rows: readonly { readonly checkValue: string }[]): string {
   const row = firstRow(rows)

@@ -15,8 +15,8 @@ const claimStatement = statement(
 )
 
 /**
- * Takes a lease that is free, or keeps one that is held, for so many seconds: the same for all who ask.
- * It spares work, and no more: whoever holds it may lose it early. @returns whether it is had.
+ * Takes a lease that is free, or renews its own, for so many seconds: the same for all who ask.
+ * It spares work, and no more: its holder may lose it early. @returns whether the caller has it.
  */
 export const claimLease = async (
   connection: Connection,
@@ -48,7 +48,7 @@ const freeQueues = statement(
    where holder is not null`,
 )
 
-/** Frees whatever an earlier process held: only for one that has the database to itself. */
+/** Frees what an earlier process had leased: only for one that has the database to itself. */
 export async function freeEveryLease(connection: Connection): Promise<void> {
   await connection.query(freeLeases)
   await connection.query(freeStreams)

@@ -15,7 +15,7 @@ interface PostgresOptions {
   readonly poolSize: number
   /** For one statement; 10 seconds unless it is given. */
   readonly statementTimeoutMs?: number
-  /** Told of what breaks on a connection that nobody is using. */
+  /** Called with what breaks on a connection that nobody is using. */
   onIdleError(error: Error): void
 }
 

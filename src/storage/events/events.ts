@@ -15,7 +15,7 @@ export interface NewEvent {
   readonly note: Uint8Array | null
 }
 
-/** What a statement changes beside telling of it. */
+/** What a statement changes beside recording it. */
 interface CardChange {
   /** Columns of the card's own row: `status_code = $6`. */
   readonly card?: string
@@ -24,7 +24,7 @@ interface CardChange {
 }
 
 /**
- * A statement that changes a card's rows and tells of it at once. The card's own row numbers its
+ * A statement that changes a card's rows and records its event at once. The card's own row numbers its
  * events, so that the sequence has no gap whoever writes.
  * Its first parameters are the event's: `$1` token, `$2` type, `$3` request id, `$4` details, `$5` note.
  */

@@ -2,10 +2,10 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 import type { EventType } from './events.ts'
 
-/** A place in a client's feed: digits. Later is greater, and nothing ever comes before it. */
+/** A position in a client's feed: digits. Later is greater, and nothing ever comes before it. */
 export type FeedPosition = string
 
-/** The longest page, and one more that tells whether there is a next one. */
+/** The longest page, and one more that shows whether there is a next one. */
 const eventRowsMax = 101
 
 /** An event as readers see it. */
@@ -36,20 +36,20 @@ const listStatement = statement(
    order by published_event.position limit $3`,
 )
 
-// Each type is walked by itself, in its order: however rare they are, no others are looked at.
+// Each type is scanned by itself, in its order: however rare they are, no others are looked at.
 const listTypesStatement = statement(
   'list_placed_events_of_types',
   `select ${eventColumns} from published_event
    where client_id = $1 and position = any(array(
-     select walked.position
+     select scanned.position
      from (select distinct type from unnest($4::text[]) as type) as asked
      cross join lateral (
        select position from published_event
        where client_id = $1 and (published_event.type, position) > (asked.type, $2::bigint)
          and published_event.type <= asked.type
        order by published_event.type, position limit ${eventRowsMax}
-     ) as walked
-     order by walked.position limit $3
+     ) as scanned
+     order by scanned.position limit $3
    ))
    order by published_event.position`,
 )
@@ -132,7 +132,7 @@ const claimStatement = statement(
 )
 
 /**
- * Takes one of a client's slots for a stream. Of several that reach for one slot at once a single one
+ * Takes one of a client's slots for a stream. Of several that ask for one slot at once a single one
  * gets it.
  * @returns whether a slot was had.
  */

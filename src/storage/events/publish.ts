@@ -11,7 +11,7 @@ export interface UnpublishedEvent {
   /** As the database writes it, to the microsecond. */
   readonly occurredAt: string
   readonly details: string
-  /** Whether the card's event before it is not placed either. */
+  /** Whether the card's event before it is not published either. */
   readonly followsUnpublished: boolean
 }
 
@@ -40,7 +40,7 @@ interface OutboxPosition extends Pick<UnpublishedEvent, 'occurredAt' | 'sequence
 export const outboxStart: OutboxPosition = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
 
 /**
- * The oldest of the events after a place that are not placed, oldest first.
+ * The oldest of the events after a position that are not published, oldest first.
  * @param leftClientIds whose are left out.
  */
 export const listUnpublishedEvents = (
@@ -51,11 +51,11 @@ export const listUnpublishedEvents = (
 ): Promise<UnpublishedEvent[]> =>
   connection.query(listStatement, [limit, occurredAt, publicToken, sequence, leftClientIds])
 
-// One statement, so one commit. The row of event_head is held to its end: whoever else places events
-// of this client waits, and positions show in their order. An event that is placed already is left.
+// One statement, so one commit. The row of event_head is locked to its end: whoever else publishes events
+// of this client waits, and positions show in their order. An event that is published already is left.
 // After the head come the queues' rows, then the groups', as everywhere, so that none waits in a ring.
-const placeStatement = statement(
-  'place_events',
+const publishStatement = statement(
+  'publish_events',
   `with given as (
      select * from jsonb_to_recordset($2::jsonb) as given (
        "publicToken" text, sequence integer, "eventId" uuid, type text,
@@ -79,14 +79,14 @@ const placeStatement = statement(
    ), delivering as (
      insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
      select $1, webhook_id, position, event_id, type, public_token from target
-   ), woken as (
+   ), marked as (
      update delivery_queue set arrivals = arrivals + 1, due_at = least(due_at, now())
      where client_id = $1 and webhook_id in (select webhook_id from target)
      returning arrivals
    ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
      select $1, webhook_id, public_token, count(*), now() from target
-     where (select count(*) from woken) >= 0
+     where (select count(*) from marked) >= 0
      group by webhook_id, public_token order by webhook_id, public_token
      on conflict (client_id, webhook_id, group_key) do update set
        pending = delivery_group.pending + excluded.pending,
@@ -98,7 +98,7 @@ const placeStatement = statement(
 
 /**
  * Gives events of one client, in this order, the positions after the last one, and queues them for
- * the webhooks that want them. Doing it again, or at once in two processes, places none twice.
+ * the webhooks that want them. Doing it again, or at once in two processes, publishes none twice.
  */
 export const insertPublishedEvents = async (
   connection: Connection,
@@ -106,11 +106,11 @@ export const insertPublishedEvents = async (
   events: readonly UnpublishedEvent[],
 ): Promise<void> => {
   const given = events.map((event, index) => ({ ...event, ordinal: index + 1 }))
-  await connection.query(placeStatement, [clientId, JSON.stringify(given), events.length])
+  await connection.query(publishStatement, [clientId, JSON.stringify(given), events.length])
 }
 
 const markStatement = statement(
-  'mark_events_placed',
+  'mark_events_published',
   `with done as materialized (
      select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
    )
@@ -118,7 +118,7 @@ const markStatement = statement(
    where ${onKey('event', 'done', ['public_token', 'sequence'])} and published::integer = 0`,
 )
 
-/** Marks events of the outbox as placed. */
+/** Marks events of the outbox as published. */
 export const markPublished = async (
   connection: Connection,
   events: readonly UnpublishedEvent[],

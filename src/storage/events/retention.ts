@@ -14,7 +14,7 @@ const outboxStatement = statement(
    returning event.sequence`,
 )
 
-/** Forgets some of the outbox's events that are placed and older than so many days. @returns how many. */
+/** Forgets some of the outbox's events that are published and older than so many days. @returns how many. */
 export const pruneOutbox = async (
   connection: Connection,
   days: number,

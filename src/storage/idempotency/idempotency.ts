@@ -24,7 +24,7 @@ const releaseStatement = statement(
 )
 
 /**
- * Claims a key until the transaction ends; a request that holds it already is waited for. It is claimed
+ * Claims a key until the transaction ends; a request that has claimed it already is waited for. It is claimed
  * under every version of the hash's key: of two processes that differ on the active one, one must wait.
  * @returns the claim, or null where the key was not free: it was used within 24 hours.
  * @throws `LockTimeout` when the other request takes too long.
@@ -72,7 +72,7 @@ const hexOf = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
 /**
- * What is remembered under a key, held against the request at hand: it was remembered by its
+ * What is remembered under a key, compared with the request at hand: it was remembered by its
  * fingerprint under the key of that day.
  */
 export const findRememberedRequest = async (

@@ -7,7 +7,7 @@ interface NewComponentEntry {
   readonly algorithm: 'TDES' | 'AES'
   readonly lengthBytes: number
   readonly componentCount: number
-  /** Of the combined key, as its sender told it. */
+  /** Of the combined key, as its sender gave it. */
   readonly keyCheckValue: string
   readonly openedBy: string
 }
@@ -42,16 +42,16 @@ export const insertComponentEntry = async (
   return row
 }
 
-const holdStatement = statement(
-  'hold_component_entry',
+const lockStatement = statement(
+  'lock_component_entry',
   `select ${columns} from component_entry where entry_id = $1 and expires_at > now() for update`,
 )
 
-/** An open entry, held until the transaction ends, or null. */
+/** An open entry, locked until the transaction ends, or null. */
 export const lockComponentEntry = async (
   connection: Connection,
   entryId: string,
-): Promise<ComponentEntryRow | null> => firstRow(await connection.query(holdStatement, [entryId]))
+): Promise<ComponentEntryRow | null> => firstRow(await connection.query(lockStatement, [entryId]))
 
 const findStatement = statement(
   'find_component_entry',
@@ -135,7 +135,7 @@ const insertComponentStatement = statement(
    values ($1, $2, $3, $4, $5, $6, $7)`,
 )
 
-/** Keeps a component of an entry that is held. */
+/** Keeps a component of an entry that is locked. */
 export const insertKeyComponent = async (
   connection: Connection,
   entryId: string,

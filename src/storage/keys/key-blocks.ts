@@ -32,7 +32,7 @@ interface KeyBlockRow {
   readonly purpose: string
 }
 
-/** Every key block of a table, held until the transaction ends. */
+/** Every key block of a table, locked until the transaction ends. */
 export const listKeyBlocks = (
   connection: Connection,
   table: KeyBlockTable,
@@ -56,7 +56,7 @@ const moveStatements = byTable((table) =>
   ),
 )
 
-/** Replaces a key block. @returns how many rows held it. */
+/** Replaces a key block. @returns how many rows had it. */
 export const moveKeyBlock = async (
   connection: Connection,
   table: KeyBlockTable,
@@ -64,7 +64,7 @@ export const moveKeyBlock = async (
   after: string,
 ): Promise<number> => (await connection.query(moveStatements[table], [before, after])).length
 
-/** A key that other keys travel under, between this installation and another. */
+/** A key that other keys are exchanged under, between this installation and another. */
 interface ZoneMasterKeyRow {
   readonly keyName: string
   readonly keyBlock: string
@@ -111,7 +111,7 @@ const retireStatement = statement(
    returning key_name as "keyName"`,
 )
 
-/** Lets nothing travel under a zone master key any more. @returns false where there is none. */
+/** Lets no key be exchanged under a zone master key any more. @returns false where there is none. */
 export const retireZoneMasterKey = async (
   connection: Connection,
   keyName: string,

@@ -1,6 +1,6 @@
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
-/** A walk through everything that is under older versions of a key. */
+/** The re-encryption of everything that is under older versions of a key. */
 export interface ReEncryptionRow {
   readonly keyName: string
   /** The version that everything moves to. */

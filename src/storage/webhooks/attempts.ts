@@ -18,7 +18,7 @@ export interface DeliveryTry {
 export interface TriedDelivery {
   readonly position: FeedPosition
   readonly groupKey: string
-  /** As they were when it was tried: the two tell whether it was queued anew since. */
+  /** As they were when it was tried: the two show whether it was queued anew since. */
   readonly round: number
   readonly failures: number
   /** `Pending`: it is to be tried again. */

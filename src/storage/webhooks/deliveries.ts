@@ -55,14 +55,14 @@ const resendStatement = statement(
        select 1 from published_event
        where published_event.client_id = $1 and published_event.position = $3::bigint
      )
-   ), woken as (
+   ), marked as (
      update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = $2 and exists (select 1 from found)
      returning arrivals
    ), locked as (
      select group_key from delivery_group
      where client_id = $1 and webhook_id = $2 and group_key = (select group_key from found)
-       and (select count(*) from woken) >= 0
+       and (select count(*) from marked) >= 0
      for update
    ), old as (
      select status as was from delivery
@@ -106,13 +106,13 @@ const pingStatement = statement(
      where client_id = $1 and webhook_id = $2 and deleted_at is null
      on conflict (client_id) do update set last_position = feed_head.last_position + 1
      returning last_position
-   ), woken as (
+   ), marked as (
      update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = $2 and exists (select 1 from head)
      returning arrivals
    ), groups as (
      insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
-     select $1, $2, $4, 1, now() from head where (select count(*) from woken) >= 0
+     select $1, $2, $4, 1, now() from head where (select count(*) from marked) >= 0
      on conflict (client_id, webhook_id, group_key) do update
        set pending = delivery_group.pending + 1,
          due_at = least(delivery_group.due_at, excluded.due_at)
@@ -130,8 +130,8 @@ export const queuePing = async (
 ): Promise<boolean> =>
   (await connection.query(pingStatement, [clientId, webhookId, eventId, pingGroup])).length === 1
 
-const holdHeadStatement = statement(
-  'hold_event_head',
+const lockHeadStatement = statement(
+  'lock_feed_head',
   'select last_position from feed_head where client_id = $1 for update',
 )
 
@@ -194,8 +194,8 @@ export const queueUndelivered = (
   stretch: number,
 ): Promise<boolean> =>
   database.transaction(async (connection) => {
-    // Events that are being placed, perhaps for a webhook that was not yet enabled, are seen or come after.
-    await connection.query(holdHeadStatement, [clientId])
+    // Events that are being published, perhaps for a webhook that was not yet enabled, are seen or come after.
+    await connection.query(lockHeadStatement, [clientId])
     const values = [clientId, webhookId, stretch]
     return (
       firstRow(await connection.query<{ hasMore: boolean }>(replayStatement, values))?.hasMore ??

@@ -33,8 +33,8 @@ const claimStatement = statement(
 )
 
 /**
- * Takes some of the endpoints that have something due and that nobody drains. Those of clients that may be
- * told nothing stay as they are.
+ * Takes some of the endpoints that have something due and that nobody drains. Those of clients that may
+ * not be notified stay as they are.
  */
 export async function claimQueues(
   connection: Connection,
@@ -44,7 +44,7 @@ export async function claimQueues(
 ): Promise<(WebhookReference & QueueHealth)[]> {
   const due = await connection.query<WebhookReference>(listDueStatement, [failing, limit])
   const claimed: (WebhookReference & QueueHealth)[] = []
-  // One at a time: whoever held several rows at once could wait in a ring with one who places events.
+  // One at a time: whoever locked several rows at once could wait in a ring with one who publishes events.
   for (const reference of due) {
     const values = [reference.clientId, reference.webhookId, holder, seconds]
     claimed.push(
@@ -63,7 +63,7 @@ export interface DrainedWebhook {
   readonly urlSince: Date
   /** How far that clock is behind. */
   readonly suspendedSeconds: number
-  /** Whether its client may be told anything now. */
+  /** Whether its client may be notified now. */
   readonly receivesEvents: boolean
   readonly status: WebhookStatus
   readonly isDeleted: boolean
@@ -156,7 +156,7 @@ export const abandonQueue = async (
 }
 
 const markDueStatement = statement(
-  'wake_delivery_queue',
+  'mark_delivery_queue_due',
   `update delivery_queue set arrivals = arrivals + 1, due_at = now()
    where client_id = $1 and webhook_id = $2`,
 )

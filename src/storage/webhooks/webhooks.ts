@@ -47,8 +47,8 @@ export const insertWebhook = async (
   return row
 }
 
-const holdClientStatement = statement(
-  'hold_client',
+const lockClientStatement = statement(
+  'lock_client_for_webhooks',
   'select client_id as "clientId" from client where client_id = $1 for no key update',
 )
 
@@ -62,7 +62,7 @@ export const lockWebhookCount = async (
   connection: Connection,
   clientId: string,
 ): Promise<number> => {
-  await connection.query(holdClientStatement, [clientId])
+  await connection.query(lockClientStatement, [clientId])
   return firstRow(await connection.query<{ count: number }>(countStatement, [clientId]))?.count ?? 0
 }
 
@@ -99,7 +99,7 @@ export const findWebhook = async (
 const change = (name: string, assignments: string): Statement =>
   statement(
     name,
-    `with woken as (
+    `with marked as (
        update delivery_queue set arrivals = arrivals + 1, due_at = now()
        where client_id = $1 and webhook_id = $2
      )
@@ -135,11 +135,11 @@ export const updateWebhookRow = async (
     ]),
   )
 
-const holdTargetStatement = statement(
-  'hold_webhook_target',
+const lockTargetStatement = statement(
+  'lock_webhook_target',
   `with asked as (
      select status, url_since from webhook where client_id = $1 and webhook_id = $2 for update
-   ), woken as (
+   ), marked as (
      update delivery_queue set arrivals = arrivals + 1
      where client_id = $1 and webhook_id = $2 and exists (select 1 from asked)
    )
@@ -158,7 +158,7 @@ export const lockWebhookTarget = async (
   clientId: string,
   webhookId: string,
 ): Promise<WebhookTarget | null> =>
-  firstRow(await connection.query<WebhookTarget>(holdTargetStatement, [clientId, webhookId]))
+  firstRow(await connection.query<WebhookTarget>(lockTargetStatement, [clientId, webhookId]))
 
 const disableStatement = change(
   'disable_webhook',
@@ -205,7 +205,7 @@ const replayStatement = statement(
          then first.position else replay_from end
      from first where client_id = $1 and webhook_id = $2 and deleted_at is null
      returning webhook_id
-   ), woken as (
+   ), marked as (
      update delivery_queue set arrivals = arrivals + 1, due_at = now()
      where client_id = $1 and webhook_id = (select webhook_id from asked)
    )
@@ -221,8 +221,8 @@ export const replayWebhook = async (
 ): Promise<boolean> =>
   (await connection.query(replayStatement, [clientId, webhookId, since])).length === 1
 
-const holdStatement = statement(
-  'hold_webhook_secret',
+const lockSecretStatement = statement(
+  'lock_webhook_secret',
   `select webhook_id as "webhookId" from webhook
    where client_id = $1 and webhook_id = $2 and deleted_at is null for update`,
 )
@@ -264,7 +264,7 @@ export async function replaceWebhookSecret(
   formerMax: number,
 ): Promise<number | null> {
   const ids = [clientId, webhookId]
-  if ((await connection.query(holdStatement, ids)).length === 0) return null
+  if ((await connection.query(lockSecretStatement, ids)).length === 0) return null
   const wait = firstRow(
     await connection.query<{ seconds: number }>(waitStatement, [...ids, formerMax - 1]),
   )

@@ -19,7 +19,7 @@ const skip = postgres.leftOut
 const holding = (database: Database, name: string) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let held = 0
-  const heldDatabase: Database = {
+  const slowDatabase: Database = {
     ...database,
     async query(statement, values) {
       if (statement.name === name) {
@@ -29,7 +29,7 @@ const holding = (database: Database, name: string) => {
       return database.query(statement, values)
     },
   }
-  return { database: heldDatabase, held: () => held, release }
+  return { database: slowDatabase, held: () => held, release }
 }
 
 const until = async (isSo: () => boolean): Promise<void> => {

@@ -80,8 +80,8 @@ onEachEngine((engine) => {
     for (const entryMode of entryModes) {
       await ask(service, { ...pinTry(service, card), entryMode })
     }
-    const told = (await list()).json.map((attempt: { entryMode: string }) => attempt.entryMode)
-    assert.deepEqual(told, [...entryModes].reverse())
+    const listed = (await list()).json.map((attempt: { entryMode: string }) => attempt.entryMode)
+    assert.deepEqual(listed, [...entryModes].reverse())
   })
 
   test('pages of any size tell each try once, newest first, even where two share an instant', async () => {

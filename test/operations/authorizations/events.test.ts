@@ -13,7 +13,7 @@ import { sql } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
 import { attemptsOf, counterOf, eventsOf, typesOf } from './tried.ts'
-import { holdComparisons, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
+import { delayComparisons, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
   let opened: Services
@@ -43,21 +43,26 @@ onEachEngine((engine) => {
       const reference = `PIN-${tries}`
       await ask(opened.service, wrongPin({ entryMode: 'atm', reference }))
     }
-    const told = (type: string, remainingTries: number, entryMode: string, reference: string) => ({
+    const recordedEvent = (
+      type: string,
+      remainingTries: number,
+      entryMode: string,
+      reference: string,
+    ) => ({
       type,
       remainingTries,
       entryMode,
       reference,
     })
     assert.deepEqual(await lastEvents(4), [
-      told('pin.attempt_failed', 2, 'atm', 'PIN-1'),
-      told('pin.attempt_failed', 1, 'atm', 'PIN-2'),
-      told('pin.attempt_failed', 0, 'atm', 'PIN-3'),
+      recordedEvent('pin.attempt_failed', 2, 'atm', 'PIN-1'),
+      recordedEvent('pin.attempt_failed', 1, 'atm', 'PIN-2'),
+      recordedEvent('pin.attempt_failed', 0, 'atm', 'PIN-3'),
       { type: 'pin.blocked', blockedBy: 'tries' },
     ])
     const wrong = { ...cvvTry(card, otherDigits(card.cvv2)), entryMode: 'moto', reference: 'CVV-1' }
     await ask(opened.service, wrong)
-    assert.deepEqual(await lastEvents(1), [told('cvv.attempt_failed', 2, 'moto', 'CVV-1')])
+    assert.deepEqual(await lastEvents(1), [recordedEvent('cvv.attempt_failed', 2, 'moto', 'CVV-1')])
     await typesOf(opened.database, card.publicToken)
   })
 
@@ -111,13 +116,13 @@ onEachEngine((engine) => {
   const loseTheLastTry = async () => {
     await ask(opened.service, wrongPin())
     await ask(opened.service, wrongPin())
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const lost = ask(opened.service, wrongPin())
     await gate.arrived(1)
     return { gate, lost }
   }
 
-  const blocksTold = async (): Promise<number> =>
+  const blocksReported = async (): Promise<number> =>
     (await typesOf(opened.database, card.publicToken)).filter((type) => type === 'pin.blocked')
       .length
 
@@ -131,15 +136,15 @@ onEachEngine((engine) => {
         ]),
       )
     await sweepBoth()
-    assert.equal(await blocksTold(), 0, 'not before')
+    assert.equal(await blocksReported(), 0, 'not before')
     await ageWhatWasLost(opened.database)
     await sweepBoth()
-    assert.equal(await blocksTold(), 1)
+    assert.equal(await blocksReported(), 1)
     assert.deepEqual(await lastEvents(1), [{ type: 'pin.blocked', blockedBy: 'tries' }])
     gate.release(0)
     await lost
     await sweepBoth()
-    assert.equal(await blocksTold(), 1, 'and not by the one that was taken for lost')
+    assert.equal(await blocksReported(), 1, 'and not by the one that was taken for lost')
   })
 
   test('a lost block that was undone before the sweep came is not told', async () => {
@@ -147,7 +152,7 @@ onEachEngine((engine) => {
     await ageWhatWasLost(opened.database)
     await opened.service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
     await recordLostBlocks({ database: opened.database })
-    assert.equal(await blocksTold(), 0)
+    assert.equal(await blocksReported(), 0)
     gate.release(0)
     await lost
   })

@@ -12,7 +12,7 @@ import {
 import { type Answer, sql } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { attemptsOf, counterOf, typesOf } from './tried.ts'
-import { holdComparisons, hsmAway, type Kind, type WatchedHsm, watchHsm } from './watched-hsm.ts'
+import { delayComparisons, hsmAway, type Kind, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
   let opened: Services
@@ -47,19 +47,19 @@ onEachEngine((engine) => {
     assert.equal(status, 204)
   }
 
-  const told = async (kind: Kind) => {
+  const statusOf = async (kind: Kind) => {
     const path = `/card-${kind}/${card.publicToken}/${kind}/status`
     return (await opened.service.call('GET', path)).json
   }
 
-  const told3 = async (kind: Kind): Promise<number> => (await told(kind)).remainingTries
+  const remainingOf = async (kind: Kind): Promise<number> => (await statusOf(kind)).remainingTries
 
   const failures = async (): Promise<string[]> =>
     (await typesOf(opened.database, card.publicToken)).filter((type) => /cvv|pin\.[abu]/.test(type))
 
   /** Starts one question after the other, so that each has its place at the gate. */
-  const holdInOrder = async (kind: Kind, values: readonly ('right' | 'wrong')[]) => {
-    const gate = holdComparisons(hsm)
+  const compareInOrder = async (kind: Kind, values: readonly ('right' | 'wrong')[]) => {
+    const gate = delayComparisons(hsm)
     const answers: Promise<Answer>[] = []
     for (const value of values) {
       answers.push(value === 'right' ? right(kind) : wrong(kind))
@@ -71,8 +71,8 @@ onEachEngine((engine) => {
   for (const kind of ['pin', 'cvv'] as const) {
     test(`an unblock of the ${kind} is not undone, nor outdone, by a match that was in flight`, async () => {
       await wrong(kind)
-      const { answers, gate } = await holdInOrder(kind, ['right'])
-      assert.equal(await told3(kind), 1)
+      const { answers, gate } = await compareInOrder(kind, ['right'])
+      assert.equal(await remainingOf(kind), 1)
       await change('unblock', kind)
       gate.open()
       await wrong(kind)
@@ -80,25 +80,25 @@ onEachEngine((engine) => {
       gate.release(0)
       const [answer] = await Promise.all(answers)
       assert.deepEqual(answer?.json[kind], { result: 'match', remainingTries: 1 })
-      assert.equal(await told3(kind), 1)
+      assert.equal(await remainingOf(kind), 1)
     })
 
     test(`a wrong last try of the ${kind} that was in flight does not take from an unblock`, async () => {
       await wrong(kind)
       await wrong(kind)
-      const { answers, gate } = await holdInOrder(kind, ['wrong'])
-      assert.equal((await told(kind)).status, 'Blocked')
+      const { answers, gate } = await compareInOrder(kind, ['wrong'])
+      assert.equal((await statusOf(kind)).status, 'Blocked')
       await change('unblock', kind)
       gate.release(0)
       const [answer] = await Promise.all(answers)
       assert.deepEqual(answer?.json[kind], { result: 'mismatch', remainingTries: 3 })
-      assert.equal(await told3(kind), 3)
+      assert.equal(await remainingOf(kind), 3)
       assert.ok(!(await failures()).includes(`${kind}.blocked`))
     })
 
     test(`while the last try of the ${kind} may match, its block is not told, and then told once`, async () => {
-      const { answers, gate } = await holdInOrder(kind, ['wrong', 'wrong', 'wrong'])
-      assert.equal((await told(kind)).status, 'Blocked')
+      const { answers, gate } = await compareInOrder(kind, ['wrong', 'wrong', 'wrong'])
+      assert.equal((await statusOf(kind)).status, 'Blocked')
       for (const place of [2, 0]) {
         gate.release(place)
         await answers[place]
@@ -115,7 +115,7 @@ onEachEngine((engine) => {
     })
 
     test(`a match of the ${kind} gives back the tries up to its own, and none that were spent later`, async () => {
-      const { answers, gate } = await holdInOrder(kind, ['wrong', 'right', 'wrong'])
+      const { answers, gate } = await compareInOrder(kind, ['wrong', 'right', 'wrong'])
       for (const place of [2, 0, 1]) {
         gate.release(place)
         await answers[place]
@@ -126,18 +126,18 @@ onEachEngine((engine) => {
         { result: 'match', remainingTries: 2 },
         { result: 'mismatch', remainingTries: 0 },
       ])
-      assert.equal(await told3(kind), 2)
+      assert.equal(await remainingOf(kind), 2)
       assert.ok(!(await failures()).includes(`${kind}.blocked`))
     })
 
     test(`a silent HSM costs no try of the ${kind}, gives each back once, and tells nobody of a failure`, async () => {
-      const { answers, gate } = await holdInOrder(kind, ['wrong', 'right', 'wrong'])
+      const { answers, gate } = await compareInOrder(kind, ['wrong', 'right', 'wrong'])
       gate.release(0, hsmAway())
       assert.deepEqual((await answers[0])?.json.responseCode, '96')
-      assert.equal(await told3(kind), 1)
+      assert.equal(await remainingOf(kind), 1)
       gate.release(1)
       await answers[1]
-      assert.equal(await told3(kind), 2)
+      assert.equal(await remainingOf(kind), 2)
       gate.release(2, new Error('a fault of another kind'))
       const last = await answers[2]
       assert.deepEqual(last?.json[kind], { result: 'unresolved', remainingTries: 3 })
@@ -152,18 +152,18 @@ onEachEngine((engine) => {
     })
 
     test(`an HSM that falls silent after an unblock of the ${kind} gives back nothing of the new tries`, async () => {
-      const { answers, gate } = await holdInOrder(kind, ['right'])
+      const { answers, gate } = await compareInOrder(kind, ['right'])
       await change('unblock', kind)
       gate.open()
       await wrong(kind)
       gate.release(0, hsmAway())
       await Promise.all(answers)
-      assert.equal(await told3(kind), 2)
-      assert.equal(await told3(kind === 'pin' ? 'cvv' : 'pin'), 3)
+      assert.equal(await remainingOf(kind), 2)
+      assert.equal(await remainingOf(kind === 'pin' ? 'cvv' : 'pin'), 3)
     })
 
     test(`once a block of the ${kind} was told for a lost try, that try gives nothing back any more`, async () => {
-      const { answers, gate } = await holdInOrder(kind, ['wrong', 'wrong', 'right'])
+      const { answers, gate } = await compareInOrder(kind, ['wrong', 'wrong', 'right'])
       for (const place of [0, 1]) {
         gate.release(place)
         await answers[place]
@@ -178,17 +178,17 @@ onEachEngine((engine) => {
       assert.equal((await failures()).at(-1), `${kind}.blocked`)
       gate.release(2)
       await Promise.all(answers)
-      assert.equal((await told(kind)).status, 'Blocked')
+      assert.equal((await statusOf(kind)).status, 'Blocked')
     })
   }
 
   test('a block by the client is not undone by a CVV2 that was in flight and matched', async () => {
     await wrong('cvv')
-    const { answers, gate } = await holdInOrder('cvv', ['right'])
+    const { answers, gate } = await compareInOrder('cvv', ['right'])
     await change('block', 'cvv')
     gate.release(0)
     await Promise.all(answers)
-    assert.deepEqual(await told('cvv'), {
+    assert.deepEqual(await statusOf('cvv'), {
       status: 'Blocked',
       description: 'The CVV is blocked by the client.',
       remainingTries: 0,
@@ -197,7 +197,7 @@ onEachEngine((engine) => {
   })
 
   test('a try is on record, spent and unresolved, before anything is compared', async () => {
-    const { answers, gate } = await holdInOrder('pin', ['right'])
+    const { answers, gate } = await compareInOrder('pin', ['right'])
     assert.equal(hsm.countOf('pin', card.publicToken), 0)
     const listed = await opened.service.call('GET', `/cards/${card.publicToken}/attempts`)
     assert.deepEqual(
@@ -209,18 +209,18 @@ onEachEngine((engine) => {
     )
     gate.release(0)
     await Promise.all(answers)
-    assert.equal(await told3('pin'), 3)
+    assert.equal(await remainingOf('pin'), 3)
   })
 
   test('comparisons that take long hold no connection: everything else goes on', async () => {
     const others = await Promise.all(Array.from({ length: 15 }, () => issueCard(opened.service)))
-    const gate = holdComparisons(hsm)
-    const held = others.map((other) => ask(opened.service, pinTry(opened.service, other)))
+    const gate = delayComparisons(hsm)
+    const waiting = others.map((other) => ask(opened.service, pinTry(opened.service, other)))
     await gate.arrived(15)
-    assert.equal((await told('pin')).remainingTries, 3)
+    assert.equal((await statusOf('pin')).remainingTries, 3)
     await change('unblock', 'pin')
     for (const place of others.keys()) gate.release(place)
-    const answers = await Promise.all(held)
+    const answers = await Promise.all(waiting)
     assert.ok(answers.every(({ json }) => json.approved))
   })
 })

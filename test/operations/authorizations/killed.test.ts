@@ -16,13 +16,13 @@ import {
   type TestService,
 } from '../../support/service.ts'
 import {
+  type Answered,
   type Asked,
   ageWhatWasLost,
   assertRepeated,
   burstAndKill,
   planBurst,
   send,
-  type Told,
   withToken,
 } from './killed.ts'
 import { assertExplained, attemptsOf, counterOf, typesOf } from './tried.ts'
@@ -37,12 +37,12 @@ async function assertSpentOnce(
   database: Connection,
   publicToken: string,
   asked: readonly Asked[],
-  repeats: readonly (Told | null)[],
+  repeats: readonly (Answered | null)[],
 ): Promise<void> {
   const attempts = await attemptsOf(database, publicToken)
-  for (const [index, { reference, told }] of asked.entries()) {
+  for (const [index, { reference, answer }] of asked.entries()) {
     const own = attempts.filter((attempt) => attempt.reference === reference)
-    const answers = [told, repeats[index]].filter((each) => each?.status === 200)
+    const answers = [answer, repeats[index]].filter((each) => each?.status === 200)
     assert.ok(own.length <= 1, 'no repeat spends again')
     const approvals = answers.filter((each) => each?.responseCode === '00' && !each.replayed)
     assert.ok(approvals.length <= 1, 'nothing is approved twice')
@@ -54,13 +54,13 @@ async function assertSpentOnce(
 }
 
 /** A block is told once, when nobody can answer any more for the tries that were lost. */
-async function assertToldOnce(database: Database, publicToken: string): Promise<void> {
+async function assertReportedOnce(database: Database, publicToken: string): Promise<void> {
   await ageWhatWasLost(database)
   await recordLostBlocks({ database })
   await recordLostBlocks({ database })
   const { remaining } = await counterOf(database, publicToken)
-  const told = (await typesOf(database, publicToken)).filter((type) => type === 'pin.blocked')
-  assert.equal(told.length, remaining === 0 ? 1 : 0)
+  const reported = (await typesOf(database, publicToken)).filter((type) => type === 'pin.blocked')
+  assert.equal(reported.length, remaining === 0 ? 1 : 0)
 }
 
 test('kill -9 of one process of two, again and again, buys no try, and approves nothing twice', {
@@ -87,7 +87,7 @@ test('kill -9 of one process of two, again and again, buys no try, and approves 
     for (const [index, each] of asked.entries()) assertRepeated(each, repeats[index] ?? null)
     lost += repeats.filter((repeat) => repeat?.responseCode === '96').length
     await assertSpentOnce(database, card.publicToken, asked, repeats)
-    await assertToldOnce(database, card.publicToken)
+    await assertReportedOnce(database, card.publicToken)
   }
   t.diagnostic(`${kills} kills, ${lost} tries lost`)
   assert.ok(lost > 0, 'some process was killed between a spend and its result')
@@ -109,7 +109,7 @@ const cardOf = async (service: TestService) => {
 test('kill -9 of the only process, on the embedded database, buys no try either', async () => {
   let program = await startProgram({ env: common })
   const { dataDir } = program
-  const rounds: { asked: Asked[]; repeats: (Told | null)[]; publicToken: string }[] = []
+  const rounds: { asked: Asked[]; repeats: (Answered | null)[]; publicToken: string }[] = []
   for (const killAfter of isNightly ? [1, 7, 20] : [7]) {
     const card = await cardOfProgram(program)
     const victim = await withToken(program)
@@ -125,7 +125,7 @@ test('kill -9 of the only process, on the embedded database, buys no try either'
   await onFolder(dataDir, async (database) => {
     for (const { asked, publicToken, repeats } of rounds) {
       await assertSpentOnce(database, publicToken, asked, repeats)
-      await assertToldOnce(database, publicToken)
+      await assertReportedOnce(database, publicToken)
     }
   })
 })

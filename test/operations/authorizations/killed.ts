@@ -11,14 +11,14 @@ import { sql } from '../../support/service.ts'
 /** A program and the demo network's token for it. */
 export type Victim = { program: Program; token: string }
 
-export type Told = { status: number; replayed: boolean; text: string; responseCode: string }
+export type Answered = { status: number; replayed: boolean; text: string; responseCode: string }
 
 export type Asked = {
   key: string
   reference: string
   question: object
   /** Null where the connection ended without an answer. */
-  told: Told | null
+  answer: Answered | null
 }
 
 export const withToken = async (program: Program): Promise<Victim> => {
@@ -58,11 +58,11 @@ export const planBurst = (
       reference,
       pinBlock: blockOf(program, tried),
     }
-    return { key, reference, question, told: null }
+    return { key, reference, question, answer: null }
   })
 
 /** Sends one question. @returns null where the program ended before it answered. */
-export const send = async ({ program, token }: Victim, asked: Asked): Promise<Told | null> => {
+export const send = async ({ program, token }: Victim, asked: Asked): Promise<Answered | null> => {
   try {
     const response = await fetch(`${program.privateUrl}/network/authorizations`, {
       method: 'POST',
@@ -116,10 +116,10 @@ export const ageWhatWasLost = async (database: Connection): Promise<void> => {
 }
 
 /** Fails unless a repeat told what the first told, or that the first was lost, or was the first. */
-export const assertRepeated = (first: Asked, repeat: Told | null): void => {
+export const assertRepeated = (first: Asked, repeat: Answered | null): void => {
   assert.ok(repeat, 'the program that lives answers')
   assert.equal(repeat.status, 200, repeat.text)
-  if (first.told?.status !== 200) return
+  if (first.answer?.status !== 200) return
   assert.equal(repeat.replayed, true)
-  assert.equal(repeat.text, first.told.text)
+  assert.equal(repeat.text, first.answer.text)
 }

@@ -33,9 +33,9 @@ test('no PAN, PIN block or CVV2 of a question is in the log, whatever became of 
   ]
   const texts: string[] = []
   for (const [index, question] of questions.entries()) {
-    const told = await send(network, { key: `K-${index}`, reference: '', question, told: null })
-    assert.ok(told && told.status < 500, told?.text)
-    texts.push(told.text)
+    const answer = await send(network, { key: `K-${index}`, reference: '', question, answer: null })
+    assert.ok(answer && answer.status < 500, answer?.text)
+    texts.push(answer.text)
   }
   const response = await fetch(`${program.privateUrl}/network/authorizations?pan=${pan}`, {
     method: 'POST',

@@ -15,7 +15,7 @@ import { type Answer, sql } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
 import { attemptsOf, counterOf, typesOf } from './tried.ts'
-import { holdComparisons, type WatchedHsm, watchHsm } from './watched-hsm.ts'
+import { delayComparisons, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
   let opened: Services
@@ -89,7 +89,7 @@ onEachEngine((engine) => {
   })
 
   test('while the first one is in flight its repeat is told so, and then gets its answer', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -103,7 +103,7 @@ onEachEngine((engine) => {
   })
 
   test('where the first result was lost a repeat is 96, approves nothing and spends nothing', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -127,7 +127,7 @@ onEachEngine((engine) => {
   })
 
   test('a question has one answer: what a repeat recorded as lost, the slow first one answers too', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -145,7 +145,7 @@ onEachEngine((engine) => {
   })
 
   test('a slow wrong PIN that is answered 96 stays spent, and its failure is told', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const wrong = question(otherDigits(card.pin))
     const first = send(wrong)
     await gate.arrived(1)
@@ -159,7 +159,7 @@ onEachEngine((engine) => {
   })
 
   test('of a slow first one and its repeats that end at once all are told the same', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -173,7 +173,7 @@ onEachEngine((engine) => {
   })
 
   test('a first one that outlives the day of its key approves nothing, and leaves the key to who has it now', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -204,7 +204,7 @@ onEachEngine((engine) => {
   })
 
   test('a question retired while it is in flight still ends once, and its key stays retired', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)
@@ -216,7 +216,7 @@ onEachEngine((engine) => {
   })
 
   test('a repeat that waits when its key is retired is told so, and spends nothing', async () => {
-    const gate = holdComparisons(hsm)
+    const gate = delayComparisons(hsm)
     const right = question()
     const first = send(right)
     await gate.arrived(1)

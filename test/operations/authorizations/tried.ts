@@ -19,7 +19,7 @@ export type Counter = {
   spent: number
   restored: number
   epoch: number
-  blockTold: boolean
+  blockReported: boolean
   remaining: number
 }
 
@@ -44,7 +44,7 @@ export const counterOf = async (
 ): Promise<Counter> => {
   const [counter] = await sql<Counter>(
     database,
-    `select try_limit as "limit", spent, restored, epoch, block_reported as "blockTold",
+    `select try_limit as "limit", spent, restored, epoch, block_reported as "blockReported",
        try_limit - (spent - restored) as "remaining"
      from try_counter where public_token = $1 and kind = $2`,
     [publicToken, kind],
@@ -53,9 +53,9 @@ export const counterOf = async (
   return counter
 }
 
-export type ToldEvent = { sequence: number; type: string; details: string }
+export type RecordedEvent = { sequence: number; type: string; details: string }
 
-export const eventsOf = (database: Connection, publicToken: string): Promise<ToldEvent[]> =>
+export const eventsOf = (database: Connection, publicToken: string): Promise<RecordedEvent[]> =>
   sql(
     database,
     'select sequence, type, details from event where public_token = $1 order by sequence',

@@ -1,4 +1,4 @@
-import type { Comparison, Kind, Told, View } from './tries-rules.ts'
+import type { Comparison, Kind, RecordedEvent, View } from './tries-rules.ts'
 
 /**
  * How tries are kept, as a pure transition system: what is stored of one card, and each atomic step of
@@ -20,7 +20,7 @@ export type Local = {
 export type Taken<Stored> = {
   readonly stored: Stored
   readonly local: Local
-  readonly answer?: { readonly remaining: number; readonly told: readonly Told[] }
+  readonly answer?: { readonly remaining: number; readonly recorded: readonly RecordedEvent[] }
 }
 
 /** One transaction; null where it has to wait for somebody else. */
@@ -34,7 +34,7 @@ export type RequestStep<Stored> =
 type Sweep<Stored> = (
   stored: Stored,
   kind: Kind,
-) => { readonly stored: Stored; readonly told: readonly Told[] }
+) => { readonly stored: Stored; readonly recorded: readonly RecordedEvent[] }
 
 export type Algorithm<Stored> = {
   readonly begin: (limit: number) => Stored
@@ -62,7 +62,7 @@ export type Counter = {
   readonly spent: number
   readonly restored: number
   readonly epoch: number
-  readonly blockTold: boolean
+  readonly blockReported: boolean
   readonly attempts: readonly Attempt[]
 }
 
@@ -84,7 +84,7 @@ export const isAttemptPending = ({ attempts, epoch }: Counter): boolean =>
 
 export const spend: Act<Card> = (card, local) => {
   const counter = card[local.kind]
-  if (left(counter) <= 0) return { stored: card, local, answer: { remaining: 0, told: [] } }
+  if (left(counter) <= 0) return { stored: card, local, answer: { remaining: 0, recorded: [] } }
   const number = counter.spent + 1
   const { epoch } = counter
   const attempt = { number, epoch, result: 'unresolved', restored: false, isOld: false } as const
@@ -120,22 +120,22 @@ export const restore = (counter: Counter, { comparison, epoch, number }: Local):
 }
 
 export const settle: Act<Card> = (card, local) => {
-  const held = card[local.kind]
-  const isOver = local.epoch !== held.epoch || held.blockTold
-  const counter = isOver ? held : restore(held, local)
+  const stored = card[local.kind]
+  const isOver = local.epoch !== stored.epoch || stored.blockReported
+  const counter = isOver ? stored : restore(stored, local)
   const attempts = resolved(counter, local)
   const isBlock =
     local.comparison === 'mismatch' &&
     !isOver &&
     left(counter) === 0 &&
     !isAttemptPending({ ...counter, attempts })
-  const blockTold = held.blockTold || isBlock
+  const blockReported = stored.blockReported || isBlock
   return {
-    stored: put(card, local.kind, { ...counter, attempts, blockTold }),
+    stored: put(card, local.kind, { ...counter, attempts, blockReported }),
     local,
     answer: {
       remaining: left(counter),
-      told: [
+      recorded: [
         ...(local.comparison === 'mismatch' ? (['attempt_failed'] as const) : []),
         ...(isBlock ? (['blocked'] as const) : []),
       ],
@@ -150,16 +150,16 @@ export const resolved = ({ attempts }: Counter, { comparison, number }: Local): 
 
 export const sweep: Sweep<Card> = (card, kind) => {
   const counter = card[kind]
-  const isDue = !counter.blockTold && left(counter) === 0 && !isAttemptPending(counter)
+  const isDue = !counter.blockReported && left(counter) === 0 && !isAttemptPending(counter)
   return isDue
-    ? { stored: put(card, kind, { blockTold: true }), told: ['blocked'] }
-    : { stored: card, told: [] }
+    ? { stored: put(card, kind, { blockReported: true }), recorded: ['blocked'] }
+    : { stored: card, recorded: [] }
 }
 
 export const change: Algorithm<Card>['change'] = (card, kind, act) => {
   const { epoch, limit, restored, spent } = card[kind]
   const moved = act === 'unblock' ? { restored: spent } : { spent: restored + limit }
-  return put(card, kind, { ...moved, epoch: epoch + 1, blockTold: act === 'block' })
+  return put(card, kind, { ...moved, epoch: epoch + 1, blockReported: act === 'block' })
 }
 
 const freshCounter = (limit: number): Counter => ({
@@ -167,7 +167,7 @@ const freshCounter = (limit: number): Counter => ({
   spent: 0,
   restored: 0,
   epoch: 1,
-  blockTold: false,
+  blockReported: false,
   attempts: [],
 })
 

@@ -22,11 +22,11 @@ import {
   type Kind,
   type Ledger,
   openLedger,
+  type RecordedEvent,
   type Step,
-  type Told,
   type View,
 } from './tries-rules.ts'
-import { type Gate, holdComparisons, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
+import { delayComparisons, type Gate, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 /** What a history is made of. Which of the tries in flight is settled is chosen when it is known. */
 type Move =
@@ -107,7 +107,7 @@ class Run {
   readonly #way: string[] = []
   #views: Record<Kind, View> = { pin: fresh, cvv: fresh }
   #flights: Flight[] = []
-  #told = 0
+  #recorded = 0
   #asked = 0
   #arrived = 0
 
@@ -115,7 +115,7 @@ class Run {
     this.#opened = opened
     this.#card = card
     this.#kind = kind
-    this.#gate = holdComparisons(hsm)
+    this.#gate = delayComparisons(hsm)
   }
 
   async play(history: readonly Move[]): Promise<void> {
@@ -162,9 +162,9 @@ class Run {
     const { json } = await flight.answer
     const { remainingTries: remaining, result } = json[this.#kind]
     assert.equal(result, comparison)
-    const told = await this.#newlyTold()
-    assert.equal(told.includes('attempt_failed'), comparison === 'mismatch')
-    await this.#record({ act: 'settle', by: flight.by, comparison, remaining, told })
+    const recorded = await this.#newlyRecorded()
+    assert.equal(recorded.includes('attempt_failed'), comparison === 'mismatch')
+    await this.#record({ act: 'settle', by: flight.by, comparison, remaining, recorded })
   }
 
   async #lose(): Promise<void> {
@@ -172,7 +172,7 @@ class Run {
     await ageWhatWasLost(database)
     for (const { by } of this.#flights) await this.#record({ act: 'lapse', by })
     await recordLostBlocks({ database })
-    await this.#record({ act: 'sweep', told: await this.#newlyTold() })
+    await this.#record({ act: 'sweep', recorded: await this.#newlyRecorded() })
   }
 
   /** Only the CVV can be blocked by the client. */
@@ -186,16 +186,18 @@ class Run {
       const body = { status: act === 'block' ? 'Blocked' : 'Unblocked' }
       await service.call('PUT', `${path}/status`, { body })
     }
-    const told = await this.#newlyTold()
-    assert.deepEqual(told, [`${act}ed`])
-    await this.#record({ act, told })
+    const recorded = await this.#newlyRecorded()
+    assert.deepEqual(recorded, [`${act}ed`])
+    await this.#record({ act, recorded })
   }
 
-  async #newlyTold(): Promise<Told[]> {
+  async #newlyRecorded(): Promise<RecordedEvent[]> {
     const types = await typesOf(this.#opened.database, this.#card.publicToken)
-    const told = types.slice(this.#told).map((type) => type.replace(`${this.#kind}.`, '') as Told)
-    this.#told = types.length
-    return told
+    const recorded = types
+      .slice(this.#recorded)
+      .map((type) => type.replace(`${this.#kind}.`, '') as RecordedEvent)
+    this.#recorded = types.length
+    return recorded
   }
 
   async #record(step: Step): Promise<void> {

@@ -12,9 +12,9 @@ import {
   enter,
   type Ledger,
   openLedger,
+  type RecordedEvent,
   remainingOf,
   type Step,
-  type Told,
 } from './tries-rules.ts'
 import { hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
@@ -47,13 +47,13 @@ const comparisons: Partial<Record<Act, Comparison>> = {
 const isExplained = (
   ledger: Ledger,
   pending: readonly Done[],
-  told: readonly Told[],
+  recorded: readonly RecordedEvent[],
   remaining: number,
 ): boolean => {
-  if (pending.length === 0) return told.length === 0 && remainingOf(ledger) === remaining
+  if (pending.length === 0) return recorded.length === 0 && remainingOf(ledger) === remaining
   return pending.some((done) => {
     const others = pending.filter((each) => each !== done)
-    return waysOf(done, told).some(({ left, step }) => {
+    return waysOf(done, recorded).some(({ left, step }) => {
       const after = enter(ledger, step)
       const transition = { before: ledger, step, after, view: null, otherKind: null }
       if (brokenRules(transition).length > 0) return false
@@ -65,25 +65,31 @@ const isExplained = (
 }
 
 /** What somebody's next step may have been, and the events that it leaves to the others. */
-const waysOf = (done: Done, told: readonly Told[]): { step: Step; left: readonly Told[] }[] => {
+const waysOf = (
+  done: Done,
+  recorded: readonly RecordedEvent[],
+): { step: Step; left: readonly RecordedEvent[] }[] => {
   const { act, by, isSpent, outcome } = done
   if (act === 'unblock' || act === 'block') {
     const own = `${act}ed` as const
-    return told[0] === own ? [{ step: { act, told: [own] }, left: told.slice(1) }] : []
+    return recorded[0] === own ? [{ step: { act, recorded: [own] }, left: recorded.slice(1) }] : []
   }
   const comparison = comparisons[act]
   if (!comparison || !outcome) return []
   if (outcome.result === 'blocked')
-    return [{ step: { act: 'spend', by, number: null }, left: told }]
-  if (!isSpent) return [{ step: { act: 'spend', by }, left: told }]
+    return [{ step: { act: 'spend', by, number: null }, left: recorded }]
+  if (!isSpent) return [{ step: { act: 'spend', by }, left: recorded }]
   if (outcome.result !== comparison) return []
   const { remaining } = outcome
   const settled = { act: 'settle', by, comparison, remaining } as const
-  if (comparison !== 'mismatch') return [{ step: { ...settled, told: [] }, left: told }]
-  if (told[0] !== 'attempt_failed') return []
-  const alone = { step: { ...settled, told: told.slice(0, 1) }, left: told.slice(1) }
-  const withBlock = { step: { ...settled, told: told.slice(0, 2) }, left: told.slice(2) }
-  return told[1] === 'blocked' ? [alone, withBlock] : [alone]
+  if (comparison !== 'mismatch') return [{ step: { ...settled, recorded: [] }, left: recorded }]
+  if (recorded[0] !== 'attempt_failed') return []
+  const alone = { step: { ...settled, recorded: recorded.slice(0, 1) }, left: recorded.slice(1) }
+  const withBlock = {
+    step: { ...settled, recorded: recorded.slice(0, 2) },
+    left: recorded.slice(2),
+  }
+  return recorded[1] === 'blocked' ? [alone, withBlock] : [alone]
 }
 
 onEachEngine((engine) => {
@@ -115,13 +121,13 @@ onEachEngine((engine) => {
         return perform(card, act, index)
       }),
     )
-    const told = (await typesOf(opened.database, card.publicToken))
+    const recorded = (await typesOf(opened.database, card.publicToken))
       .filter((type) => type.startsWith('cvv.'))
-      .map((type) => type.slice(4) as Told)
+      .map((type) => type.slice(4) as RecordedEvent)
     const { remaining } = await counterOf(opened.database, card.publicToken, 'cvv')
     assert.ok(
-      isExplained(openLedger(3), done, told, remaining),
-      JSON.stringify({ done, told, remaining }),
+      isExplained(openLedger(3), done, recorded, remaining),
+      JSON.stringify({ done, recorded, remaining }),
     )
   }
 

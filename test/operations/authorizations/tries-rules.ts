@@ -7,7 +7,7 @@
 
 export type Kind = 'pin' | 'cvv'
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
-export type Told = 'attempt_failed' | 'blocked' | 'unblocked'
+export type RecordedEvent = 'attempt_failed' | 'blocked' | 'unblocked'
 
 /** A try that was spent and whose comparison has not been settled. */
 type OpenTry = {
@@ -24,7 +24,7 @@ export type Ledger = {
   /** The number of the latest try. */
   readonly spent: number
   readonly blockedByClient: boolean
-  readonly blockTold: boolean
+  readonly blockReported: boolean
   /** Numbers of this epoch's tries that are spent and not given back. */
   readonly outstanding: readonly number[]
   /** By who asked. */
@@ -39,7 +39,7 @@ export type Step =
   | ({ readonly act: 'settle'; readonly by: string; readonly comparison: Comparison } & Seen)
   | ({ readonly act: 'sweep' | 'block' | 'unblock' } & Seen)
 
-type Seen = { readonly remaining?: number; readonly told: readonly Told[] }
+type Seen = { readonly remaining?: number; readonly recorded: readonly RecordedEvent[] }
 
 /** What can be asked of a kind at any moment. */
 export type View = {
@@ -62,7 +62,7 @@ export const openLedger = (limit: number): Ledger => ({
   epoch: 1,
   spent: 0,
   blockedByClient: false,
-  blockTold: false,
+  blockReported: false,
   outstanding: [],
   open: {},
 })
@@ -80,11 +80,12 @@ export const enter = (ledger: Ledger, step: Step): Ledger => {
       ? { ...ledger, open: { ...ledger.open, [step.by]: { ...open, mayBeLost: true } } }
       : ledger
   }
-  if (step.act === 'sweep') return { ...ledger, blockTold: ledger.blockTold || tellsBlock(step) }
+  if (step.act === 'sweep')
+    return { ...ledger, blockReported: ledger.blockReported || recordsBlock(step) }
   if (step.act === 'compare' || step.act === 'crash') return ledger
   const blockedByClient = step.act === 'block'
   const epoch = ledger.epoch + 1
-  return { ...ledger, epoch, blockedByClient, blockTold: blockedByClient, outstanding: [] }
+  return { ...ledger, epoch, blockedByClient, blockReported: blockedByClient, outstanding: [] }
 }
 
 const enterSpend = (ledger: Ledger, { by, number }: Step & { act: 'spend' }): Ledger => {
@@ -102,12 +103,12 @@ const enterSpend = (ledger: Ledger, { by, number }: Step & { act: 'spend' }): Le
 const enterSettlement = (ledger: Ledger, step: Step & { act: 'settle' }): Ledger => {
   const { [step.by]: own, ...open } = ledger.open
   if (!own) return ledger
-  const blockTold = ledger.blockTold || tellsBlock(step)
+  const blockReported = ledger.blockReported || recordsBlock(step)
   const left = ledger.outstanding.filter((number) => !givesBack(step.comparison, own, number))
   // One that may have been taken for lost costs its try as a crash does, or comes in time after all.
   const isTakenForLost = own.mayBeLost && step.remaining === remainingOf(ledger)
   const outstanding = isOver(ledger, own) || isTakenForLost ? ledger.outstanding : left
-  return { ...ledger, open, outstanding, blockTold }
+  return { ...ledger, open, outstanding, blockReported }
 }
 
 const givesBack = (comparison: Comparison, own: OpenTry, number: number): boolean =>
@@ -116,10 +117,10 @@ const givesBack = (comparison: Comparison, own: OpenTry, number: number): boolea
     : comparison === 'unresolved' && number === own.number
 
 /** A new epoch has begun, or its block was told: nothing is given back any more. */
-const isOver = ({ blockTold, epoch }: Ledger, own: OpenTry): boolean =>
-  own.epoch !== epoch || blockTold
+const isOver = ({ blockReported, epoch }: Ledger, own: OpenTry): boolean =>
+  own.epoch !== epoch || blockReported
 
-const tellsBlock = ({ told }: Seen): boolean => told.includes('blocked')
+const recordsBlock = ({ recorded }: Seen): boolean => recorded.includes('blocked')
 
 /** What a settlement left, if that was seen, is what the ledger says. */
 const leaves = ({ after, step }: Transition): boolean =>
@@ -155,7 +156,7 @@ const newEpochEndsTheOld: Rule = (transition) => {
     )
   }
   const own = step.act === 'settle' ? before.open[step.by] : undefined
-  return !own || own.epoch === before.epoch || (leaves(transition) && !tellsNewBlock(transition))
+  return !own || own.epoch === before.epoch || (leaves(transition) && !recordsNewBlock(transition))
 }
 
 const silenceGivesBackOnce: Rule = (transition) => {
@@ -179,8 +180,8 @@ const kindsCountApart: Rule = ({ otherKind }) =>
   otherKind.before === otherKind.after ||
   JSON.stringify(otherKind.before) === JSON.stringify(otherKind.after)
 
-const onRecordAndToldInTime: Rule = (transition) =>
-  isRecorded(transition) && isToldInTime(transition)
+const onRecordAndReportedInTime: Rule = (transition) =>
+  isRecorded(transition) && isReportedInTime(transition)
 
 const isRecorded: Rule = ({ after, before, step, view }) => {
   if (!view) return true
@@ -192,21 +193,21 @@ const isRecorded: Rule = ({ after, before, step, view }) => {
   )
 }
 
-const isToldInTime: Rule = (transition) => {
+const isReportedInTime: Rule = (transition) => {
   const { after, before, step, view } = transition
   const isUsedUp = !after.blockedByClient && remainingOf(after) === 0
   // Who was told of a block must not find the card unblocked by a try that came late.
-  if (after.blockTold && view && view.remaining !== 0) return false
-  if (tellsNewBlock(transition)) return !before.blockTold && isUsedUp && !mayStillMatch(after)
+  if (after.blockReported && view && view.remaining !== 0) return false
+  if (recordsNewBlock(transition)) return !before.blockReported && isUsedUp && !mayStillMatch(after)
   const isDue =
     step.act === 'sweep'
       ? !mayStillMatch(after)
       : settles(transition, 'mismatch') && Object.keys(after.open).length === 0
-  return !(isDue && isUsedUp && !after.blockTold)
+  return !(isDue && isUsedUp && !after.blockReported)
 }
 
-const tellsNewBlock = ({ step }: Transition): boolean =>
-  (step.act === 'settle' || step.act === 'sweep') && tellsBlock(step)
+const recordsNewBlock = ({ step }: Transition): boolean =>
+  (step.act === 'settle' || step.act === 'sweep') && recordsBlock(step)
 
 /** The seven, in the order of the document. */
 export const rules = {
@@ -216,7 +217,8 @@ export const rules = {
   '4 silence gives its try back once, a crash never': silenceGivesBackOnce,
   '5 with n tries left there are n comparisons, at 0 none': noMoreComparisonsThanTries,
   '6 PIN and CVV count apart': kindsCountApart,
-  '7 on record from its spend, and a block is told when no try can match': onRecordAndToldInTime,
+  '7 on record from its spend, and a block is told when no try can match':
+    onRecordAndReportedInTime,
 } satisfies Record<string, Rule>
 
 export type RuleName = keyof typeof rules

@@ -36,9 +36,9 @@ export const search = <Stored extends object>(
   let steps = 0
   // Grows while it is walked through.
   for (const node of nodes) {
-    for (const { isCrash, judged, name, world } of edgesOf(algorithm, node.world)) {
+    for (const { isCrash, checked, name, world } of edgesOf(algorithm, node.world)) {
       steps += 1
-      const rules = judged.flatMap(brokenRules)
+      const rules = checked.flatMap(brokenRules)
       if (rules.length > 0) {
         return { states: nodes.length, steps, broken: { rules, way: [...wayTo(node), name] } }
       }

@@ -36,7 +36,7 @@ const withSteps = (...steps: readonly RequestStep<Card>[]): Algorithm<Card> => (
 
 const isOfAnOldEpoch = (held: Counter, { epoch }: Local): boolean => epoch !== held.epoch
 const isOver = (held: Counter, local: Local): boolean =>
-  isOfAnOldEpoch(held, local) || held.blockTold
+  isOfAnOldEpoch(held, local) || held.blockReported
 
 /** Settles as the algorithm in use does, but for what is given. */
 const settlesWith = ({
@@ -57,9 +57,9 @@ const settlesWith = ({
     const isUsedUp = local.comparison === 'mismatch' && !isIdle && left(counter) === 0
     const isBlock = isUsedUp && mayTell(counter, local)
     return {
-      stored: put(card, local.kind, { ...counter, blockTold: held.blockTold || isBlock }),
+      stored: put(card, local.kind, { ...counter, blockReported: held.blockReported || isBlock }),
       local,
-      answer: { remaining: left(counter), told: isBlock ? ['blocked'] : [] },
+      answer: { remaining: left(counter), recorded: isBlock ? ['blocked'] : [] },
     }
   },
 })
@@ -144,7 +144,7 @@ export const slips: Readonly<Record<string, Slip>> = {
       spends,
       compare,
       settlesWith({
-        changesNothing: ({ blockTold }) => blockTold,
+        changesNothing: ({ blockReported }) => blockReported,
         givesBack: (counter, local) =>
           local.comparison === 'match'
             ? giveBack(counter, ({ number }) => number <= (local.number ?? 0))
@@ -188,7 +188,7 @@ export const slips: Readonly<Record<string, Slip>> = {
         const counter = card[kind]
         const isLost = ({ epoch, isOld, result }: Counter['attempts'][number]) =>
           isOld && result === 'unresolved' && epoch === counter.epoch
-        const swept = counter.blockTold ? counter : giveBack(counter, isLost)
+        const swept = counter.blockReported ? counter : giveBack(counter, isLost)
         return countedAttempts.sweep(put(card, kind, swept), kind)
       },
     },
@@ -213,7 +213,7 @@ export const slips: Readonly<Record<string, Slip>> = {
         take: (card, local) => {
           const isLast = left(card[local.kind]) === 1
           return isLast
-            ? { stored: card, local, answer: { remaining: 0, told: [] } }
+            ? { stored: card, local, answer: { remaining: 0, recorded: [] } }
             : spend(card, local)
         },
       },
@@ -261,17 +261,17 @@ export const slips: Readonly<Record<string, Slip>> = {
     rule: 7,
   },
   'no sweep tells of a block whose process was lost': {
-    algorithm: { ...countedAttempts, sweep: (stored) => ({ stored, told: [] }) },
+    algorithm: { ...countedAttempts, sweep: (stored) => ({ stored, recorded: [] }) },
     rule: 7,
   },
   'a sweep does not wait for tries that may still match': {
     algorithm: {
       ...countedAttempts,
       sweep: (stored, kind) => {
-        const isDue = !stored[kind].blockTold && left(stored[kind]) === 0
+        const isDue = !stored[kind].blockReported && left(stored[kind]) === 0
         return isDue
-          ? { stored: put(stored, kind, { blockTold: true }), told: ['blocked'] }
-          : { stored, told: [] }
+          ? { stored: put(stored, kind, { blockReported: true }), recorded: ['blocked'] }
+          : { stored, recorded: [] }
       },
     },
     rule: 7,

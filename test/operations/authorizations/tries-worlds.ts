@@ -40,7 +40,7 @@ export type Edge<Stored> = {
   readonly name: string
   readonly isCrash: boolean
   readonly world: World<Stored>
-  readonly judged: readonly Transition[]
+  readonly checked: readonly Transition[]
 }
 
 const kinds = ['pin', 'cvv'] as const
@@ -72,8 +72,8 @@ export const keyOf = <Stored extends object>(world: World<Stored>): string => {
     return `${kind} ${number} ${epoch} ${comparison} ${read} ${at} ${end} ${isAged} ${lasts}`
   })
   const known = kinds.map((kind) => {
-    const { blockedByClient, blockTold, epoch, outstanding, spent } = ledgers[kind]
-    return `${epoch} ${spent} ${blockedByClient} ${blockTold} ${outstanding}`
+    const { blockedByClient, blockReported, epoch, outstanding, spent } = ledgers[kind]
+    return `${epoch} ${spent} ${blockedByClient} ${blockReported} ${outstanding}`
   })
   const kept = Object.entries(stored).map(([name, part]) => `${name} ${textOf(part)}`)
   return `${kept.join('|')}|${known.join('|')}|${who.sort().join('|')}|${changesLeft}`
@@ -103,13 +103,13 @@ export function* edgesOf<Stored extends object>(
 ): Generator<Edge<Stored>> {
   for (const index of world.requests.keys()) yield* requestEdges(algorithm, world, index)
   for (const kind of new Set(world.requests.map(({ local }) => local.kind))) {
-    const { stored, told } = algorithm.sweep(world.stored, kind)
-    yield edge(algorithm, world, kind, { act: 'sweep', told }, { stored })
+    const { stored, recorded } = algorithm.sweep(world.stored, kind)
+    yield edge(algorithm, world, kind, { act: 'sweep', recorded }, { stored })
     if (world.changesLeft === 0) continue
     const changesLeft = world.changesLeft - 1
     for (const act of ['block', 'unblock'] as const) {
       const changed = algorithm.change(world.stored, kind, act)
-      const step = { act, told: [`${act}ed`] } as const
+      const step = { act, recorded: [`${act}ed`] } as const
       yield edge(algorithm, world, kind, step, { stored: changed, changesLeft })
     }
   }
@@ -204,7 +204,7 @@ function* advance<Stored extends object>(
       isCrash: false,
       name: `${step.act} ${by}`,
       world: { ...world, stored, requests },
-      judged: [],
+      checked: [],
     }
   }
 }
@@ -224,13 +224,15 @@ const edge = <Stored extends object>(
   const other = kinds.find((each) => each !== kind) ?? kind
   const view = seenOf(stored, kind)
   const seen =
-    'told' in step && step.remaining === undefined ? { ...step, remaining: view.remaining } : step
+    'recorded' in step && step.remaining === undefined
+      ? { ...step, remaining: view.remaining }
+      : step
   const after = enter(before, seen)
   return {
     isCrash: step.act === 'crash',
     name: `${step.act} ${'by' in step ? step.by : kind} ${detail}`.trim(),
     world: { ...world, ...changed, ledgers: { ...world.ledgers, [kind]: after } },
-    judged: [
+    checked: [
       {
         before,
         step: seen,

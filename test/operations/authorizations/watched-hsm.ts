@@ -66,25 +66,25 @@ export type Gate = {
 }
 
 /** Makes the HSM keep every comparison from now on waiting, until it is released. */
-export const holdComparisons = (hsm: WatchedHsm): Gate => {
+export const delayComparisons = (hsm: WatchedHsm): Gate => {
   const waiting: PromiseWithResolvers<void>[] = []
-  let told = Promise.withResolvers<void>()
+  let arrived = Promise.withResolvers<void>()
   hsm.before = () => {
     const place = Promise.withResolvers<void>()
     waiting.push(place)
-    told.resolve()
-    told = Promise.withResolvers()
+    arrived.resolve()
+    arrived = Promise.withResolvers()
     return place.promise
   }
   return {
     arrived: async (count) => {
-      while (waiting.length < count) await told.promise
+      while (waiting.length < count) await arrived.promise
     },
     release: (place, error) => {
-      const held = waiting[place]
-      if (!held) throw new Error(`No comparison has come at place ${place}.`)
-      if (error) held.reject(error)
-      else held.resolve()
+      const comparison = waiting[place]
+      if (!comparison) throw new Error(`No comparison has come at place ${place}.`)
+      if (error) comparison.reject(error)
+      else comparison.resolve()
     },
     open: () => {
       hsm.before = () => {}

@@ -62,7 +62,7 @@ const addLongPinProduct = (program: Program): Promise<void> =>
   })
 
 /** A card, its data in both forms, and a PIN from the device, with an idempotency key. */
-const travel = async (program: Program, service: ServiceKeys): Promise<Journey> => {
+const getCardData = async (program: Program, service: ServiceKeys): Promise<Journey> => {
   const token = await program.token()
   const answers: string[] = []
   const call = async (path: string, body: object, headers = {}) => {
@@ -106,7 +106,7 @@ test('a first start and its end wait for no RSA key; the next one makes them, an
   await addLongPinProduct(first)
   const program = await startProgram({ dataDir: first.dataDir, env: { LOG_LEVEL: 'trace' } })
   const service = await untilKeys(program)
-  const { answers, secrets } = await travel(program, service)
+  const { answers, secrets } = await getCardData(program, service)
   await program.kill('SIGTERM')
   assert.equal(secrets.length, 4)
   const printed = program.stdout() + program.stderr() + answers.join('\n')

@@ -41,7 +41,7 @@ async function fill(service: TestService): Promise<void> {
 }
 
 /** All pages of a filter, one after the other. */
-async function walk(
+async function readPages(
   { issuing }: TestService,
   filter: Pick<Parameters<typeof listCards>[2], 'customerReference' | 'statusCode'>,
   limit: number,
@@ -59,7 +59,7 @@ async function walk(
 }
 
 async function assertFiltersAgree(service: TestService): Promise<void> {
-  const all = await walk(service, { customerReference: null, statusCode: null }, 100)
+  const all = await readPages(service, { customerReference: null, statusCode: null }, 100)
   assert.equal(all.length, 48)
   for (const customerReference of [null, 'C-1', 'nobody']) {
     for (const statusCode of [null, ...cardStatusCodes]) {
@@ -69,7 +69,7 @@ async function assertFiltersAgree(service: TestService): Promise<void> {
           (statusCode === null || card.cardStatusCode === statusCode),
       )
       for (const limit of [2, 100]) {
-        const found = await walk(service, { customerReference, statusCode }, limit)
+        const found = await readPages(service, { customerReference, statusCode }, limit)
         assert.deepEqual(found, expected, `${customerReference} ${statusCode} by ${limit}`)
       }
     }

@@ -100,7 +100,7 @@ const anyOf = <Item>(items: readonly Item[]): Item => {
   return item
 }
 
-const told = (answer: LoadAnswer, status: number, what: string): LoadAnswer => {
+const expectStatus = (answer: LoadAnswer, status: number, what: string): LoadAnswer => {
   assert.equal(answer.status, status, `${what}: ${answer.text}`)
   return answer
 }
@@ -108,7 +108,7 @@ const told = (answer: LoadAnswer, status: number, what: string): LoadAnswer => {
 const create = async (options: LoadOptions, worker: Worker): Promise<void> => {
   const idempotencyKey = randomUUID()
   const body = newCard({ cardProduct: Math.random() < 0.8 ? 1001 : 1002 })
-  const answer = told(
+  const answer = expectStatus(
     await options.send('client', 'POST', '/cards', body, idempotencyKey),
     201,
     'create',
@@ -129,7 +129,7 @@ const choosePin = async (options: LoadOptions, worker: Worker, card: LoadCard): 
   const path = `/card-pin/${card.publicToken}/pin`
   const body = { pin, description: 'chosen anew', updatedBy: 'load' }
   const answer = await options.send('client', 'POST', path, body, idempotencyKey)
-  told(answer, 204, 'set PIN')
+  expectStatus(answer, 204, 'set PIN')
   card.pin = pin
   if (worker.repeats.length < 100) worker.repeats.push({ path, body, idempotencyKey, answer })
 }
@@ -139,12 +139,16 @@ const reveal = async ({ send }: LoadOptions, { cards }: Worker): Promise<void> =
   const answer = await send('client', 'GET', `/card-pin/${card.publicToken}/pin`)
   // Cards of the product that keeps a PVV alone.
   if (answer.json?.code === 'pin_not_revealable') return
-  assert.equal(told(answer, 200, 'reveal').json.pin, card.pin)
+  assert.equal(expectStatus(answer, 200, 'reveal').json.pin, card.pin)
 }
 
 const read = async ({ send }: LoadOptions, { cards }: Worker): Promise<void> => {
   const card = anyOf(cards)
-  const answer = told(await send('client', 'GET', `/cards/${card.publicToken}`), 200, 'read')
+  const answer = expectStatus(
+    await send('client', 'GET', `/cards/${card.publicToken}`),
+    200,
+    'read',
+  )
   assert.equal(answer.json.maskedPan, card.maskedPan)
   assert.equal(answer.json.embossName, 'ANA LIM')
 }
@@ -158,7 +162,7 @@ const authorize = async (options: LoadOptions, { cards }: Worker): Promise<void>
     reference: randomUUID().slice(0, 12),
     pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: block.toString('hex') },
   })
-  told(answer, 200, 'authorize')
+  expectStatus(answer, 200, 'authorize')
   assert.deepEqual(
     [answer.json.responseCode, answer.json.publicToken],
     ['00', card.publicToken],
@@ -169,7 +173,7 @@ const authorize = async (options: LoadOptions, { cards }: Worker): Promise<void>
 const repeat = async ({ send }: LoadOptions, { repeats }: Worker): Promise<void> => {
   const { answer, body, idempotencyKey, path } = anyOf(repeats)
   const again = await send('client', 'POST', path, body, idempotencyKey)
-  told(again, answer.status, 'repeat')
+  expectStatus(again, answer.status, 'repeat')
   assert.equal(again.header('idempotency-replayed'), 'true')
   assert.deepEqual(again.json, answer.json)
 }

@@ -25,10 +25,10 @@ export const rotatedKeys = [
 ] as const
 
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
-type Told = { status: number; json: any; text: string }
+type Answered = { status: number; json: any; text: string }
 
 /** Asks the private listener as the administrator. */
-export type Administer = (method: string, path: string, body?: object) => Promise<Told>
+export type Administer = (method: string, path: string, body?: object) => Promise<Answered>
 
 /** Asks for every rotation, of the master key too. */
 export const rotateAll = async (administer: Administer, dataDir: string): Promise<void> => {
@@ -56,7 +56,7 @@ export const keyStates = async (administer: Administer): Promise<KeyState[]> => 
 }
 
 /** Waits until everything lies under this version, and the one before it is retired. */
-export const untilMoved = async (
+export const untilReEncrypted = async (
   administer: Administer,
   version: number,
   timeoutMs: number,

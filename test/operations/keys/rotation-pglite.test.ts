@@ -5,7 +5,7 @@ import { createLog } from '../../../src/service/log.ts'
 import { openTestService, sql } from '../../support/service.ts'
 import { subjectOf } from './in-process.ts'
 import { openLoad, requestsMin } from './mixed-load.ts'
-import { countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
+import { countUnder, panReader, rotateAll, untilReEncrypted } from './rotating.ts'
 
 test('every key rotates under hundreds of requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
   const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
@@ -24,7 +24,7 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
   let isMoved = false
   const loading = load.run(() => isMoved, requestsMin)
   const rotating = rotateAll(administer, service.dataDir)
-    .then(() => untilMoved(administer, 2, 60_000))
+    .then(() => untilReEncrypted(administer, 2, 60_000))
     .finally(() => {
       isMoved = true
     })

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { openPostgres } from '../../support/postgres.ts'
 import { newCard, sql } from '../../support/service.ts'
 import { openLoad, requestsMin } from './mixed-load.ts'
-import { countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
+import { countUnder, panReader, rotateAll, untilReEncrypted } from './rotating.ts'
 import { administerOf, openInstallation, sendToAny } from './two-programs.ts'
 
 const postgres = await openPostgres()
@@ -26,7 +26,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const loading = load.run(() => isMoved, requestsMin)
     const administer = administerOf(first)
     const rotating = rotateAll(administer, dataDir)
-      .then(() => untilMoved(administer, 2, 60_000))
+      .then(() => untilReEncrypted(administer, 2, 60_000))
       .finally(() => {
         isMoved = true
       })
@@ -53,13 +53,16 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     while (cards.length < 600) await Promise.all(Array.from({ length: 10 }, create))
 
     await rotateAll(administerOf(first), dataDir)
-    const walked = await untilWalking(database)
+    const reEncrypted = await untilReEncrypting(database)
     await first.kill('SIGKILL')
     const [left] = await countUnder(database, 1)
-    assert.ok(walked > 0 && left !== undefined && left > 0, `${walked} walked, ${left} left`)
+    assert.ok(
+      reEncrypted > 0 && left !== undefined && left > 0,
+      `${reEncrypted} walked, ${left} left`,
+    )
 
     const second = await start()
-    await untilMoved(administerOf(second), 2, 60_000)
+    await untilReEncrypted(administerOf(second), 2, 60_000)
     assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])
     const again = sendToAny([second])
     for (const { pan, pin, publicToken } of cards) {
@@ -71,7 +74,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
 })
 
 /** Resolves in the middle of the first pass. */
-async function untilWalking(database: Parameters<typeof sql>[0]): Promise<number> {
+async function untilReEncrypting(database: Parameters<typeof sql>[0]): Promise<number> {
   for (;;) {
     const [pass] = await sql<{ walked: number }>(
       database,

@@ -157,9 +157,9 @@ test('placing, delivering, sending again and replaying at once never wait for on
   const total = made * perCard * webhooks.length
   await until(async () => (await sql(database, settled)).length === total, 30_000)
   await Promise.all(running.map((each) => each.stop()))
-  const lanes = await sql(database, 'select from delivery_group where pending <> 0')
+  const groups = await sql(database, 'select from delivery_group where pending <> 0')
   const pending = await sql(database, `select from delivery where status = 'Pending'`)
-  assert.deepEqual([lanes.length, pending.length], [0, 0], 'the counts of the lanes are right')
+  assert.deepEqual([groups.length, pending.length], [0, 0], 'the counts of the lanes are right')
   const [row] = await sql(
     database,
     'select deadlocks::integer from pg_stat_database where datname = current_database()',

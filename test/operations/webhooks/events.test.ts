@@ -19,18 +19,21 @@ before(async () => {
   port = Number(new URL(address).port)
 })
 
-type Told = { id: string; type: string; data: { publicToken: string; sequence: number } }
+type FeedEvent = { id: string; type: string; data: { publicToken: string; sequence: number } }
 
-const readAll = async (query = '', as: 'client' | 'otherClient' = 'client'): Promise<Told[]> => {
-  const told: Told[] = []
+const readAll = async (
+  query = '',
+  as: 'client' | 'otherClient' = 'client',
+): Promise<FeedEvent[]> => {
+  const events: FeedEvent[] = []
   for (let path: string | undefined = `//thr/processor/events${query}`; path; ) {
     const answer = await service.call('GET', path, { as })
     assert.equal(answer.status, 200)
-    told.push(...answer.json)
+    events.push(...answer.json)
     const next = /<(.+)>; rel="next"/.exec(String(answer.headers.link ?? ''))?.[1]
     path = next === undefined ? undefined : `/${next}`
   }
-  return told
+  return events
 }
 
 const makeEvents = async (count: number): Promise<string> => {
@@ -38,10 +41,10 @@ const makeEvents = async (count: number): Promise<string> => {
   for (let event = 1; event < count; event += 1) {
     await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
   }
-  await until(async () => (await sql(service.database, notPlaced)).length === 0)
+  await until(async () => (await sql(service.database, unpublished)).length === 0)
   return publicToken
 }
-const notPlaced = 'select sequence from event where not published'
+const unpublished = 'select sequence from event where not published'
 
 test('all events are read, page by page, each card’s in order, and a client’s own alone', async () => {
   const token = await makeEvents(25)
@@ -191,27 +194,27 @@ test('however many place events at once, none is missed, doubled or put before w
   const others = [pool(url, 2), pool(url, 2), pool(url, 2)]
   const seen: string[] = []
   let isMade = false
-  let isPlaced = false
+  let isPublished = false
   const read = async () => {
     let after = ''
     while (true) {
-      const wasPlaced = isPlaced
+      const wasPublished = isPublished
       const { json } = await crowd.call('GET', `/events${after}`)
       for (const { id } of json) seen.push(id)
       if (json.length > 0) after = `?after=${json.at(-1).id}`
-      else if (wasPlaced) return
+      else if (wasPublished) return
     }
   }
   // On a machine that does much else, who waits for the clients' head may be turned away, and tries again.
-  const placeSome = (other: (typeof others)[number]): Promise<number> =>
+  const publishSome = (other: (typeof others)[number]): Promise<number> =>
     publishBatch(other).catch((error: unknown) => {
       assert.ok(error instanceof AggregateError)
       assert.ok(error.errors.every(isUnavailable), String(error.cause))
-      return placeSome(other)
+      return publishSome(other)
     })
   const isUnavailable = (error: unknown) => error instanceof Problem && error.code === 'unavailable'
   const place = async (other: (typeof others)[number]) => {
-    while (!isMade || (await placeSome(other)) > 0) await placeSome(other)
+    while (!isMade || (await publishSome(other)) > 0) await publishSome(other)
   }
   // Fewer at once than there are connections, and of each card one: nobody waits for another's row or connection.
   const make = async () => {
@@ -226,7 +229,7 @@ test('however many place events at once, none is missed, doubled or put before w
   await Promise.all(Array.from({ length: 15 }, make))
   isMade = true
   await Promise.all(placing)
-  isPlaced = true
+  isPublished = true
   await reading
   const rows = await sql<{ eventId: string; publicToken: string; sequence: number }>(
     database,

@@ -17,7 +17,7 @@ before(async () => {
 })
 
 /** A receiver that answers when a test says so. */
-const openHolding = async (): Promise<Receiver & { release: (status: number) => void }> => {
+const openSlowReceiver = async (): Promise<Receiver & { release: (status: number) => void }> => {
   const waiting: ((status: number) => void)[] = []
   const receiver = await openReceiver(() => new Promise<number>((resolve) => waiting.push(resolve)))
   return Object.assign(receiver, {
@@ -43,7 +43,7 @@ const resend = async (webhookId: string): Promise<void> => {
 
 /** One event, of which a try is on its way that will be the last one if it fails. */
 const beginLastTry = async (changed: Partial<DeliveryContext> = {}) => {
-  const receiver = await openHolding()
+  const receiver = await openSlowReceiver()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await service.createCard()
   await until(() => receiver.received.length === 1)
@@ -59,7 +59,7 @@ const beginLastTry = async (changed: Partial<DeliveryContext> = {}) => {
 
 test('what is sent again while it is on its way is sent once more, whatever comes of the first', async () => {
   for (const status of [204, 500]) {
-    const receiver = await openHolding()
+    const receiver = await openSlowReceiver()
     const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
     await service.createCard()
     await until(() => receiver.received.length === 1)
@@ -143,7 +143,7 @@ test('an endpoint is disabled together with its last delivery, or neither is', a
 })
 
 test('what arrives after it was given up is on record as delivered', async () => {
-  const receiver = await openHolding()
+  const receiver = await openSlowReceiver()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await service.createCard()
   await until(() => receiver.received.length === 1)
@@ -156,7 +156,7 @@ test('what arrives after it was given up is on record as delivered', async () =>
 })
 
 test('after a webhook is deleted nothing more is begun, also of what was due before', async () => {
-  const receiver = await openHolding()
+  const receiver = await openSlowReceiver()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   await Promise.all(Array.from({ length: 24 }, () => service.createCard()))
   await until(() => receiver.received.length === 16)
@@ -211,7 +211,7 @@ test('an endpoint that fails is handed over as one that fails', async () => {
 })
 
 test('what arrives after the endpoint was another’s does not leave the next event waiting', async () => {
-  const receiver = await openHolding()
+  const receiver = await openSlowReceiver()
   const { webhookId } = await service.createWebhook(receiver.url)
   const { publicToken } = await service.createCard()
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Told } from './producer.ts'
+import type { FeedEvent } from './producer.ts'
 import type { Received } from './receiver.ts'
 
 /** What a receiver got, held against what was told. */
@@ -9,7 +9,7 @@ export type Journal = {
   note: (received: Received, isAccepted: boolean) => void
   acceptedCount: () => number
   /** Each event at least once, each card's in order, nothing that was not told. */
-  check: (told: readonly Told[]) => { received: number; accepted: number; again: number }
+  check: (told: readonly FeedEvent[]) => { received: number; accepted: number; again: number }
 }
 
 export const openJournal = (): Journal => {
@@ -26,12 +26,12 @@ export const openJournal = (): Journal => {
       const known = new Map(
         told.map(({ data, id }) => [id, `${data.publicToken} ${data.sequence}`]),
       )
-      const reached = new Map<string, number>()
+      const received = new Map<string, number>()
       for (const { card, id, isAccepted, sequence } of notes) {
         assert.equal(known.get(id), `${card} ${sequence}`, 'only what was told')
-        const before = reached.get(card) ?? 0
+        const before = received.get(card) ?? 0
         assert.ok(sequence <= before + 1, `${card}: ${sequence} came before ${before + 1}`)
-        if (isAccepted) reached.set(card, Math.max(before, sequence))
+        if (isAccepted) received.set(card, Math.max(before, sequence))
       }
       assert.equal(accepted.size, told.length, 'none is lost')
       const acceptedNotes = notes.filter(({ isAccepted }) => isAccepted).length

@@ -7,7 +7,11 @@ import { newCard } from '../../support/service.ts'
 /** The server to call at this moment. It may be another one a moment later. */
 export type CurrentProgram = () => Program
 
-export type Told = { id: string; type: string; data: { publicToken: string; sequence: number } }
+export type FeedEvent = {
+  id: string
+  type: string
+  data: { publicToken: string; sequence: number }
+}
 
 const workers = 16
 
@@ -65,18 +69,18 @@ export const insist = async (
 }
 
 /** Every event that the server tells of, in the order of its feed. */
-export const readFeed = async (program: Program, least: number): Promise<Told[]> => {
+export const readFeed = async (program: Program, least: number): Promise<FeedEvent[]> => {
   const token = await tokenOf(program)
-  const told: Told[] = []
+  const feed: FeedEvent[] = []
   for (let tries = 0; tries < 600; ) {
-    const after = told.at(-1)
+    const after = feed.at(-1)
     const query = after ? `?after=${after.id}` : ''
     const page = await program.call('GET', `/events${query}`, { token })
-    told.push(...page.json)
+    feed.push(...page.json)
     if (page.json.length > 0) continue
-    if (told.length >= least) return told
+    if (feed.length >= least) return feed
     tries += 1
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`Only ${told.length} of ${least} events are told.`)
+  throw new Error(`Only ${feed.length} of ${least} events are told.`)
 }

@@ -46,11 +46,11 @@ test('two processes deliver every event to every endpoint once, in order, when n
   let turn = 0
   await produceEvents(() => (turn++ % 2 === 0 ? one : two), { cards, perCard })
   const producedSeconds = (performance.now() - startedMs) / 1_000
-  const told = await readFeed(two, total)
+  const feed = await readFeed(two, total)
   await until(() => journals.every((journal) => journal.acceptedCount() === total), 600_000)
   const seconds = (performance.now() - startedMs) / 1_000
   for (const journal of journals) {
-    assert.deepEqual(journal.check(told), { received: total, accepted: total, again: 0 })
+    assert.deepEqual(journal.check(feed), { received: total, accepted: total, again: 0 })
   }
   console.log(
     `${total} events to ${endpoints} endpoints, none twice: made in ${producedSeconds.toFixed(1)} s, ` +

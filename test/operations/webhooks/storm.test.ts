@@ -83,7 +83,7 @@ async function storm(databaseUrl: string | null): Promise<void> {
     ...Array.from({ length: receiverKills }, () => restartReceiver),
   ])
   await producing
-  const told = await readFeed(program, total)
+  const feed = await readFeed(program, total)
   const madeSeconds = Math.round((performance.now() - startedMs) / 1_000)
   // Of ten thousand some fail ten times running, and then wait for minutes: those are asked for.
   while (journal.acceptedCount() < total) {
@@ -93,8 +93,8 @@ async function storm(databaseUrl: string | null): Promise<void> {
     })
   }
   const seconds = Math.round((performance.now() - startedMs) / 1_000)
-  const { accepted, again, received } = journal.check(told)
-  assert.equal(told.length, total)
+  const { accepted, again, received } = journal.check(feed)
+  assert.equal(feed.length, total)
   assert.equal(forged, 0)
   console.log(
     `${total} events made in ${madeSeconds} s, delivered in ${seconds} s: ${received} requests, ${accepted} accepted, ` +

@@ -12,7 +12,7 @@ before(async () => {
 })
 
 /** Until every event has its place: what is placed earlier does not go to what is changed later. */
-const untilPlaced = () =>
+const untilPublished = () =>
   until(async () => {
     const rows = await sql(service.database, 'select sequence from event where not published')
     return rows.length === 0
@@ -195,7 +195,7 @@ test('a webhook is changed, disabled and deleted by its client', async () => {
     service.call('PUT', path, { body: { url: receiver.url, events: ['card.created'], status } })
   assert.equal((await put('Disabled')).json.status, 'Disabled')
   await service.createCard()
-  await untilPlaced()
+  await untilPublished()
   assert.equal((await put('Enabled')).json.status, 'Enabled')
   const { publicToken } = await service.createCard()
   await until(() => receiver.received.length === 1)
@@ -212,7 +212,7 @@ test('replay delivers everything since an instant that was not delivered, and no
   const { publicToken: before } = await service.createCard()
   const since = new Date().toISOString()
   const { publicToken: missed } = await service.createCard()
-  await untilPlaced()
+  await untilPublished()
   const { webhookId } = await service.createWebhook(receiver.url, ['card.created'])
   const { publicToken: got } = await service.createCard()
   await until(() => receiver.received.length === 1)

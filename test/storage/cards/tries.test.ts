@@ -135,13 +135,13 @@ test('a try is spent on its own counter alone, numbered, and not when none is le
 test('a counter that is held is the one that was asked for', async () => {
   await spendEverywhere()
   await spend()
-  const held = (publicToken: PublicToken, kind: TryKind) =>
+  const counterOf = (publicToken: PublicToken, kind: TryKind) =>
     database.transaction((connection) => lockCounter(connection, { publicToken, kind }))
-  assert.deepEqual(await held(card, 'pin'), { epoch: 1, remaining: 0, blockTold: false })
-  assert.deepEqual(await held(card, 'cvv'), { epoch: 1, remaining: 1, blockTold: false })
+  assert.deepEqual(await counterOf(card, 'pin'), { epoch: 1, remaining: 0, blockReported: false })
+  assert.deepEqual(await counterOf(card, 'cvv'), { epoch: 1, remaining: 1, blockReported: false })
   await newEpoch()
-  assert.equal((await held(card, 'cvv')).epoch, 2)
-  assert.equal((await held(other, 'pin')).epoch, 1)
+  assert.equal((await counterOf(card, 'cvv')).epoch, 2)
+  assert.equal((await counterOf(other, 'pin')).epoch, 1)
 })
 
 test('one try is given back once, and no other with it', async () => {
@@ -164,7 +164,7 @@ test('tries are given back up to one, each once, those of the epoch, from the la
   await newEpoch()
   const later = await spend()
   await newEpoch()
-  await assert.rejects(() => restoreUpTo(database, later), /moved/)
+  await assert.rejects(() => restoreUpTo(database, later), /changed/)
   const latest = await spend()
   assert.deepEqual(await movedBy(() => restoreUpTo(database, latest)), ['* pin', '* pin 5'])
 })
@@ -222,7 +222,7 @@ test('an attempt is pending in its epoch until it has a result, was given back o
   assert.equal(await isPending(), false)
 })
 
-const isUntold = async (kind: TryKind = 'pin'): Promise<boolean> =>
+const isUnreported = async (kind: TryKind = 'pin'): Promise<boolean> =>
   (await listUnreportedBlocks(database, null, 100)).some(
     (each) => each.publicToken === card && each.kind === kind,
   )
@@ -230,16 +230,16 @@ const isUntold = async (kind: TryKind = 'pin'): Promise<boolean> =>
 test('a block is untold when no try is left, none is pending, and nobody told of it', async () => {
   const tries = [await spend(), await spend()]
   for (const each of tries) await resolveAttempt(database, each, 'mismatch', 1)
-  assert.equal(await isUntold(), false, 'one is left')
+  assert.equal(await isUnreported(), false, 'one is left')
   const last = await spend()
-  assert.equal(await isUntold(), false, 'it may match')
+  assert.equal(await isUnreported(), false, 'it may match')
   await makeOlder(25)
-  assert.equal(await isUntold(), false, 'it may still match')
+  assert.equal(await isUnreported(), false, 'it may still match')
   await makeOlder(6)
-  assert.equal(await isUntold(), true, 'it was lost')
+  assert.equal(await isUnreported(), true, 'it was lost')
   await makeOlder(-31)
   await resolveAttempt(database, last, 'mismatch', 0)
-  assert.equal(await isUntold(), true)
+  assert.equal(await isUnreported(), true)
   // Open tries of another card, kind or epoch keep nobody from telling.
   await spend(card, 'cvv')
   await spend(other)
@@ -249,8 +249,8 @@ test('a block is untold when no try is left, none is pending, and nobody told of
     where public_token = $1 and kind = 'pin' and try_number = 1`,
     [card],
   )
-  assert.equal(await isUntold(), true)
-  assert.equal(await isUntold('cvv'), false)
+  assert.equal(await isUnreported(), true)
+  assert.equal(await isUnreported('cvv'), false)
 })
 
 test('a try that was given back is not waited for', async () => {
@@ -262,7 +262,7 @@ test('a try that was given back is not waited for', async () => {
     where public_token = $1 and try_number = 1`,
     [card],
   )
-  assert.equal(await isUntold(), true)
+  assert.equal(await isUnreported(), true)
 })
 
 test('to tell of a block is to number an event of this card, and to mark this counter', async () => {
@@ -284,10 +284,10 @@ test('to tell of a block is to number an event of this card, and to mark this co
     sequences.map(({ sequence }) => sequence),
     [1, 2],
   )
-  assert.equal((await holdBoth()).blockTold, true)
+  assert.equal((await lockBoth()).blockReported, true)
 })
 
-const holdBoth = () =>
+const lockBoth = () =>
   database.transaction((connection) => lockCounter(connection, { publicToken: card, kind: 'pin' }))
 
 test('untold blocks come in pages, in the order of cards and kinds, each once', async () => {

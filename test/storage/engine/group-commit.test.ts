@@ -5,7 +5,7 @@ import { createGroupCommit } from '../../../src/storage/engine/group-commit.ts'
 const togetherMaxMs = Number.POSITIVE_INFINITY
 
 /** Turns on a connection whose disk takes what it is given when the test says so. */
-function openHeld() {
+function openDelayed() {
   const syncs: PromiseWithResolvers<void>[] = []
   const asked: PromiseWithResolvers<void>[] = [Promise.withResolvers()]
   const { take } = createGroupCommit({
@@ -18,17 +18,17 @@ function openHeld() {
     },
     togetherMaxMs,
   })
-  const told: string[] = []
+  const answered: string[] = []
   const turn = (name: string, isUnsynced: boolean, fault?: Error) =>
     take(async () => {
       if (fault) throw fault
       return { result: name, isUnsynced }
     }).then(
-      (result) => told.push(result),
-      (error: Error) => told.push(error.message),
+      (result) => answered.push(result),
+      (error: Error) => answered.push(error.message),
     )
   return {
-    told,
+    answered,
     syncs,
     commit: (name: string) => turn(name, true),
     read: (name: string) => turn(name, false),
@@ -38,44 +38,44 @@ function openHeld() {
   }
 }
 
-test('what is committed at once is put on the disk at once, and told only then', async () => {
-  const { commit, isAsked, syncs, told } = openHeld()
+test('what is committed at once is put on the disk at once, and answered only then', async () => {
+  const { commit, isAsked, syncs, answered } = openDelayed()
   const all = Promise.all(['a', 'b', 'c'].map(commit))
   await isAsked(1)
-  assert.deepEqual(told, [])
+  assert.deepEqual(answered, [])
   syncs[0]?.resolve()
   await all
-  assert.deepEqual(told, ['a', 'b', 'c'])
+  assert.deepEqual(answered, ['a', 'b', 'c'])
   assert.equal(syncs.length, 1)
 })
 
-test('a read and a failure after a commit are not told before the disk has the commit', async () => {
-  const { commit, fail, isAsked, read, syncs, told } = openHeld()
+test('a read and a failure after a commit are not answered before the disk has the commit', async () => {
+  const { commit, fail, isAsked, read, syncs, answered } = openDelayed()
   const before = read('before')
   const all = [commit('commit'), read('read'), fail('failure')]
   await isAsked(1)
   await before
-  assert.deepEqual(told, ['before'])
+  assert.deepEqual(answered, ['before'])
   syncs[0]?.resolve()
   await Promise.all(all)
-  assert.deepEqual(told, ['before', 'commit', 'read', 'failure'])
+  assert.deepEqual(answered, ['before', 'commit', 'read', 'failure'])
   await read('after')
   assert.equal(syncs.length, 1, 'what only reads asks nothing of the disk')
 })
 
 test('what the disk refuses is told to nobody, and it is asked again for whoever comes next', async () => {
-  const { commit, isAsked, read, syncs, told } = openHeld()
+  const { commit, isAsked, read, syncs, answered } = openDelayed()
   const refused = [commit('first'), read('second')]
   await isAsked(1)
   syncs[0]?.reject(new Error('refused'))
   await Promise.all(refused)
-  assert.deepEqual(told, ['refused', 'refused'])
+  assert.deepEqual(answered, ['refused', 'refused'])
   const next = read('third')
   await isAsked(2)
-  assert.equal(told.length, 2)
+  assert.equal(answered.length, 2)
   syncs[1]?.resolve()
   await next
-  assert.deepEqual(told.slice(2), ['third'])
+  assert.deepEqual(answered.slice(2), ['third'])
 })
 
 test('however many come after it, a commit does not wait for them for ever', async () => {

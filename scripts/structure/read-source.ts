@@ -16,6 +16,7 @@ import {
   isNamedImports,
   isNoSubstitutionTemplateLiteral,
   isPropertyAccessExpression,
+  isQualifiedName,
   isStringLiteral,
   isTemplateHead,
   isVariableDeclaration,
@@ -94,7 +95,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
     path,
     lineCount: tree.text.replace(/\n$/, '').split('\n').length,
     imports: nodes.flatMap((node) => {
-      const found = importOf(node, tree)
+      const found = importOf(node, tree, nodes)
       return found
         ? [{ ...found, line: lineOf(node), path: target(root, path, found.specifier) }]
         : []
@@ -159,8 +160,12 @@ const declarationsOf = (tree: SyntaxTree): Declaration[] =>
 type FoundImport = { specifier: string; names: readonly string[] | null }
 
 /** `import`, `export … from`, `import()` and `import('…').Type`, whatever the form. */
-const importOf = (node: Node, tree: SyntaxTree): FoundImport | undefined => {
-  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, importedNames(node))
+const importOf = (
+  node: Node,
+  tree: SyntaxTree,
+  nodes: readonly Node[],
+): FoundImport | undefined => {
+  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, importedNames(node, nodes))
   if (isExportDeclaration(node)) {
     const { exportClause: clause, moduleSpecifier } = node
     return specified(
@@ -178,11 +183,30 @@ const importOf = (node: Node, tree: SyntaxTree): FoundImport | undefined => {
   return isDynamic ? specified(node.arguments[0]) : undefined
 }
 
-const importedNames = ({ importClause }: ImportDeclaration): readonly string[] | null => {
+const importedNames = (
+  { importClause }: ImportDeclaration,
+  nodes: readonly Node[],
+): readonly string[] | null => {
   if (!importClause) return []
   const { namedBindings } = importClause
-  return namedBindings && isNamedImports(namedBindings) ? namesOf(namedBindings.elements) : null
+  if (!namedBindings) return null
+  if (isNamedImports(namedBindings)) return namesOf(namedBindings.elements)
+  return membersOf(namedBindings.name.text, nodes)
 }
+
+/** What is taken of a module under one name for all of it: the members that are named, or null: any of them. */
+const membersOf = (namespace: string, nodes: readonly Node[]): readonly string[] | null => {
+  const members = nodes.flatMap((node) => {
+    if (isPropertyAccessExpression(node)) return memberOf(namespace, node.expression, node.name)
+    return isQualifiedName(node) ? memberOf(namespace, node.left, node.right) : []
+  })
+  const mentions = nodes.filter(isIdentifier).filter(({ text }) => text === namespace)
+  // Once it is imported; whoever mentions it besides may look at all that is in it.
+  return mentions.length === members.length + 1 ? members : null
+}
+
+const memberOf = (namespace: string, whole: Node, member: { text: string }): readonly string[] =>
+  isIdentifier(whole) && whole.text === namespace ? [member.text] : []
 
 const namesOf = (
   elements: Iterable<{ name: { text: string }; propertyName?: { text: string } | undefined }>,

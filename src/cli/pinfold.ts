@@ -1,15 +1,6 @@
 import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
-import {
-  type Command,
-  commonOptions,
-  exitCodes,
-  type Options,
-  parseCall,
-  Refused,
-  Unreachable,
-  UsageError,
-} from './command.ts'
+import * as cli from './command.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { eventsCommand } from './commands/events.ts'
@@ -19,7 +10,7 @@ import { doctorCommand, migrateCommand, startCommand } from './commands/service.
 import { zoneCommands } from './commands/zones.ts'
 
 /** Every command, in the order of the help. */
-export const commands: readonly Command[] = [
+export const commands: readonly cli.Command[] = [
   startCommand,
   doctorCommand,
   migrateCommand,
@@ -38,27 +29,27 @@ async function runPinfold(words: readonly string[]): Promise<number> {
     const help = helpAsked(words)
     if (help !== null) {
       console.log(help)
-      return exitCodes.done
+      return cli.exitCodes.done
     }
     const { command, rest } = find(words)
     const outcome = await command.run(parse(command, rest))
-    if (outcome === null) return exitCodes.done
+    if (outcome === null) return cli.exitCodes.done
     console.log(rest.includes('--json') ? JSON.stringify(outcome.json, null, 2) : outcome.text)
-    return outcome.exitCode ?? exitCodes.done
+    return outcome.exitCode ?? cli.exitCodes.done
   } catch (error) {
     return reportFailure(error, words.includes('--json'))
   }
 }
 
 /** The command whose words come first, and what was typed beside them. @throws UsageError */
-function find(words: readonly string[]): { command: Command; rest: readonly string[] } {
+function find(words: readonly string[]): { command: cli.Command; rest: readonly string[] } {
   const named = words.filter((word) => !word.startsWith('-'))
   const command = commands.find(({ words: name }) =>
     name.split(' ').every((word, at) => named[at] === word),
   )
   if (!command) {
     const typed = named.slice(0, 2).join(' ')
-    throw new UsageError(`There is no command ${typed || words[0]}. pinfold --help lists them.`)
+    throw new cli.UsageError(`There is no command ${typed || words[0]}. pinfold --help lists them.`)
   }
   const names = command.words.split(' ')
   const rest = words.filter((word) => {
@@ -69,11 +60,11 @@ function find(words: readonly string[]): { command: Command; rest: readonly stri
   return { command, rest }
 }
 
-function parse(command: Command, rest: readonly string[]) {
+function parse(command: cli.Command, rest: readonly string[]) {
   try {
-    return parseCall(command, rest)
+    return cli.parseCall(command, rest)
   } catch (error) {
-    if (error instanceof UsageError) {
+    if (error instanceof cli.UsageError) {
       error.message += `\n\npinfold ${command.words} --help says how it is used.`
     }
     throw error
@@ -86,18 +77,18 @@ function parse(command: Command, rest: readonly string[]) {
  */
 function reportFailure(error: unknown, isJson: boolean): number {
   const detail = error instanceof Error ? error.message : String(error)
-  const isUnreachable = [Unreachable, ConfigError, StartRefusal].some(
+  const isUnreachable = [cli.Unreachable, ConfigError, StartRefusal].some(
     (kind) => error instanceof kind,
   )
   const code = isUnreachable ? 'unreachable' : 'failed'
   console.error(detail)
   const describe = (): object => {
-    if (error instanceof Refused) return { status: error.status, ...error.problem }
-    return { code: error instanceof UsageError ? 'not_understood' : code, detail }
+    if (error instanceof cli.Refused) return { status: error.status, ...error.problem }
+    return { code: error instanceof cli.UsageError ? 'not_understood' : code, detail }
   }
   if (isJson) console.log(JSON.stringify({ error: describe() }, null, 2))
-  if (error instanceof UsageError) return exitCodes.notUnderstood
-  return isUnreachable ? exitCodes.unreachable : exitCodes.refused
+  if (error instanceof cli.UsageError) return cli.exitCodes.notUnderstood
+  return isUnreachable ? cli.exitCodes.unreachable : cli.exitCodes.refused
 }
 
 /** The help that was asked for; null where none was. */
@@ -133,25 +124,25 @@ Answers are on standard output, all else on standard error. Every command takes 
 Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened.`
 
 /** What the help of one command says. */
-function helpOf(command: Command): string {
+function helpOf(command: cli.Command): string {
   const { description, example, options, summary } = command
   const paragraphs = [
     `pinfold ${synopsisOf(command)}${options ? ' [options]' : ''}`,
     `  ${summary}`,
     description?.replaceAll(/^/gm, '  '),
     options && optionLines(options),
-    optionLines(commonOptions),
+    optionLines(cli.commonOptions),
     `  Example:\n    ${example}`,
   ]
   return paragraphs.filter((each) => each !== undefined).join('\n\n')
 }
 
-const summaries = (commands: readonly Command[]): string =>
+const summaries = (commands: readonly cli.Command[]): string =>
   inColumns(commands.map((command) => [synopsisOf(command), command.summary]))
 
-const synopsisOf = ({ names = [], words }: Command): string => [words, ...names].join(' ')
+const synopsisOf = ({ names = [], words }: cli.Command): string => [words, ...names].join(' ')
 
-const optionLines = (options: Options): string =>
+const optionLines = (options: cli.Options): string =>
   inColumns(
     Object.entries(options).map(([name, { help, value }]) => [
       value === undefined ? `--${name}` : `--${name} ${value}`,

@@ -1,10 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  type KeyObject,
-} from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { orRefuse, refuse } from './refusal.ts'
 
 /** What a key is derived for, the shared secret aside. */
@@ -36,7 +30,12 @@ export function concatKdf(sharedSecret: Uint8Array, inputs: ConcatKdfInputs): Bu
     uint32(keyBits),
   ])
   const rounds = [1, 2].map((counter) =>
-    createHash('sha256').update(uint32(counter)).update(sharedSecret).update(otherInfo).digest(),
+    crypto
+      .createHash('sha256')
+      .update(uint32(counter))
+      .update(sharedSecret)
+      .update(otherInfo)
+      .digest(),
   )
   return Buffer.concat(rounds).subarray(0, keyBits / 8)
 }
@@ -66,10 +65,10 @@ export type EphemeralAgreement = {
  * @throws CryptoRefusal `agreement_refused` for a key of another kind, and for a point of small order,
  *   with which the secret would be zero whatever the pair (RFC 7748 6.1).
  */
-export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
+export function agreeEphemerally(publicKey: crypto.KeyObject): EphemeralAgreement {
   return orRefuse('agreement_refused', () => {
     const pair = makePairFor(publicKey)
-    const sharedSecret = diffieHellman({ privateKey: pair.privateKey, publicKey })
+    const sharedSecret = crypto.diffieHellman({ privateKey: pair.privateKey, publicKey })
     if (sharedSecret.every((byte) => byte === 0)) refuse('agreement_refused')
     const { x = '', y } = pair.publicKey.export({ format: 'jwk' })
     const ephemeralJwk: AgreementJwk =
@@ -78,10 +77,12 @@ export function agreeEphemerally(publicKey: KeyObject): EphemeralAgreement {
   })
 }
 
-function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject) {
-  if (asymmetricKeyType === 'x25519') return generateKeyPairSync('x25519')
+function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: crypto.KeyObject) {
+  if (asymmetricKeyType === 'x25519') return crypto.generateKeyPairSync('x25519')
   const isP256 = asymmetricKeyDetails?.namedCurve === 'prime256v1'
-  return isP256 ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : refuse('agreement_refused')
+  return isP256
+    ? crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    : refuse('agreement_refused')
 }
 
 /** A public key that two sides may agree on a secret with (RFC 7518 6.2, RFC 8037 2). */
@@ -97,14 +98,16 @@ const coordinateBytes = 32
  * @throws CryptoRefusal `public_jwk_refused` when a coordinate is not 32 bytes in its one canonical
  *   spelling, or the point is not on the curve.
  */
-export function readAgreementJwk(jwk: AgreementJwk): KeyObject {
+export function readAgreementJwk(jwk: AgreementJwk): crypto.KeyObject {
   const coordinates = jwk.kty === 'EC' ? [jwk.x, jwk.y] : [jwk.x]
   for (const coordinate of coordinates) {
     const bytes = Buffer.from(coordinate, 'base64url')
     const isCanonical = bytes.toString('base64url') === coordinate
     if (bytes.length !== coordinateBytes || !isCanonical) refuse('public_jwk_refused')
   }
-  return orRefuse('public_jwk_refused', () => createPublicKey({ key: { ...jwk }, format: 'jwk' }))
+  return orRefuse('public_jwk_refused', () =>
+    crypto.createPublicKey({ key: { ...jwk }, format: 'jwk' }),
+  )
 }
 
 /** The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2). */
@@ -114,7 +117,8 @@ const thumbprintMembers = { EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x
 export function jwkThumbprint(jwk: AgreementJwk): string {
   const members: Readonly<Record<string, string>> = { ...jwk }
   const required = thumbprintMembers[jwk.kty].map((name) => [name, members[name]])
-  return createHash('sha256')
+  return crypto
+    .createHash('sha256')
     .update(JSON.stringify(Object.fromEntries(required)))
     .digest('base64url')
 }

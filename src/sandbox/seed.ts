@@ -6,15 +6,7 @@ import { grantProduct, insertProduct } from '../storage/clients/products.ts'
 import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/clients/zone-keys.ts'
 import type { Database } from '../storage/engine/database.ts'
 import { findSandboxSecret, insertSandboxSecret } from '../storage/engine/installation.ts'
-import {
-  type DemoClient,
-  demoClients,
-  demoProducts,
-  demoZoneKeys,
-  otherClientProduct,
-  simulatorNetwork,
-  simulatorZoneKey,
-} from './demo-data.ts'
+import * as demoData from './demo-data.ts'
 
 interface SandboxOptions {
   readonly database: Database
@@ -50,26 +42,33 @@ interface TestZoneKey {
  * shows the same secrets, across restarts.
  */
 export async function seedSandbox(options: SandboxOptions): Promise<SandboxCredentials> {
-  const client = await seedClient(options, demoClients.client)
-  const otherClient = await seedClient(options, demoClients.otherClient)
-  const network = await seedClient(options, demoClients.network)
-  const admin = await seedClient(options, demoClients.admin)
-  for (const product of demoProducts) {
+  const client = await seedClient(options, demoData.demoClients.client)
+  const otherClient = await seedClient(options, demoData.demoClients.otherClient)
+  const network = await seedClient(options, demoData.demoClients.network)
+  const admin = await seedClient(options, demoData.demoClients.admin)
+  for (const product of demoData.demoProducts) {
     await insertProduct(options.database, product)
     await grantProduct(options.database, client.clientId, product.productId)
   }
-  await insertProduct(options.database, otherClientProduct)
-  await grantProduct(options.database, otherClient.clientId, otherClientProduct.productId)
+  await insertProduct(options.database, demoData.otherClientProduct)
+  await grantProduct(options.database, otherClient.clientId, demoData.otherClientProduct.productId)
   const zoneKeys = await seedZoneKeys(options, network.clientId)
-  await upsertClient(options.database, { ...simulatorNetwork, secretHash: null, jwks: null })
-  const { algorithm, keyName, pinBlockFormat } = simulatorZoneKey
-  const { clientId } = simulatorNetwork
+  await upsertClient(options.database, {
+    ...demoData.simulatorNetwork,
+    secretHash: null,
+    jwks: null,
+  })
+  const { algorithm, keyName, pinBlockFormat } = demoData.simulatorZoneKey
+  const { clientId } = demoData.simulatorNetwork
   const simulatorKey = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
   await storeZoneKey(options, simulatorKey, () => options.hsm.generateTestZoneKey(algorithm))
   return { ...client, otherClient, network: { ...network, zoneKeys }, admin }
 }
 
-async function seedClient(options: SandboxOptions, client: DemoClient): Promise<Credentials> {
+async function seedClient(
+  options: SandboxOptions,
+  client: demoData.DemoClient,
+): Promise<Credentials> {
   const makeSecret = () => randomBytes(32).toString('base64url')
   const clientSecret = await storedSecret(options, `client ${client.clientId}`, makeSecret)
   const secretHash = options.hashSecret(clientSecret)
@@ -79,7 +78,7 @@ async function seedClient(options: SandboxOptions, client: DemoClient): Promise<
 
 async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<TestZoneKey[]> {
   const zoneKeys: TestZoneKey[] = []
-  for (const { algorithm, keyName, pinBlockFormats } of demoZoneKeys) {
+  for (const { algorithm, keyName, pinBlockFormats } of demoData.demoZoneKeys) {
     const value = await storedSecret(options, `zone key ${keyName}`, async () =>
       Buffer.from(await options.hsm.generateTestZoneKey(algorithm)).toString('hex'),
     )

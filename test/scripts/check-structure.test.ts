@@ -91,6 +91,14 @@ const worseFigures: [title: string, tree: Tree, fault: string][] = [
     { 'src/domain/a.ts': `export const alone = 1\nexport type Type = 1\n${filler}` },
     'exports that nobody imports: 2, at most 0',
   ],
+  [
+    'nor is it imported by a name for all of its module, unless it is used',
+    {
+      'src/domain/a.ts': `export const used = 1\nexport const alone = 1\n${filler}`,
+      'src/domain/b.ts': `import * as all from './a.ts'\nconst b = all.used\n${filler}`,
+    },
+    'exports that nobody imports: 1, at most 0',
+  ],
 ]
 
 for (const [title, tree, fault] of worseFigures) {

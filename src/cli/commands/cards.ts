@@ -1,16 +1,5 @@
 import { isPublicToken } from '../../domain/identifiers.ts'
-import {
-  type Call,
-  type Command,
-  given,
-  neededOf,
-  numberOf,
-  type Options,
-  type Outcome,
-  textOf,
-  UsageError,
-  yesNoOf,
-} from '../command.ts'
+import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { readJsonFile, sheet, table } from '../output.ts'
 
@@ -25,7 +14,7 @@ interface Card {
   readonly cardStatusDescription: string
 }
 
-const newCardOptions: Options = {
+const newCardOptions: cli.Options = {
   product: { type: 'string', value: 'N', help: 'the product, from pinfold products list' },
   type: { type: 'string', value: 'TYPE', help: 'Virtual or Physical; Virtual unless given' },
   'first-name': { type: 'string', value: 'TEXT', help: 'of the cardholder' },
@@ -39,17 +28,17 @@ const newCardOptions: Options = {
   file: { type: 'string', value: 'FILE', help: 'all of it as JSON, as POST /cards takes it' },
 }
 
-const filterOptions: Options = {
+const filterOptions: cli.Options = {
   reference: { type: 'string', value: 'TEXT', help: 'only those with this customerReference' },
   status: { type: 'string', value: 'CODE', help: 'only those with this cardStatusCode' },
 }
 
-const statusOptions: Options = {
+const statusOptions: cli.Options = {
   set: { type: 'string', value: 'CODE', help: 'the status to set: 00, 62, 41, 43, 46 or 83' },
   description: { type: 'string', value: 'TEXT', help: 'why; kept enciphered' },
 }
 
-export const cardCommands: readonly Command[] = [
+export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards create',
     summary: 'a card of a product, with a random PIN',
@@ -69,9 +58,9 @@ export const cardCommands: readonly Command[] = [
     example: 'pinfold cards list --status 00',
     run: (call) =>
       asClient(call, async ({ base, readAll }) => {
-        const filter = given({
-          customerReference: textOf(call, 'reference'),
-          cardStatusCode: textOf(call, 'status'),
+        const filter = cli.given({
+          customerReference: cli.textOf(call, 'reference'),
+          cardStatusCode: cli.textOf(call, 'status'),
         }) as Record<string, string>
         const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
         const rows = cards.map((card) => [
@@ -104,35 +93,35 @@ export const cardCommands: readonly Command[] = [
   },
 ]
 
-async function newCardOf(call: Call): Promise<object> {
-  const file = textOf(call, 'file')
+async function newCardOf(call: cli.Call): Promise<object> {
+  const file = cli.textOf(call, 'file')
   if (file !== undefined) return readJsonFile(file)
-  neededOf(call, 'product')
-  return given({
-    cardType: textOf(call, 'type') ?? 'Virtual',
-    cardProduct: numberOf(call, 'product'),
+  cli.neededOf(call, 'product')
+  return cli.given({
+    cardType: cli.textOf(call, 'type') ?? 'Virtual',
+    cardProduct: cli.numberOf(call, 'product'),
     cardHolder: {
-      firstName: neededOf(call, 'first-name'),
-      lastName: neededOf(call, 'last-name'),
-      dateOfBirth: neededOf(call, 'born'),
+      firstName: cli.neededOf(call, 'first-name'),
+      lastName: cli.neededOf(call, 'last-name'),
+      dateOfBirth: cli.neededOf(call, 'born'),
     },
     address: {
-      addressLine1: neededOf(call, 'address'),
-      postCode: neededOf(call, 'post-code'),
-      country: neededOf(call, 'country'),
+      addressLine1: cli.neededOf(call, 'address'),
+      postCode: cli.neededOf(call, 'post-code'),
+      country: cli.neededOf(call, 'country'),
     },
-    customerReference: textOf(call, 'reference'),
-    activateNow: yesNoOf(call, 'activate-now'),
+    customerReference: cli.textOf(call, 'reference'),
+    activateNow: cli.yesNoOf(call, 'activate-now'),
   })
 }
 
-const status = (call: Call): Promise<Outcome> =>
+const status = (call: cli.Call): Promise<cli.Outcome> =>
   asClient(call, async ({ ask, base }) => {
     const path = `${base}/cards/${tokenOf(call)}/status`
-    const cardStatusCode = textOf(call, 'set')
+    const cardStatusCode = cli.textOf(call, 'set')
     if (cardStatusCode !== undefined) {
-      const description = textOf(call, 'description')
-      await ask('PUT', path, given({ cardStatusCode, description }))
+      const description = cli.textOf(call, 'description')
+      await ask('PUT', path, cli.given({ cardStatusCode, description }))
     }
     // What is printed is what a read returns, as the specification asks.
     const read = await ask<object>('GET', path)
@@ -140,9 +129,9 @@ const status = (call: Call): Promise<Outcome> =>
   })
 
 /** The card that was named. @throws UsageError unless it can be a card's. */
-function tokenOf({ names: [name = ''] }: Call): string {
+function tokenOf({ names: [name = ''] }: cli.Call): string {
   if (isPublicToken(name)) return name
-  throw new UsageError('CARD must be the publicToken of a card: ten digits.')
+  throw new cli.UsageError('CARD must be the publicToken of a card: ten digits.')
 }
 
 interface Result {
@@ -157,7 +146,7 @@ interface Authorization {
   readonly cvv?: Result
 }
 
-export const simulateCommand: Command = {
+export const simulateCommand: cli.Command = {
   words: 'simulate',
   names: ['CARD'],
   summary: 'plays the card network against a card, in the sandbox',
@@ -179,12 +168,12 @@ export const simulateCommand: Command = {
       const answer = await ask<Authorization>(
         'POST',
         `${base}/simulator/authorizations`,
-        given({
+        cli.given({
           publicToken: tokenOf(call),
-          pin: textOf(call, 'pin'),
-          cvv: textOf(call, 'cvv'),
-          expiryDate: textOf(call, 'expiry'),
-          entryMode: textOf(call, 'mode'),
+          pin: cli.textOf(call, 'pin'),
+          cvv: cli.textOf(call, 'cvv'),
+          expiryDate: cli.textOf(call, 'expiry'),
+          entryMode: cli.textOf(call, 'mode'),
         }),
       )
       const { approved, cvv, pin, responseCode } = answer

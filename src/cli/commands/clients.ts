@@ -1,15 +1,4 @@
-import {
-  type Call,
-  type Command,
-  given,
-  listOf,
-  neededOf,
-  numberOf,
-  type Options,
-  type Outcome,
-  textOf,
-  yesNoOf,
-} from '../command.ts'
+import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile, sheet, table } from '../output.ts'
 
@@ -25,7 +14,7 @@ interface Client {
   readonly clientSecret?: string
 }
 
-const settings: Options = {
+const settings: cli.Options = {
   name: { type: 'string', value: 'TEXT', help: 'what it is called' },
   scopes: { type: 'string', value: 'LIST', help: 'with commas, such as cards.read,cards.write' },
   products: { type: 'string', value: 'LIST', help: 'numbers of products that it may issue' },
@@ -41,7 +30,7 @@ const settings: Options = {
   },
 }
 
-export const clientCommands: readonly Command[] = [
+export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients list',
     summary: 'who may call: client systems, networks, administrators',
@@ -88,10 +77,10 @@ export const clientCommands: readonly Command[] = [
       asAdministrator(call, async ({ ask }) => {
         const client = await ask<Client>('POST', '/clients', {
           clientId: call.names[0],
-          kind: textOf(call, 'kind') ?? 'client',
+          kind: cli.textOf(call, 'kind') ?? 'client',
           ...(await membersOf(call)),
-          clientName: neededOf(call, 'name'),
-          scopes: neededOf(call, 'scopes').split(','),
+          clientName: cli.neededOf(call, 'name'),
+          scopes: cli.neededOf(call, 'scopes').split(','),
         })
         return { json: client, text: withSecretNote(sheet(client), client.clientSecret) }
       }),
@@ -128,11 +117,11 @@ export const clientCommands: readonly Command[] = [
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const overlapHours = numberOf(call, 'overlap-hours')
+        const overlapHours = cli.numberOf(call, 'overlap-hours')
         const rotated = await ask<{ clientSecret?: string }>(
           'POST',
           `${pathOf(call)}/rotate-secret`,
-          given({ overlapHours }),
+          cli.given({ overlapHours }),
         )
         return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
       }),
@@ -151,7 +140,7 @@ export const clientCommands: readonly Command[] = [
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const credentialsVersion =
-          numberOf(call, 'credentials-version') ??
+          cli.numberOf(call, 'credentials-version') ??
           (await ask<Client>('GET', pathOf(call))).credentialsVersion
         const client = await ask<Client>('POST', `${pathOf(call)}/confirm`, { credentialsVersion })
         return { json: client, text: sheet(client) }
@@ -159,9 +148,9 @@ export const clientCommands: readonly Command[] = [
   },
 ]
 
-const pathOf = ({ names: [name = ''] }: Call): string => `/clients/${encodeURIComponent(name)}`
+const pathOf = ({ names: [name = ''] }: cli.Call): string => `/clients/${encodeURIComponent(name)}`
 
-const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
+const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const client = await ask<Client>(method, pathOf(call), body)
     return { json: client, text: sheet(client) }
@@ -171,13 +160,13 @@ const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
 export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
 
-async function membersOf(call: Call): Promise<Record<string, unknown>> {
-  const file = textOf(call, 'public-jwk')
-  return given({
-    clientName: textOf(call, 'name'),
-    scopes: listOf(call, 'scopes'),
-    certificateBoundTokens: yesNoOf(call, 'bound-tokens'),
-    productIds: listOf(call, 'products')?.map(Number),
+async function membersOf(call: cli.Call): Promise<Record<string, unknown>> {
+  const file = cli.textOf(call, 'public-jwk')
+  return cli.given({
+    clientName: cli.textOf(call, 'name'),
+    scopes: cli.listOf(call, 'scopes'),
+    certificateBoundTokens: cli.yesNoOf(call, 'bound-tokens'),
+    productIds: cli.listOf(call, 'products')?.map(Number),
     jwks: file === undefined ? undefined : await readJsonFile(file),
   })
 }

@@ -1,13 +1,4 @@
-import {
-  type Call,
-  given,
-  listOf,
-  numberOf,
-  type Options,
-  type Outcome,
-  textOf,
-  UsageError,
-} from '../command.ts'
+import * as cli from '../command.ts'
 
 /** A key as the service answers it once it is stored. */
 export interface KeptKey {
@@ -16,22 +7,22 @@ export interface KeptKey {
   readonly keyCheckValue: string
 }
 
-export const ownerOptions: Options = {
+export const ownerOptions: cli.Options = {
   zone: { type: 'string', value: 'CLIENT', help: 'a key of this network, for its PIN blocks' },
   'zone-master': { type: 'boolean', help: 'a key that other keys are exchanged under' },
 }
 
-export const targetOptions: Options = {
+export const targetOptions: cli.Options = {
   ...ownerOptions,
   formats: { type: 'string', value: 'LIST', help: 'of PIN blocks: ISO_FORMAT_0,ISO_FORMAT_3' },
 }
 
-export const formOptions: Options = {
+export const formOptions: cli.Options = {
   algorithm: { type: 'string', value: 'NAME', help: 'AES or TDES' },
   bytes: { type: 'string', value: 'N', help: '16, 24 or 32' },
 }
 
-export const checkValueOption: Options = {
+export const checkValueOption: cli.Options = {
   'check-value': {
     type: 'string',
     value: 'HEX',
@@ -40,25 +31,25 @@ export const checkValueOption: Options = {
 }
 
 /** Where a key is kept, as the private listener takes it. */
-export function givenTarget(call: Call): Record<string, unknown> {
+export function givenTarget(call: cli.Call): Record<string, unknown> {
   const [key] = call.names
-  if (key === undefined) throw new UsageError('The name of the key is missing.')
+  if (key === undefined) throw new cli.UsageError('The name of the key is missing.')
   if (call.options['zone-master']) return { family: 'zone-master', key }
-  const clientId = textOf(call, 'zone')
+  const clientId = cli.textOf(call, 'zone')
   if (clientId === undefined) return { family: 'installation', key }
-  const pinBlockFormats = listOf(call, 'formats')
-  if (!pinBlockFormats) throw new UsageError('A zone key needs its --formats.')
+  const pinBlockFormats = cli.listOf(call, 'formats')
+  if (!pinBlockFormats) throw new cli.UsageError('A zone key needs its --formats.')
   return { family: 'zone', key, clientId, pinBlockFormats }
 }
 
 /** Algorithm and length, if they were given. */
-export const givenForm = (call: Call): Record<string, unknown> =>
-  given({
-    algorithm: textOf(call, 'algorithm')?.toUpperCase(),
-    lengthBytes: numberOf(call, 'bytes'),
+export const givenForm = (call: cli.Call): Record<string, unknown> =>
+  cli.given({
+    algorithm: cli.textOf(call, 'algorithm')?.toUpperCase(),
+    lengthBytes: cli.numberOf(call, 'bytes'),
   })
 
-export const keptOutcome = (kept: KeptKey, what: string): Outcome => ({
+export const keptOutcome = (kept: KeptKey, what: string): cli.Outcome => ({
   json: kept,
   text: `${kept.version === null ? kept.key : `${kept.key}/${kept.version}`} ${what}; its check value is ${kept.keyCheckValue}.`,
 })

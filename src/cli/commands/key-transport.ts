@@ -1,16 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
-import {
-  type Call,
-  type Command,
-  given,
-  neededOf,
-  numberOf,
-  type Options,
-  type Outcome,
-  textOf,
-} from '../command.ts'
+import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import {
@@ -30,11 +21,11 @@ interface ComponentEntry {
   readonly key: KeptKey | null
 }
 
-const underOption: Options = {
+const underOption: cli.Options = {
   under: { type: 'string', value: 'ZMK', help: 'the zone master key of the key block' },
 }
 
-export const importKeyCommand: Command = {
+export const importKeyCommand: cli.Command = {
   words: 'keys import',
   names: ['[NAME]'],
   summary: 'a key block, or a key that several people bring in components',
@@ -53,20 +44,20 @@ export const importKeyCommand: Command = {
     'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < block.txt',
   run: (call) =>
     asAdministrator(call, async ({ ask }) => {
-      const entry = textOf(call, 'entry')
+      const entry = cli.textOf(call, 'entry')
       if (entry !== undefined) return enterComponent(ask, call, entry)
-      if (textOf(call, 'components') !== undefined) return openEntry(ask, call)
-      const body = given({
+      if (cli.textOf(call, 'components') !== undefined) return openEntry(ask, call)
+      const body = cli.given({
         ...givenTarget(call),
-        zoneMasterKey: neededOf(call, 'under'),
+        zoneMasterKey: cli.neededOf(call, 'under'),
         keyBlock: await readSecret('Key block'),
-        keyCheckValue: textOf(call, 'check-value'),
+        keyCheckValue: cli.textOf(call, 'check-value'),
       })
       return keptOutcome(await ask<KeptKey>('POST', '/keys/import', body), 'is taken in')
     }),
 }
 
-export const exportKeyCommand: Command = {
+export const exportKeyCommand: cli.Command = {
   words: 'keys export',
   names: ['NAME'],
   summary: 'a key block, for the other side of the zone',
@@ -78,11 +69,11 @@ export const exportKeyCommand: Command = {
   example: 'pinfold keys export zone-a --zone acme-network --under zmk-acme',
   run: (call) =>
     asAdministrator(call, async ({ ask }) => {
-      const body = given({
+      const body = cli.given({
         key: call.names[0],
-        zoneMasterKey: neededOf(call, 'under'),
-        version: numberOf(call, 'version'),
-        clientId: textOf(call, 'zone'),
+        zoneMasterKey: cli.neededOf(call, 'under'),
+        version: cli.numberOf(call, 'version'),
+        clientId: cli.textOf(call, 'zone'),
       })
       const json = await ask<{ keyBlock: string }>('POST', '/keys/export', body)
       return { json, text: json.keyBlock }
@@ -91,20 +82,20 @@ export const exportKeyCommand: Command = {
 
 type Ask = ServiceConnection['ask']
 
-async function openEntry(ask: Ask, call: Call): Promise<Outcome> {
+async function openEntry(ask: Ask, call: cli.Call): Promise<cli.Outcome> {
   const json = await ask<ComponentEntry>('POST', '/component-entries', {
     ...givenTarget(call),
     ...givenForm(call),
-    componentCount: numberOf(call, 'components'),
-    keyCheckValue: neededOf(call, 'check-value'),
+    componentCount: cli.numberOf(call, 'components'),
+    keyCheckValue: cli.neededOf(call, 'check-value'),
   })
   const text = `Entry ${json.entryId} waits for ${json.componentCount} components, each from another person.`
   return { json, text }
 }
 
-async function enterComponent(ask: Ask, call: Call, entryId: string): Promise<Outcome> {
-  const person = neededOf(call, 'person')
-  const keyCheckValue = neededOf(call, 'check-value')
+async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promise<cli.Outcome> {
+  const person = cli.neededOf(call, 'person')
+  const keyCheckValue = cli.neededOf(call, 'check-value')
   const component = await readSecret(`Component of ${person}`)
   const path = `/component-entries/${encodeURIComponent(entryId)}/components`
   const json = await ask<ComponentEntry>('POST', path, { person, component, keyCheckValue })

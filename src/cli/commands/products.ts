@@ -1,21 +1,10 @@
 import type { Product } from '../../domain/product.ts'
-import {
-  type Call,
-  type Command,
-  given,
-  listOf,
-  numberOf,
-  type Options,
-  type Outcome,
-  textOf,
-  UsageError,
-  yesNoOf,
-} from '../command.ts'
+import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile, sheet, table } from '../output.ts'
 
 /** Options that are members of a product. */
-const memberOptions: Options = {
+const memberOptions: cli.Options = {
   name: { type: 'string', value: 'TEXT', help: 'what it is called' },
   scheme: { type: 'string', value: 'NAME', help: 'Visa, Mastercard, … or one of your own' },
   bin: { type: 'string', value: 'DIGITS', help: 'the first 6 or 8 digits of its card numbers' },
@@ -30,7 +19,7 @@ const memberOptions: Options = {
   file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products answers them' },
 }
 
-export const productCommands: readonly Command[] = [
+export const productCommands: readonly cli.Command[] = [
   {
     words: 'products list',
     summary: 'every card product, active or not',
@@ -104,7 +93,7 @@ export const productCommands: readonly Command[] = [
     run: (call) => change(call, 'PATCH', { active: true }),
   },
   ...(['grant', 'revoke'] as const).map(
-    (word): Command => ({
+    (word): cli.Command => ({
       words: `products ${word}`,
       names: ['PRODUCT', 'CLIENT'],
       summary: word === 'grant' ? 'lets a client issue cards of it' : 'no longer',
@@ -123,34 +112,34 @@ export const productCommands: readonly Command[] = [
   ),
 ]
 
-const change = (call: Call, method: string, body?: object): Promise<Outcome> =>
+const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outcome> =>
   asAdministrator(call, async ({ ask }) => {
     const product = await ask<Product>(method, `/products/${productIdOf(call)}`, body)
     return { json: product, text: sheet(product) }
   })
 
-function productIdOf({ names: [name = ''] }: Call): number {
+function productIdOf({ names: [name = ''] }: cli.Call): number {
   if (/^[0-9]{1,12}$/.test(name)) return Number(name)
-  throw new UsageError('PRODUCT must be the number of a product.')
+  throw new cli.UsageError('PRODUCT must be the number of a product.')
 }
 
-async function membersOf(call: Call): Promise<Record<string, unknown>> {
-  const file = textOf(call, 'file')
+async function membersOf(call: cli.Call): Promise<Record<string, unknown>> {
+  const file = cli.textOf(call, 'file')
   const members = file === undefined ? {} : await readJsonFile(file)
   return {
     ...members,
-    ...given({
-      productName: textOf(call, 'name'),
-      schemeName: textOf(call, 'scheme'),
-      bin: textOf(call, 'bin'),
-      currencyCode: textOf(call, 'currency'),
-      cardTypes: listOf(call, 'types'),
-      validityMonths: numberOf(call, 'validity-months'),
-      pinLength: numberOf(call, 'pin-length'),
-      pinRevealable: yesNoOf(call, 'pin-revealable'),
-      refuseWeakPins: yesNoOf(call, 'refuse-weak-pins'),
-      pinTryLimit: numberOf(call, 'pin-try-limit'),
-      cvvTryLimit: numberOf(call, 'cvv-try-limit'),
+    ...cli.given({
+      productName: cli.textOf(call, 'name'),
+      schemeName: cli.textOf(call, 'scheme'),
+      bin: cli.textOf(call, 'bin'),
+      currencyCode: cli.textOf(call, 'currency'),
+      cardTypes: cli.listOf(call, 'types'),
+      validityMonths: cli.numberOf(call, 'validity-months'),
+      pinLength: cli.numberOf(call, 'pin-length'),
+      pinRevealable: cli.yesNoOf(call, 'pin-revealable'),
+      refuseWeakPins: cli.yesNoOf(call, 'refuse-weak-pins'),
+      pinTryLimit: cli.numberOf(call, 'pin-try-limit'),
+      cvvTryLimit: cli.numberOf(call, 'cvv-try-limit'),
     }),
   }
 }

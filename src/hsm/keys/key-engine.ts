@@ -1,12 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Sealed } from '../../crypto/aes-gcm.ts'
-import type {
-  BlockCipher,
-  KeyAction,
-  KeyKind,
-  KeyName,
-  keyCatalogue,
-} from '../contract/catalogue.ts'
+import type * as catalogue from '../contract/catalogue.ts'
 import type { TokenSigningKey } from '../contract/hsm.ts'
 import type { KeyAttributes } from '../contract/key-administration.ts'
 import type { WrappedKey } from '../contract/stored-keys.ts'
@@ -17,15 +11,19 @@ export type Exportability = 'E' | 'N'
 /** Where keys are made and work: this is what implementations of the HSM differ in. */
 export interface KeyEngine {
   /** Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow one. */
-  generate(kind: KeyKind, exportability?: Exportability, signal?: AbortSignal): Promise<WrappedKey>
+  generate(
+    kind: catalogue.KeyKind,
+    exportability?: Exportability,
+    signal?: AbortSignal,
+  ): Promise<WrappedKey>
   /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
-  import(kind: KeyKind, key: Uint8Array): Promise<WrappedKey>
+  import(kind: catalogue.KeyKind, key: Uint8Array): Promise<WrappedKey>
   /**
    * Opens a wrapped key for what its kind does.
    * @throws Error when it was not made here, is weak, or was made for another use.
    */
-  open<Action extends KeyAction>(
-    kind: KeyKind & { readonly action: Action },
+  open<Action extends catalogue.KeyAction>(
+    kind: catalogue.KeyKind & { readonly action: Action },
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
   /** What a wrapped key says of itself. Nothing of it is verified before the key is opened. */
@@ -39,7 +37,7 @@ export interface KeyEngine {
  * use or purpose; one that was made before keys named their purpose is taken for its use alone.
  */
 export const isOfKind = (
-  kind: KeyKind,
+  kind: catalogue.KeyKind,
   { algorithm, keyUsage, modeOfUse }: Omit<KeyAttributes, 'exportability'>,
   purpose: string | null,
 ): boolean =>
@@ -50,7 +48,7 @@ export const isOfKind = (
 
 /** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
 export interface BlockKey {
-  readonly cipher: BlockCipher
+  readonly cipher: catalogue.BlockCipher
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
@@ -127,8 +125,8 @@ export interface WorkingKeys {
 }
 
 /** What the key of a name does. */
-export type WorkingKey<Name extends KeyName> =
-  WorkingKeys[(typeof keyCatalogue)[Name]['kind']['action']]
+export type WorkingKey<Name extends catalogue.KeyName> =
+  WorkingKeys[(typeof catalogue.keyCatalogue)[Name]['kind']['action']]
 
 /** What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never opens. */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {

@@ -1,11 +1,5 @@
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
-import {
-  cipherOfCode,
-  codeOfCipher,
-  isInstallationKey,
-  type KeyKind,
-  keyCatalogue,
-} from '../contract/catalogue.ts'
+import * as catalogue from '../contract/catalogue.ts'
 import type { KeyAttributes, KeyForm, KeyPurpose } from '../contract/key-administration.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { Exportability } from './key-engine.ts'
@@ -19,20 +13,21 @@ const families = {
 const keyLengths = [16, 24, 32] as const
 
 /** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
-export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
+export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): catalogue.KeyKind {
   if (purpose.family === 'installation') {
     const { keyName } = purpose
-    if (!isInstallationKey(keyName)) throw new KeyRefusal('There is no key of this name.')
-    const kind: KeyKind = keyCatalogue[keyName].kind
+    if (!catalogue.isInstallationKey(keyName)) throw new KeyRefusal('There is no key of this name.')
+    const kind: catalogue.KeyKind = catalogue.keyCatalogue[keyName].kind
     const isForm =
       form === null ||
-      (codeOfCipher[form.algorithm] === kind.algorithm && form.lengthBytes === kind.lengthBytes)
+      (catalogue.codeOfCipher[form.algorithm] === kind.algorithm &&
+        form.lengthBytes === kind.lengthBytes)
     if (!isForm) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
     return kind
   }
   const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
   const { keyUsage, lengths } = families[purpose.family]
-  const code = codeOfCipher[algorithm]
+  const code = catalogue.codeOfCipher[algorithm]
   const length = keyLengths.find((each) => each === lengthBytes)
   if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
     throw new KeyRefusal('The key has a length that is not taken.')
@@ -50,7 +45,8 @@ export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): KeyKind {
 /** Whether keys of a purpose may ever leave: zone keys are another's too, zone master keys never do. */
 export const mayLeave = (purpose: KeyPurpose): boolean =>
   purpose.family === 'installation'
-    ? isInstallationKey(purpose.keyName) && keyCatalogue[purpose.keyName].mayLeave
+    ? catalogue.isInstallationKey(purpose.keyName) &&
+      catalogue.keyCatalogue[purpose.keyName].mayLeave
     : purpose.family === 'zone'
 
 /**
@@ -61,8 +57,8 @@ export function refuseOtherPurpose(
   purpose: KeyPurpose,
   use: KeyAttributes,
   lengthBytes: number,
-): KeyKind {
-  const kind = keyKindOf(purpose, { algorithm: cipherOfCode(use.algorithm), lengthBytes })
+): catalogue.KeyKind {
+  const kind = keyKindOf(purpose, { algorithm: catalogue.cipherOfCode(use.algorithm), lengthBytes })
   const modes: readonly string[] =
     purpose.family === 'installation' ? [kind.modeOfUse] : families[purpose.family].modesOfUse
   if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {

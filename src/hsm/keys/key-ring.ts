@@ -1,29 +1,16 @@
 import { Problem } from '../../domain/problem.ts'
 import type { KeyReference } from '../contract/card.ts'
-import {
-  isInstallationKey,
-  isSlow,
-  type KeyAction,
-  type KeyKind,
-  type KeyName,
-  keyCatalogue,
-  keyNames,
-} from '../contract/catalogue.ts'
+import * as catalogue from '../contract/catalogue.ts'
 import type { KeyUses } from '../contract/key-administration.ts'
-import {
-  KeyRefusal,
-  type KeyState,
-  type KeyStore,
-  type StoredKey,
-} from '../contract/stored-keys.ts'
+import * as storedKeys from '../contract/stored-keys.ts'
 import type { KeyEngine, WorkingKey, WorkingKeys } from './key-engine.ts'
 
 /** One version of a key, ready for use. */
-export interface RingKey<Name extends KeyName> {
+export interface RingKey<Name extends catalogue.KeyName> {
   readonly name: Name
   readonly version: number
   readonly reference: KeyReference
-  readonly state: KeyState
+  readonly state: storedKeys.KeyState
   readonly key: WorkingKey<Name>
 }
 
@@ -34,14 +21,14 @@ export interface RingKey<Name extends KeyName> {
  */
 export interface KeyRing {
   /** The version that new things are made under: the newest active one. */
-  active<Name extends KeyName>(name: Name): Promise<RingKey<Name>>
+  active<Name extends catalogue.KeyName>(name: Name): Promise<RingKey<Name>>
   /** The version that something was made under. @throws Error when it is not one of these keys. */
-  version<Name extends KeyName>(name: Name, version: number): Promise<RingKey<Name>>
+  version<Name extends catalogue.KeyName>(name: Name, version: number): Promise<RingKey<Name>>
   /**
    * Every version that something may be under now or soon: the active ones, the newest first, then
    * the pending ones.
    */
-  versions<Name extends KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
+  versions<Name extends catalogue.KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
   /** Reads the store again. */
   refresh(): Promise<void>
   /** How often this process has used each version. */
@@ -53,7 +40,7 @@ interface KeyRingOptions {
   readonly staleAfterMs?: number
 }
 
-type AnyRingKey = RingKey<KeyName>
+type AnyRingKey = RingKey<catalogue.KeyName>
 
 /** Keys as one reading of the store found them. */
 interface Reading {
@@ -67,13 +54,13 @@ interface Reading {
  */
 export async function openKeyRing(
   engine: KeyEngine,
-  store: KeyStore,
+  store: storedKeys.KeyStore,
   { staleAfterMs = 10_000 }: KeyRingOptions = {},
 ): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
-  for (const keyName of keyNames) {
-    if (present.has(keyName) || isSlow(keyName)) continue
-    const made = await engine.generate(keyCatalogue[keyName].kind)
+  for (const keyName of catalogue.keyNames) {
+    if (present.has(keyName) || catalogue.isSlow(keyName)) continue
+    const made = await engine.generate(catalogue.keyCatalogue[keyName].kind)
     await store.add({ keyName, keyVersion: 1, state: 'active', ...made })
   }
   const counter = createUseCounter()
@@ -112,16 +99,16 @@ function ringOf(
   readNow: () => Promise<void>,
 ): Omit<KeyRing, 'refresh' | 'countedUses'> {
   // The engine opened each key for the action of its name, which the types cannot follow.
-  const all = async <Name extends KeyName>(name: Name) =>
+  const all = async <Name extends catalogue.KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
-  const find = async <Name extends KeyName>(name: Name, version: number) =>
+  const find = async <Name extends catalogue.KeyName>(name: Name, version: number) =>
     (await all(name)).find((key) => key.version === version)
-  const findActive = async <Name extends KeyName>(name: Name) =>
+  const findActive = async <Name extends catalogue.KeyName>(name: Name) =>
     (await all(name)).find(({ state }) => state === 'active')
   return {
     async active(name) {
       const known = await findActive(name)
-      if (known || !isSlow(name)) return present(known)
+      if (known || !catalogue.isSlow(name)) return present(known)
       // Another process may have made it by now.
       await readNow()
       const made = await findActive(name)
@@ -154,20 +141,26 @@ function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-const stateOrder: readonly KeyState[] = ['active', 'pending', 'retired']
+const stateOrder: readonly storedKeys.KeyState[] = ['active', 'pending', 'retired']
 
 /** A block that another row has now is another key, to be refused where it is not for that row. */
-const rowOf = ({ keyBlock, keyName }: StoredKey): string => `${keyName} ${keyBlock}`
+const rowOf = ({ keyBlock, keyName }: storedKeys.StoredKey): string => `${keyName} ${keyBlock}`
 
 /** Reads a store again and again, and opens each key block of a name once. */
-function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () => Promise<Reading> {
+function readerOf(
+  engine: KeyEngine,
+  store: storedKeys.KeyStore,
+  counter: UseCounter,
+): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
     // Counted from before the store is asked. A machine that slept may have stopped one of the clocks.
     const [steady, wall] = [performance.now(), Date.now()]
     const isStale = (afterMs: number) =>
       Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
-    const stored = (await store.list()).filter(({ keyName }) => isInstallationKey(keyName))
+    const stored = (await store.list()).filter(({ keyName }) =>
+      catalogue.isInstallationKey(keyName),
+    )
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
       const known = opened.get(rowOf(each))
@@ -189,17 +182,21 @@ function readerOf(engine: KeyEngine, store: KeyStore, counter: UseCounter): () =
 /** @throws KeyRefusal that names the key, where its block is not what it should be. */
 async function openKey(
   engine: KeyEngine,
-  { keyBlock, keyName: name, keyVersion }: StoredKey,
+  { keyBlock, keyName: name, keyVersion }: storedKeys.StoredKey,
   counter: UseCounter,
 ): Promise<AnyRingKey['key']> {
-  if (!isInstallationKey(name)) throw new Error(`The key store has an unknown key: ${name}.`)
-  const kind: KeyKind = keyCatalogue[name].kind
+  if (!catalogue.isInstallationKey(name))
+    throw new Error(`The key store has an unknown key: ${name}.`)
+  const kind: catalogue.KeyKind = catalogue.keyCatalogue[name].kind
   try {
-    const key: WorkingKeys[KeyAction] = await engine.open(kind, keyBlock)
+    const key: WorkingKeys[catalogue.KeyAction] = await engine.open(kind, keyBlock)
     return counter.counting(kind.action, { keyName: name, keyVersion }, key) as AnyRingKey['key']
   } catch (cause) {
     if (cause instanceof Problem || !(cause instanceof Error)) throw cause
-    throw new KeyRefusal(`The key ${name}/${keyVersion} does not open. ${cause.message}`, { cause })
+    throw new storedKeys.KeyRefusal(
+      `The key ${name}/${keyVersion} does not open. ${cause.message}`,
+      { cause },
+    )
   }
 }
 
@@ -207,7 +204,7 @@ async function openKey(
  * The version of a key that a reference names.
  * @throws Error when it names another key, or none.
  */
-export async function referencedKey<Name extends KeyName>(
+export async function referencedKey<Name extends catalogue.KeyName>(
   ring: KeyRing,
   name: Name,
   reference: KeyReference,
@@ -221,7 +218,7 @@ export async function referencedKey<Name extends KeyName>(
 /** Counts the uses of keys since this process has them. */
 interface UseCounter {
   /** The same key, which counts what it makes: opening and verifying wear no key out. */
-  counting<Action extends KeyAction>(
+  counting<Action extends catalogue.KeyAction>(
     action: Action,
     version: Pick<KeyUses, 'keyName' | 'keyVersion'>,
     key: WorkingKeys[Action],
@@ -247,7 +244,7 @@ function createUseCounter(): UseCounter {
 
 /** The verbs of each action that put something under the key. */
 const counters: {
-  readonly [Action in KeyAction]: (
+  readonly [Action in catalogue.KeyAction]: (
     key: WorkingKeys[Action],
     count: () => void,
   ) => WorkingKeys[Action]

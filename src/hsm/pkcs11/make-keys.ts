@@ -9,24 +9,11 @@ import { keyKindOf } from '../keys/key-purposes.ts'
 import { drawFitKey, refuseUnfitKey } from '../keys/key-strength.ts'
 import { drawBytes, openBytes, sealBytes, tokenCheckValue } from './ciphers.ts'
 import { attribute, keyType, mechanism } from './cryptoki.ts'
-import {
-  bytesTemplate,
-  findObject,
-  findObjects,
-  labelOf,
-  type Permission,
-  privateTemplate,
-  publicTemplate,
-  readReference,
-  referenceTo,
-  refuseExtractable,
-  secretTemplate,
-  type TokenKey,
-} from './objects.ts'
+import * as tokenObjects from './objects.ts'
 import type { TokenSession } from './session.ts'
 
 /** What a mode of use allows (X9.143, table 7). Whoever verifies a PVV or CVV makes it again. */
-const allowedByMode: Readonly<Record<string, readonly Permission[]>> = {
+const allowedByMode: Readonly<Record<string, readonly tokenObjects.Permission[]>> = {
   B: ['encrypt', 'decrypt'],
   C: ['encrypt'],
   D: ['decrypt'],
@@ -44,9 +31,9 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   const { algorithm } = kind
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
   else generateSecret(session, kind, algorithm, key)
-  const whole = findObject(session, key, 'whole')
+  const whole = tokenObjects.findObject(session, key, 'whole')
   return {
-    keyBlock: referenceTo(key),
+    keyBlock: tokenObjects.referenceTo(key),
     keyCheckValue: tokenCheckValue(session, kind, key, whole),
   }
 }
@@ -60,40 +47,43 @@ export function importTokenKey(
   refuseUnfitKey(kind, bytes)
   const key = newKey(kind)
   createSecrets(session, kind, key, bytes)
-  return { keyBlock: referenceTo(key), keyCheckValue: keyCheckValueOf(kind.algorithm, bytes) }
+  return {
+    keyBlock: tokenObjects.referenceTo(key),
+    keyCheckValue: keyCheckValueOf(kind.algorithm, bytes),
+  }
 }
 
-const newKey = (kind: KeyKind): TokenKey => ({
-  label: labelOf(kind, 'N'),
+const newKey = (kind: KeyKind): tokenObjects.TokenKey => ({
+  label: tokenObjects.labelOf(kind, 'N'),
   id: randomBytes(16).toString('hex'),
 })
 
 /** A zone master key works by MACs alone, which are made of it by enciphering. */
-const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly Permission[] =>
+const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
   keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
 
 async function drawCvvKey(
   session: TokenSession,
   kind: KeyKind,
-  key: TokenKey,
+  key: tokenObjects.TokenKey,
 ): Promise<WrappedKey> {
   const bytes = await drawFitKey(kind, (lengthBytes) => drawBytes(session, lengthBytes))
   createSecrets(session, kind, key, bytes)
   const keyCheckValue = keyCheckValueOf(kind.algorithm, bytes)
   bytes.fill(0)
-  return { keyBlock: referenceTo(key), keyCheckValue }
+  return { keyBlock: tokenObjects.referenceTo(key), keyCheckValue }
 }
 
 function createSecrets(
   { cryptoki, handle }: TokenSession,
   kind: KeyKind,
-  key: TokenKey,
+  key: tokenObjects.TokenKey,
   bytes: Uint8Array,
 ): void {
   const create = (part: 'whole' | 'keyA', type: number, value: Uint8Array) =>
     cryptoki.C_CreateObject(handle, [
-      ...secretTemplate(key, part, permissionsOf(kind)),
-      ...bytesTemplate(type, value),
+      ...tokenObjects.secretTemplate(key, part, permissionsOf(kind)),
+      ...tokenObjects.bytesTemplate(type, value),
     ])
   if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
   else create('whole', kind.algorithm === 'A' ? keyType.aes : keyType.genericSecret, bytes)
@@ -105,7 +95,7 @@ function generateSecret(
   { cryptoki, handle }: TokenSession,
   kind: KeyKind,
   algorithm: 'A' | 'T' | 'H',
-  key: TokenKey,
+  key: tokenObjects.TokenKey,
 ): void {
   const { lengthBytes } = kind
   const generation = {
@@ -115,7 +105,7 @@ function generateSecret(
   }[algorithm]
   const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
   cryptoki.C_GenerateKey(handle, { mechanism: generation }, [
-    ...secretTemplate(key, 'whole', permissionsOf(kind)),
+    ...tokenObjects.secretTemplate(key, 'whole', permissionsOf(kind)),
     ...(algorithm === 'T' ? [] : [length]),
   ])
 }
@@ -126,13 +116,13 @@ function generatePair(
   { cryptoki, handle }: TokenSession,
   kind: KeyKind,
   algorithm: 'E' | 'R',
-  key: TokenKey,
+  key: tokenObjects.TokenKey,
 ): void {
   cryptoki.C_GenerateKeyPair(
     handle,
     { mechanism: pairGenerations[algorithm] },
-    publicTemplate(key, algorithm),
-    privateTemplate(key, permissionsOf(kind)),
+    tokenObjects.publicTemplate(key, algorithm),
+    tokenObjects.privateTemplate(key, permissionsOf(kind)),
   )
 }
 
@@ -164,13 +154,13 @@ export async function importComponent(
     // Several that begin at once may make a key each: what was sealed says under which it is.
     const key =
       (await findSealingKey(session)) ??
-      readReference((await generateTokenKey(session, sealingKind)).keyBlock)
-    const object = findObject(session, key, 'whole')
-    refuseExtractable(session, object)
+      tokenObjects.readReference((await generateTokenKey(session, sealingKind)).keyBlock)
+    const object = tokenObjects.findObject(session, key, 'whole')
+    tokenObjects.refuseExtractable(session, object)
     const iv = drawBytes(session, ivLength)
     const sealed = sealBytes(session, object, iv, associated(form), bytes)
     const text = Buffer.concat([iv, sealed]).toString('base64url')
-    return { keyBlock: `${referenceTo(key)}${mark}${text}`, keyCheckValue }
+    return { keyBlock: `${tokenObjects.referenceTo(key)}${mark}${text}`, keyCheckValue }
   } finally {
     bytes.fill(0)
   }
@@ -207,13 +197,13 @@ export function combineTokenComponents(
 
 function openComponent(session: TokenSession, form: KeyForm, wrapped: string): Buffer {
   const [reference = '', text] = wrapped.split(mark)
-  const key = readReference(reference)
-  if (text === undefined || key.label !== labelOf(sealingKind, 'N')) {
+  const key = tokenObjects.readReference(reference)
+  if (text === undefined || key.label !== tokenObjects.labelOf(sealingKind, 'N')) {
     throw new KeyRefusal('This is no key component.')
   }
   const sealed = Buffer.from(text, 'base64url')
   const iv = sealed.subarray(0, ivLength)
-  const object = findObject(session, key, 'whole')
+  const object = tokenObjects.findObject(session, key, 'whole')
   return openBytes(session, object, iv, associated(form), sealed.subarray(ivLength))
 }
 
@@ -221,9 +211,9 @@ function openComponent(session: TokenSession, form: KeyForm, wrapped: string): B
 const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
   Buffer.from(`component ${algorithm} ${lengthBytes}`)
 
-async function findSealingKey(session: TokenSession): Promise<TokenKey | null> {
-  const label = labelOf(sealingKind, 'N')
-  const [object] = findObjects(session, [{ type: attribute.label, value: label }])
+async function findSealingKey(session: TokenSession): Promise<tokenObjects.TokenKey | null> {
+  const label = tokenObjects.labelOf(sealingKind, 'N')
+  const [object] = tokenObjects.findObjects(session, [{ type: attribute.label, value: label }])
   if (!object) return null
   const { cryptoki, handle } = session
   const [id] = cryptoki.C_GetAttributeValue(handle, object, [{ type: attribute.id }])

@@ -2,40 +2,12 @@ import { xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
 import type { WrappedKey } from '../contract/stored-keys.ts'
-import {
-  decipherBlocks,
-  drawBytes,
-  encipherBlocks,
-  macOf,
-  openBytes,
-  openRecord,
-  sealRecord,
-} from './ciphers.ts'
+import * as tokenCiphers from './ciphers.ts'
 import { type Handle, mechanism } from './cryptoki.ts'
 import { importKeyBlock } from './import-key-block.ts'
-import {
-  combineTokenComponents,
-  generateTokenKey,
-  importComponent,
-  importTokenKey,
-} from './make-keys.ts'
-import {
-  destroyKey,
-  findObject,
-  type Part,
-  parts,
-  readReference,
-  refuseExtractable,
-  useOf,
-} from './objects.ts'
-import {
-  agreeWith,
-  type PublicHalf,
-  publicHalfOf,
-  signDigest,
-  signDigestPss,
-  unwrapOaep,
-} from './pairs.ts'
+import * as makeKeys from './make-keys.ts'
+import * as tokenObjects from './objects.ts'
+import * as tokenPairs from './pairs.ts'
 import type { TokenSession } from './session.ts'
 
 /** What a token is asked. Keys are named by their references. */
@@ -59,10 +31,10 @@ export interface TokenVerbs {
     keyCheckValue: string,
   ): WrappedKey
   /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
-  inspect(reference: string): PublicHalf | null
+  inspect(reference: string): tokenPairs.PublicHalf | null
   /** Destroys every part of a key. */
   destroy(reference: string): void
-  encipher(reference: string, part: Part, blocks: Uint8Array): Buffer
+  encipher(reference: string, part: tokenObjects.Part, blocks: Uint8Array): Buffer
   decipher(reference: string, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
   seal(reference: string, nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
@@ -87,47 +59,51 @@ export type SessionVerbs = {
 /** What a token answers, in one session. */
 export function tokenVerbs(session: TokenSession): SessionVerbs {
   const objects = new Map<string, Handle>()
-  const object = (reference: string, part: Part = 'whole'): Handle => {
+  const object = (reference: string, part: tokenObjects.Part = 'whole'): Handle => {
     const known = objects.get(`${part} ${reference}`)
-    const found = known ?? findObject(session, readReference(reference), part)
+    const found =
+      known ?? tokenObjects.findObject(session, tokenObjects.readReference(reference), part)
     objects.set(`${part} ${reference}`, found)
     return found
   }
   return {
-    random: (lengthBytes) => drawBytes(session, lengthBytes),
-    generate: (kind) => generateTokenKey(session, kind),
-    import: (kind, bytes) => importTokenKey(session, kind, bytes),
+    random: (lengthBytes) => tokenCiphers.drawBytes(session, lengthBytes),
+    generate: (kind) => makeKeys.generateTokenKey(session, kind),
+    import: (kind, bytes) => makeKeys.importTokenKey(session, kind, bytes),
     importKeyBlock: (...given) => importKeyBlock(session, ...given),
-    importComponent: (...given) => importComponent(session, ...given),
-    combineComponents: (...given) => combineTokenComponents(session, ...given),
+    importComponent: (...given) => makeKeys.importComponent(session, ...given),
+    combineComponents: (...given) => makeKeys.combineTokenComponents(session, ...given),
     inspect(reference) {
-      const key = readReference(reference)
-      const { algorithm, keyUsage } = useOf(key)
-      refuseExtractable(session, object(reference))
-      if (keyUsage === 'C0') refuseExtractable(session, object(reference, 'keyA'))
-      return algorithm === 'E' || algorithm === 'R' ? publicHalfOf(session, key) : null
+      const key = tokenObjects.readReference(reference)
+      const { algorithm, keyUsage } = tokenObjects.useOf(key)
+      tokenObjects.refuseExtractable(session, object(reference))
+      if (keyUsage === 'C0') tokenObjects.refuseExtractable(session, object(reference, 'keyA'))
+      return algorithm === 'E' || algorithm === 'R' ? tokenPairs.publicHalfOf(session, key) : null
     },
     destroy(reference) {
-      for (const part of parts) objects.delete(`${part} ${reference}`)
-      destroyKey(session, readReference(reference))
+      for (const part of tokenObjects.parts) objects.delete(`${part} ${reference}`)
+      tokenObjects.destroyKey(session, tokenObjects.readReference(reference))
     },
     encipher: (reference, part, blocks) =>
-      encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
+      tokenCiphers.encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
     decipher: (reference, blocks) =>
-      decipherBlocks(session, object(reference), cipherOf(reference), blocks),
+      tokenCiphers.decipherBlocks(session, object(reference), cipherOf(reference), blocks),
     seal: (reference, nonce, associated, clear) =>
-      sealRecord(session, object(reference), nonce, associated, clear),
+      tokenCiphers.sealRecord(session, object(reference), nonce, associated, clear),
     open: (reference, nonce, associated, sealed) =>
       nonce.length === xaesNonceLength
-        ? openRecord(session, object(reference), nonce, associated, sealed)
-        : openBytes(session, object(reference), nonce, associated, sealed),
-    mac: (reference, message) => macOf(session, object(reference), message),
-    signDigest: (reference, digest) => signDigest(session, object(reference), digest),
-    signDigestPss: (reference, digest) => signDigestPss(session, object(reference), digest),
-    unwrap: (reference, wrapped) => unwrapOaep(session, object(reference), wrapped),
-    agree: (reference, point) => agreeWith(session, object(reference), point),
+        ? tokenCiphers.openRecord(session, object(reference), nonce, associated, sealed)
+        : tokenCiphers.openBytes(session, object(reference), nonce, associated, sealed),
+    mac: (reference, message) => tokenCiphers.macOf(session, object(reference), message),
+    signDigest: (reference, digest) => tokenPairs.signDigest(session, object(reference), digest),
+    signDigestPss: (reference, digest) =>
+      tokenPairs.signDigestPss(session, object(reference), digest),
+    unwrap: (reference, wrapped) => tokenPairs.unwrapOaep(session, object(reference), wrapped),
+    agree: (reference, point) => tokenPairs.agreeWith(session, object(reference), point),
   }
 }
 
 const cipherOf = (reference: string): number =>
-  useOf(readReference(reference)).algorithm === 'A' ? mechanism.aesEcb : mechanism.des3Ecb
+  tokenObjects.useOf(tokenObjects.readReference(reference)).algorithm === 'A'
+    ? mechanism.aesEcb
+    : mechanism.des3Ecb

@@ -7,12 +7,7 @@ import { combinedKey, readComponent } from '../keys/components.ts'
 import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
 import { headerOf, keyKindOf, mayLeave, purposeIn } from '../keys/key-purposes.ts'
 import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
-import {
-  blockVersionUnder,
-  type Protection,
-  refuseOtherBlockVersion,
-  transportedKind,
-} from '../keys/transported-key.ts'
+import * as transportedKeys from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
 /** Keys that come and go, in this process's memory. */
@@ -21,10 +16,14 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
     orProblem(() => {
       const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
       const protection = sized(zoneMasterKey.header, zoneMasterKey.key)
-      refuseOtherBlockVersion(protection, keyBlock)
+      transportedKeys.refuseOtherBlockVersion(protection, keyBlock)
       const { header, key } = unwrapKeyBlock(zoneMasterKey.key, keyBlock)
       refuseWeakKey(header.algorithm, key)
-      const kind = transportedKind(protection, purpose, { header, key, keyCheckValue })
+      const kind = transportedKeys.transportedKind(protection, purpose, {
+        header,
+        key,
+        keyCheckValue,
+      })
       // Who sent it may say that it must not leave, and not that it may.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
       // Its check value was checked with its kind.
@@ -37,7 +36,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
       refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
       refuseWeakKey(header.algorithm, key)
-      const version = blockVersionUnder(zoneMasterKey.header)
+      const version = transportedKeys.blockVersionUnder(zoneMasterKey.header)
       // What it is for here is of no concern elsewhere.
       return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
     }),
@@ -79,7 +78,10 @@ function refuseOtherLabel(header: KeyBlockHeader, purpose: string): void {
   throw new KeyRefusal(`A key block of ${purpose} says that its key is for another purpose.`)
 }
 
-const sized = ({ algorithm }: { readonly algorithm: string }, key: Uint8Array): Protection => ({
+const sized = (
+  { algorithm }: { readonly algorithm: string },
+  key: Uint8Array,
+): transportedKeys.Protection => ({
   algorithm,
   lengthBytes: key.length,
 })

@@ -1,13 +1,4 @@
-import {
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-} from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import { decipherAesEcb, encipherAesEcb } from '../../crypto/aes.ts'
 import { openAesGcm } from '../../crypto/aes-gcm.ts'
@@ -17,33 +8,26 @@ import { decipherTdesEcb, encipherTdesEcb } from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import { cipherOfCode, type KeyAction, type KeyKind } from '../contract/catalogue.ts'
 import { keyCheckValueOf } from '../keys/key-check.ts'
-import {
-  type Exportability,
-  inMode,
-  isOfKind,
-  type KeyEngine,
-  type SigningKey,
-  type WorkingKeys,
-} from '../keys/key-engine.ts'
+import * as keyEngine from '../keys/key-engine.ts'
 import { headerOf, purposeIn } from '../keys/key-purposes.ts'
 import { drawFitKey, refuseUnfitKey, refuseWeakKey } from '../keys/key-strength.ts'
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
 /** Keys that work in this process and are stored as X9.143 key blocks of version D under a master key. */
-export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEngine {
+export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEngine.KeyEngine {
   const masterKeys = masterKeysOf(masterKey)
-  const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: Exportability) => ({
+  const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: keyEngine.Exportability) => ({
     keyBlock: masterKeys.wrap(headerOf(kind, exportability), key),
     keyCheckValue: keyCheckValueOf(kind.algorithm, key),
   })
   return {
     async generate(kind, exportability = 'N', signal) {
       if (kind.lengthBytes !== null) {
-        return wrapKey(kind, await drawFitKey(kind, randomBytes), exportability)
+        return wrapKey(kind, await drawFitKey(kind, crypto.randomBytes), exportability)
       }
       if (kind.algorithm === 'R') return wrapKey(kind, await generateRsaKey(signal), exportability)
-      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const { privateKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' })
       return wrapKey(kind, privateKey.export({ format: 'der', type: 'pkcs8' }), exportability)
     },
     async import(kind, key) {
@@ -53,14 +37,14 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): KeyEng
     },
     async open(kind, keyBlock) {
       const { header, key } = await unwrap(masterKeys, keyBlock)
-      if (!isOfKind(kind, header, purposeIn(header))) {
+      if (!keyEngine.isOfKind(kind, header, purposeIn(header))) {
         throw new Error('This key block is for another use.')
       }
       refuseWeakKey(header.algorithm, key)
       return softwareKeys[kind.action](kind, key)
     },
     usageOf: (keyBlock) => readKeyBlockHeader(keyBlock).header,
-    random: (lengthBytes) => randomBytes(lengthBytes),
+    random: (lengthBytes) => crypto.randomBytes(lengthBytes),
   }
 }
 
@@ -74,16 +58,16 @@ async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<Unwrapp
   }
 }
 
-const signInBackground = promisify(sign)
+const signInBackground = promisify(crypto.sign)
 
 /** What each action is with the bytes of a key at hand. */
 const softwareKeys: {
-  readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => WorkingKeys[Action]
+  readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => keyEngine.WorkingKeys[Action]
 } = {
   blocks({ algorithm, modeOfUse }, key) {
     const cipher = cipherOfCode(algorithm)
     const { decipher, encipher } = ciphers[cipher]
-    return inMode(modeOfUse, {
+    return keyEngine.inMode(modeOfUse, {
       cipher,
       encipher: async (blocks) => encipher(key, blocks),
       decipher: async (blocks) => decipher(key, blocks),
@@ -105,7 +89,7 @@ const softwareKeys: {
     }
   },
   mac: (_, key) => ({
-    mac: async (message) => createHmac('sha256', key).update(message).digest(),
+    mac: async (message) => crypto.createHmac('sha256', key).update(message).digest(),
   }),
   // ES256 (RFC 7518, section 3.4).
   sign(_, pkcs8) {
@@ -122,7 +106,7 @@ const softwareKeys: {
     const privateKey = readPkcs8(pkcs8)
     return {
       publicJwk: publicJwkOf(privateKey),
-      agree: async (publicKey) => diffieHellman({ privateKey, publicKey }),
+      agree: async (publicKey) => crypto.diffieHellman({ privateKey, publicKey }),
     }
   },
 }
@@ -132,11 +116,11 @@ const ciphers = {
   TDES: { encipher: encipherTdesEcb, decipher: decipherTdesEcb },
 } as const
 
-const readPkcs8 = (pkcs8: Uint8Array): KeyObject =>
-  createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
+  crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
-function publicJwkOf(privateKey: KeyObject): SigningKey['publicJwk'] {
-  const { x, y } = createPublicKey(privateKey).export({ format: 'jwk' })
+function publicJwkOf(privateKey: crypto.KeyObject): keyEngine.SigningKey['publicJwk'] {
+  const { x, y } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
   if (x === undefined || y === undefined) throw new Error('This is no key on a curve.')
   return { kty: 'EC', crv: 'P-256', x, y }
 }

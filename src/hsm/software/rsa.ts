@@ -1,12 +1,5 @@
 import { spawn } from 'node:child_process'
-import {
-  constants,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  webcrypto,
-} from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { once } from 'node:events'
 import { setPriority, constants as systemConstants } from 'node:os'
 import { buffer } from 'node:stream/consumers'
@@ -14,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { PssKey, RsaPublicJwk, UnwrappingKey } from '../keys/key-engine.ts'
 
-const signInBackground = promisify(sign)
+const signInBackground = promisify(crypto.sign)
 
 /** RSA-OAEP with SHA-256 (RFC 8017 7.1), off the event loop. */
 export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
@@ -25,7 +18,7 @@ export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
   return {
     publicJwk: publicJwkOf(privateKey),
     unwrap: async (wrapped) =>
-      webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, (error) => {
+      crypto.webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, (error) => {
         // OpenSSL's one refusal, whatever is wrong with the padding.
         if (error instanceof DOMException && error.name === 'OperationError') return null
         throw error
@@ -36,18 +29,18 @@ export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
 /** RSASSA-PSS with SHA-256 and 32 bytes of salt (RFC 8017 8.1), off the event loop. */
 export function softwarePssKey(pkcs8: Uint8Array): PssKey {
   const key = readPkcs8(pkcs8)
-  const padding = constants.RSA_PKCS1_PSS_PADDING
+  const padding = crypto.constants.RSA_PKCS1_PSS_PADDING
   return {
     publicJwk: publicJwkOf(key),
     sign: (message) => signInBackground('sha256', message, { key, padding, saltLength: 32 }),
   }
 }
 
-const readPkcs8 = (pkcs8: Uint8Array): KeyObject =>
-  createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
+  crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
-function publicJwkOf(privateKey: KeyObject): RsaPublicJwk {
-  const { e, n } = createPublicKey(privateKey).export({ format: 'jwk' })
+function publicJwkOf(privateKey: crypto.KeyObject): RsaPublicJwk {
+  const { e, n } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
   if (e === undefined || n === undefined) throw new Error('This is no RSA key.')
   return { kty: 'RSA', n, e }
 }

@@ -1,29 +1,10 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { encipherPaddedAesCbc } from '../../crypto/aes.ts'
 import { sealJwe } from '../../crypto/jwe.ts'
-import {
-  type AgreementJwk,
-  agreeEphemerally,
-  type EphemeralAgreement,
-  jwkThumbprint,
-  readAgreementJwk,
-} from '../../crypto/key-agreement.ts'
+import * as keyAgreement from '../../crypto/key-agreement.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
-import type {
-  CardDataHsm,
-  CardDataKey,
-  CardDisclosure,
-  DeviceKeyClaims,
-  DeviceKeyJwk,
-  SessionSealed,
-} from '../contract/card-data.ts'
-import {
-  type DeviceKeyName,
-  isSlow,
-  keyCatalogue,
-  keyNames,
-  publishedKeyId,
-} from '../contract/catalogue.ts'
+import type * as cardData from '../contract/card-data.ts'
+import * as catalogue from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine, PssKey, UnwrappingKey } from '../keys/key-engine.ts'
@@ -39,15 +20,16 @@ export const cardDataVerbs = (
   ring: KeyRing,
   keyStore: KeyStore,
   pins: Pick<Hsm, 'importPin'>,
-): CardDataHsm => ({
+): cardData.CardDataHsm => ({
   ...publishedKeyVerbs(engine, ring, keyStore),
   ...sessionKeyVerbs(ring),
   ...deviceKeyVerbs(ring),
   ...encryptedPinVerbs(ring, pins),
 })
 
-const names = keyNames.filter(
-  (name): name is DeviceKeyName => keyCatalogue[name].publication?.to === 'devices',
+const names = catalogue.keyNames.filter(
+  (name): name is catalogue.DeviceKeyName =>
+    catalogue.keyCatalogue[name].publication?.to === 'devices',
 )
 
 /** Makes and publishes the keys of card data. */
@@ -55,7 +37,7 @@ const publishedKeyVerbs = (
   engine: KeyEngine,
   ring: KeyRing,
   keyStore: KeyStore,
-): Pick<CardDataHsm, 'cardDataKeys' | 'generateCardDataKeys'> => ({
+): Pick<cardData.CardDataHsm, 'cardDataKeys' | 'generateCardDataKeys'> => ({
   async cardDataKeys() {
     // All of them or none: who gets some would look for the others in vain.
     for (const name of names) await ring.active(name)
@@ -63,12 +45,12 @@ const publishedKeyVerbs = (
     return versions.flat().map((key) => describe(key))
   },
   async generateCardDataKeys(signal) {
-    for (const keyName of names.filter(isSlow)) {
+    for (const keyName of names.filter(catalogue.isSlow)) {
       // Another process may have made it by now.
       await ring.refresh()
       const isThere = (await ring.versions(keyName)).length > 0
       if (isThere) continue
-      const made = await engine.generate(keyCatalogue[keyName].kind, 'N', signal)
+      const made = await engine.generate(catalogue.keyCatalogue[keyName].kind, 'N', signal)
       await keyStore.add({ keyName, keyVersion: 1, state: 'active', ...made })
       await ring.refresh()
     }
@@ -76,16 +58,16 @@ const publishedKeyVerbs = (
 })
 
 /** How each key was described. Whoever asks needs no token: a stranger must not have it exported each time. */
-const described = new WeakMap<RingKey<DeviceKeyName>['key'], CardDataKey>()
+const described = new WeakMap<RingKey<catalogue.DeviceKeyName>['key'], cardData.CardDataKey>()
 
-function describe({ key, name, version }: RingKey<DeviceKeyName>): CardDataKey {
+function describe({ key, name, version }: RingKey<catalogue.DeviceKeyName>): cardData.CardDataKey {
   const known = described.get(key)
   if (known) return known
   const publicJwk = { ...key.publicJwk }
   const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
-  const { algorithm, use } = keyCatalogue[name].publication
+  const { algorithm, use } = catalogue.keyCatalogue[name].publication
   const description = {
-    keyId: publishedKeyId(name, version),
+    keyId: catalogue.publishedKeyId(name, version),
     use,
     algorithm,
     publicJwk,
@@ -107,7 +89,7 @@ interface CardSecrets {
 /** Opens what a card shows. */
 async function openCardSecrets(
   ring: KeyRing,
-  { card, cvk, expiry, pin }: CardDisclosure,
+  { card, cvk, expiry, pin }: cardData.CardDisclosure,
 ): Promise<CardSecrets> {
   const pan = await openPan(ring, card)
   const { key } = await referencedKey(ring, 'cvk', cvk)
@@ -124,21 +106,21 @@ async function openCardSecrets(
 const lifeSeconds = 60
 
 /** Seals card data to a device's fresh key, forward secret. */
-const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => ({
+const deviceKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importDeviceKey'> => ({
   async importDeviceKey(key, claims) {
     // Before the device's key is looked at: a seal that could not be made must not be on record.
     const signingKey = await ring.active('card-data-sign-ec')
     const jwk = deviceJwkOf(key)
     if (!jwk) return null
-    let agreement: EphemeralAgreement
+    let agreement: keyAgreement.EphemeralAgreement
     try {
       // By a key pair of our own for this answer alone.
-      agreement = agreeEphemerally(readAgreementJwk(jwk))
+      agreement = keyAgreement.agreeEphemerally(keyAgreement.readAgreementJwk(jwk))
     } catch (error) {
       if (error instanceof CryptoRefusal) return null
       throw error
     }
-    const cnf = { jkt: jwkThumbprint(jwk) }
+    const cnf = { jkt: keyAgreement.jwkThumbprint(jwk) }
     return {
       async seal(disclosure) {
         const jws = await signCard(ring, signingKey, disclosure, { ...claims, cnf })
@@ -148,7 +130,7 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importDeviceKey'> => 
   },
 })
 
-function deviceJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
+function deviceJwkOf({ crv, kty, x, y }: cardData.DeviceKeyJwk): keyAgreement.AgreementJwk | null {
   if (kty === 'EC' && crv === 'P-256' && y !== undefined) return { kty, crv, x, y }
   return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
 }
@@ -157,11 +139,11 @@ function deviceJwkOf({ crv, kty, x, y }: DeviceKeyJwk): AgreementJwk | null {
 async function signCard(
   ring: KeyRing,
   { key, version }: RingKey<'card-data-sign-ec'>,
-  disclosure: CardDisclosure,
-  { cnf, issuer, nonce }: DeviceKeyClaims & { readonly cnf: { readonly jkt: string } },
+  disclosure: cardData.CardDisclosure,
+  { cnf, issuer, nonce }: cardData.DeviceKeyClaims & { readonly cnf: { readonly jkt: string } },
 ): Promise<string> {
   const iat = numericDate(disclosure.at)
-  const kid = publishedKeyId('card-data-sign-ec', version)
+  const kid = catalogue.publishedKeyId('card-data-sign-ec', version)
   const header = { alg: 'ES256', typ: 'card-data+jwt', kid }
   const claims = {
     iss: issuer,
@@ -183,7 +165,7 @@ const sessionKeyLength = 32
 const ivLength = 16
 
 /** Seals card data under a session key that a device made, as existing clients speak it. */
-const sessionKeyVerbs = (ring: KeyRing): Pick<CardDataHsm, 'importSessionKey'> => ({
+const sessionKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importSessionKey'> => ({
   async importSessionKey(key) {
     // Before the session key is looked at: a seal that could not be made must not be on record.
     const { key: signingKey } = await ring.active('card-data-sign')
@@ -223,8 +205,8 @@ async function seal(
   ring: KeyRing,
   signingKey: PssKey,
   sessionKey: Uint8Array,
-  disclosure: CardDisclosure,
-): Promise<SessionSealed> {
+  disclosure: cardData.CardDisclosure,
+): Promise<cardData.SessionSealed> {
   const { PAN, CVV, expiryDate, PIN } = await openCardSecrets(ring, disclosure)
   const { publicToken } = disclosure.card
   const iat = numericDate(disclosure.at)

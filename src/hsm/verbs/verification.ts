@@ -6,12 +6,7 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Pin } from '../../domain/pin.ts'
-import {
-  type BlockCipher,
-  cipherOfCode,
-  codeOfCipher,
-  type KeyKind,
-} from '../contract/catalogue.ts'
+import * as catalogue from '../contract/catalogue.ts'
 import { type Hsm, OpenedPinBlock } from '../contract/hsm.ts'
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
@@ -78,13 +73,13 @@ export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string>
     serviceCode: cvv2ServiceCode,
   })
 
-type ZoneKeyKind = KeyKind & { readonly action: 'blocks' }
+type ZoneKeyKind = catalogue.KeyKind & { readonly action: 'blocks' }
 
 /** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
 const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
-const kinds: Record<BlockCipher, ZoneKeyKind> = {
-  TDES: { ...common, algorithm: codeOfCipher.TDES, lengthBytes: 16 },
-  AES: { ...common, algorithm: codeOfCipher.AES, lengthBytes: 32 },
+const kinds: Record<catalogue.BlockCipher, ZoneKeyKind> = {
+  TDES: { ...common, algorithm: catalogue.codeOfCipher.TDES, lengthBytes: 16 },
+  AES: { ...common, algorithm: catalogue.codeOfCipher.AES, lengthBytes: 32 },
 }
 
 /** Takes in keys that card networks encipher PIN blocks under. */
@@ -108,7 +103,7 @@ export function openZoneKeys(engine: KeyEngine): ZoneKeys {
     const known = opened.get(keyBlock)
     if (known) return known
     const { algorithm, modeOfUse } = engine.usageOf(keyBlock)
-    const kind = kinds[cipherOfCode(algorithm)]
+    const kind = kinds[catalogue.cipherOfCode(algorithm)]
     // A network's own key may be for deciphering alone.
     const zoneKey = await engine.open(modeOfUse === 'D' ? { ...kind, modeOfUse } : kind, keyBlock)
     opened.set(keyBlock, zoneKey)

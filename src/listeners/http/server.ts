@@ -14,28 +14,9 @@ import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { type Metrics, routeOf } from './metrics.ts'
-import {
-  answerClientError,
-  bodyLimit,
-  headerLimit,
-  refuseOtherMethods,
-  replyWithProblem,
-  sendProblem,
-  urlLimit,
-} from './problems.ts'
+import * as problems from './problems.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import {
-  apiVersion,
-  bodyFaults,
-  givenRequestId,
-  idempotencyKeyOf,
-  isHostClear,
-  parseJsonBody,
-  refuseOtherVersion,
-  requestIdOf,
-  riskyRequestId,
-  traceIdOf,
-} from './request.ts'
+import * as requests from './request.ts'
 import { compilersOnFirstUse } from './route-compilers.ts'
 import type { TlsServers } from './tls.ts'
 import { refuseUnnamed } from './validation.ts'
@@ -84,14 +65,14 @@ export function createServer(options: ServerOptions) {
       disableRequestLogging: true,
       requestIdLogLabel: 'requestId',
     }),
-    bodyLimit,
+    bodyLimit: problems.bodyLimit,
     serverFactory: serverFactory(options),
     // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
-    routerOptions: { maxParamLength: urlLimit },
-    genReqId: requestIdOf,
+    routerOptions: { maxParamLength: problems.urlLimit },
+    genReqId: requests.requestIdOf,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)
-      replyWithProblem(details)(error, request, reply)
+      problems.replyWithProblem(details)(error, request, reply)
     },
     // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
     clientErrorHandler: () => undefined,
@@ -108,10 +89,10 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)
+  const refuseOthers = problems.refuseOtherMethods(app as unknown as FastifyInstance)
   app.decorateRequest('caller', null)
-  app.setErrorHandler(replyWithProblem(details))
-  app.setNotFoundHandler({}, (_, reply) => sendProblem(reply, new Problem('not_found')))
+  app.setErrorHandler(problems.replyWithProblem(details))
+  app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))
   acceptJsonOnly(app as unknown as FastifyInstance)
   addHooks(app as unknown as FastifyInstance, options)
   refuseUnnamed(app as unknown as FastifyInstance)
@@ -124,8 +105,8 @@ const serverFactory =
   (handler: RequestListener) => {
     const server =
       tls?.create(handler) ??
-      createHttpServer({ ...serverRules, maxHeaderSize: headerLimit }, handler)
-    server.on('clientError', answerClientError)
+      createHttpServer({ ...serverRules, maxHeaderSize: problems.headerLimit }, handler)
+    server.on('clientError', problems.answerClientError)
     // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by itself.
     server.on('checkExpectation', handler)
     connections.watch(server)
@@ -139,7 +120,7 @@ function acceptJsonOnly(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       if (request.headers['content-encoding']) throw new Problem('unsupported_media_type')
-      return parseJsonBody(body)
+      return requests.parseJsonBody(body)
     },
   )
 }
@@ -147,8 +128,8 @@ function acceptJsonOnly(app: FastifyInstance): void {
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({
     'cache-control': 'no-store',
-    'x-request-id': givenRequestId(request) ?? request.id,
-    'api-version': apiVersion,
+    'x-request-id': requests.givenRequestId(request) ?? request.id,
+    'api-version': requests.apiVersion,
     'x-content-type-options': 'nosniff',
   })
 }
@@ -162,7 +143,7 @@ async function hashRiskyRequestId(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const risky = riskyRequestId(request)
+  const risky = requests.riskyRequestId(request)
   const hashed = risky && (await hashRequestId(risky).catch(() => null))
   if (!hashed) return
   const own = log.child({ requestId: hashed })
@@ -174,7 +155,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
-    if (!isHostClear(request.raw)) {
+    if (!requests.isHostClear(request.raw)) {
       // Whom the next request on this connection is for is not clear either.
       reply.header('connection', 'close')
       throw new Problem('malformed_request', { detail: 'Host must be given once.' })
@@ -183,8 +164,10 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     if (options.hosts && !options.hosts.has(request.host.toLowerCase())) {
       throw new Problem('misdirected_request')
     }
-    if (request.url.length > urlLimit) {
-      throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })
+    if (request.url.length > problems.urlLimit) {
+      throw new Problem('malformed_request', {
+        detail: `A URL may have ${problems.urlLimit} characters.`,
+      })
     }
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -201,9 +184,9 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   boundInFlight(app, options.admissions)
   app.addHook('preParsing', async (request) => {
-    refuseOtherVersion(request.headers)
+    requests.refuseOtherVersion(request.headers)
     const { notRepeatable, repeatable } = request.routeOptions.config
-    if (repeatable || notRepeatable !== undefined) idempotencyKeyOf(request.headers)
+    if (repeatable || notRepeatable !== undefined) requests.idempotencyKeyOf(request.headers)
   })
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.bodyRequired && request.body === undefined) {
@@ -211,7 +194,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
     }
   })
   app.addHook('preHandler', async (request) => {
-    const faults = bodyFaults(request)
+    const faults = requests.bodyFaults(request)
     if (faults.length > 0) throw validationFailed(...faults)
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -230,7 +213,7 @@ function logAnswer(listener: string, request: FastifyRequest, reply: FastifyRepl
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       clientId: request.caller?.clientId,
-      traceId: traceIdOf(request.headers) ?? undefined,
+      traceId: requests.traceIdOf(request.headers) ?? undefined,
     },
     'answered',
   )

@@ -1,18 +1,11 @@
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
-import {
-  type ClientKind,
-  isClientId,
-  isScope,
-  type ListenerName,
-  listenerOf,
-  scopeListeners,
-} from '../../domain/client.ts'
+import * as clientRules from '../../domain/client.ts'
 import { writeSecretHashes } from '../../operations/clients/credentials.ts'
 
 /** A registered client, as tokens are issued to it and verified. */
 export interface RegisteredClient {
   readonly clientId: string
-  readonly kind: ClientKind
+  readonly kind: clientRules.ClientKind
   /** Scopes that it is registered for. */
   readonly scopes: readonly string[]
   readonly active: boolean
@@ -53,7 +46,7 @@ export const clientMetadataExtensions = ['audience', 'grantable_scope']
 export const createClientAdapter =
   (
     clients: ClientRegister,
-    audiences: Readonly<Record<ListenerName, string>>,
+    audiences: Readonly<Record<clientRules.ListenerName, string>>,
     onProved: (clientId: string) => void,
   ) =>
   (model: string): Adapter => ({
@@ -77,16 +70,16 @@ export const createClientAdapter =
 
 async function findMetadata(
   clients: ClientRegister,
-  audiences: Readonly<Record<ListenerName, string>>,
+  audiences: Readonly<Record<clientRules.ListenerName, string>>,
   clientId: string,
 ): Promise<AdapterPayload | undefined> {
-  const client = isClientId(clientId) ? await clients.findClient(clientId) : null
+  const client = clientRules.isClientId(clientId) ? await clients.findClient(clientId) : null
   const authentication = client?.active ? authenticationOf(client) : undefined
   if (!client || !authentication) return undefined
-  const listener = listenerOf(client.kind)
+  const listener = clientRules.listenerOf(client.kind)
   // What belongs to the other listener could never be used.
   const grantable = client.scopes.filter(
-    (scope) => isScope(scope) && scopeListeners[scope] === listener,
+    (scope) => clientRules.isScope(scope) && clientRules.scopeListeners[scope] === listener,
   )
   return {
     client_id: client.clientId,

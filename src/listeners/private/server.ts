@@ -5,13 +5,7 @@ import { createServer, type Server, type ServerOptions } from '../http/server.ts
 import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
-import {
-  changeClientRoute,
-  clientRoutes,
-  confirmClientRoute,
-  createClientRoute,
-  rotateClientSecretRoute,
-} from './routes/clients.ts'
+import * as clientRegister from './routes/clients.ts'
 import {
   componentEntryRoutes,
   enterComponentRoute,
@@ -25,12 +19,7 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
-import {
-  administeredProductRoutes,
-  changeProductRoute,
-  createProductRoute,
-  grantRoutes,
-} from './routes/products.ts'
+import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
@@ -46,10 +35,18 @@ const routes = [
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
-  ...[administeredProductRoutes, createProductRoute, changeProductRoute],
-  ...[clientRoutes, createClientRoute, changeClientRoute],
-  ...[rotateClientSecretRoute, confirmClientRoute],
-  grantRoutes,
+  ...[
+    productRoutes.administeredProductRoutes,
+    productRoutes.createProductRoute,
+    productRoutes.changeProductRoute,
+  ],
+  ...[
+    clientRegister.clientRoutes,
+    clientRegister.createClientRoute,
+    clientRegister.changeClientRoute,
+  ],
+  ...[clientRegister.rotateClientSecretRoute, clientRegister.confirmClientRoute],
+  productRoutes.grantRoutes,
   ...[listZonesRoute, createZoneRoute, retireZoneRoute],
   listActsRoute,
 ]

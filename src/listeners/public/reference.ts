@@ -2,12 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
-import {
-  madeOnce,
-  type PublishedDocument,
-  publishedDocument,
-  sendPublished,
-} from '../http/published-document.ts'
+import * as publishedDocuments from '../http/published-document.ts'
 import type { Server } from '../http/server.ts'
 import type { PublicApi } from './api.ts'
 import { openapiOptions } from './openapi/document.ts'
@@ -28,15 +23,18 @@ const policy = {
 export async function registerReference(app: Server['app'], baseUrl: string): Promise<void> {
   await app.register(swagger, openapiOptions(baseUrl))
   // The plugin would make these anew for whoever asks, which takes it half a second.
-  const documents: Readonly<Record<string, () => PublishedDocument>> = {
-    '/docs/json': madeOnce(() => {
+  const documents: Readonly<Record<string, () => publishedDocuments.PublishedDocument>> = {
+    '/docs/json': publishedDocuments.madeOnce(() => {
       // Pages that are opened by another name than `baseUrl` (localhost) call the name they were opened by.
       const text = JSON.stringify(app.swagger()).replaceAll(`"${baseUrl}/`, '"/')
       const document = { ...JSON.parse(text), servers: [{ url: '/' }] }
-      return publishedDocument('application/json; charset=utf-8', JSON.stringify(document))
+      return publishedDocuments.publishedDocument(
+        'application/json; charset=utf-8',
+        JSON.stringify(document),
+      )
     }),
-    '/docs/yaml': madeOnce(() =>
-      publishedDocument('application/yaml', app.swagger({ yaml: true })),
+    '/docs/yaml': publishedDocuments.madeOnce(() =>
+      publishedDocuments.publishedDocument('application/yaml', app.swagger({ yaml: true })),
     ),
   }
   app.addHook('onRoute', (route) => {
@@ -49,7 +47,8 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
     }
     const document = documents[route.url]
     if (!document) return
-    route.handler = async (request, reply) => sendPublished(request, reply, document())
+    route.handler = async (request, reply) =>
+      publishedDocuments.sendPublished(request, reply, document())
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -63,13 +62,16 @@ export async function registerReference(app: Server['app'], baseUrl: string): Pr
 /** The document that describes this interface, and the way to its reference. */
 export function documentRoutes({ app }: Pick<PublicApi, 'app'>): void {
   const config = { access: 'open' } as const
-  const openapi = madeOnce(() =>
-    publishedDocument('application/json; charset=utf-8', JSON.stringify(app.swagger())),
+  const openapi = publishedDocuments.madeOnce(() =>
+    publishedDocuments.publishedDocument(
+      'application/json; charset=utf-8',
+      JSON.stringify(app.swagger()),
+    ),
   )
   app.get(
     '/openapi.json',
     { config, schema: { hide: true, response: { 200: Type.Any() } } },
-    async (request, reply) => sendPublished(request, reply, openapi()),
+    async (request, reply) => publishedDocuments.sendPublished(request, reply, openapi()),
   )
   app.get(
     '/',

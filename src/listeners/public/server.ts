@@ -6,32 +6,14 @@ import { documentRoutes, registerReference } from './reference.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
-import {
-  cardStatusRoutes,
-  createCardRoute,
-  findCardRoute,
-  listAttemptsRoute,
-  listCardsRoute,
-} from './routes/cards.ts'
-import {
-  listDeliveriesRoute,
-  pingWebhookRoute,
-  replayWebhookRoute,
-  resendDeliveryRoute,
-} from './routes/deliveries.ts'
+import * as cardRoutes from './routes/cards.ts'
+import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
 import { oauthRoutes, type PublicAuthorizationServer } from './routes/oauth.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
-import {
-  createWebhookRoute,
-  deleteWebhookRoute,
-  findWebhookRoute,
-  listWebhooksRoute,
-  rotateWebhookSecretRoute,
-  updateWebhookRoute,
-} from './routes/webhooks.ts'
+import * as webhookRoutes from './routes/webhooks.ts'
 
 interface PublicServerOptions
   extends Omit<ServerOptions, 'listener'>,
@@ -50,14 +32,29 @@ interface PublicServerOptions
 /** In the order in which the document has them. */
 const routes = [
   listProductsRoute,
-  ...[createCardRoute, findCardRoute, listCardsRoute, cardStatusRoutes],
+  ...[
+    cardRoutes.createCardRoute,
+    cardRoutes.findCardRoute,
+    cardRoutes.listCardsRoute,
+    cardRoutes.cardStatusRoutes,
+  ],
   ...[setPinRoute, revealPinRoute, pinStatusRoute, unblockPinRoute],
   cardCvvRoutes,
-  listAttemptsRoute,
+  cardRoutes.listAttemptsRoute,
   listEventsRoute,
-  ...[createWebhookRoute, listWebhooksRoute, findWebhookRoute, updateWebhookRoute],
-  ...[deleteWebhookRoute, rotateWebhookSecretRoute],
-  ...[pingWebhookRoute, listDeliveriesRoute, resendDeliveryRoute, replayWebhookRoute],
+  ...[
+    webhookRoutes.createWebhookRoute,
+    webhookRoutes.listWebhooksRoute,
+    webhookRoutes.findWebhookRoute,
+    webhookRoutes.updateWebhookRoute,
+  ],
+  ...[webhookRoutes.deleteWebhookRoute, webhookRoutes.rotateWebhookSecretRoute],
+  ...[
+    deliveryRoutes.pingWebhookRoute,
+    deliveryRoutes.listDeliveriesRoute,
+    deliveryRoutes.resendDeliveryRoute,
+    deliveryRoutes.replayWebhookRoute,
+  ],
   ...[getCardDataRoute, cardDataKeySetRoute, cardDataKeyRoute],
 ]
 

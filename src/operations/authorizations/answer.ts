@@ -2,14 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type RememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
-import {
-  type Answer,
-  claimKey,
-  findRemembered,
-  type KeyedRequest,
-  replayAnswer,
-  sealAnswer,
-} from '../idempotency/idempotency.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationOperations } from './authorization.ts'
 
 /** What a first request has begun with, or what is remembered of the one before. */
@@ -34,14 +27,18 @@ const lostAfterSeconds = 30
  */
 export async function beginOnce<Begun>(
   { database }: AuthorizationOperations,
-  keyed: KeyedRequest | null,
+  keyed: idempotency.KeyedRequest | null,
   begin: (connection: Connection) => Promise<Begun | null>,
 ): Promise<Beginning<Begun>> {
   if (!keyed) return { begun: await begin(database), remembered: null, claimId: null }
   const beginning = await database.transaction(async (connection) => {
-    const claimId = await claimKey(connection, keyed)
+    const claimId = await idempotency.claimKey(connection, keyed)
     if (claimId !== null) return { begun: await begin(connection), remembered: null, claimId }
-    return { begun: null, remembered: await findRemembered(connection, keyed), claimId: null }
+    return {
+      begun: null,
+      remembered: await idempotency.findRemembered(connection, keyed),
+      claimId: null,
+    }
   })
   if (beginning.claimId !== null) return beginning
   let { remembered } = beginning
@@ -51,14 +48,14 @@ export async function beginOnce<Begun>(
       return { begun: null, remembered, claimId: remembered.claimId }
     }
     await wait(lookEveryMs)
-    remembered = await findRemembered(database, keyed)
+    remembered = await idempotency.findRemembered(database, keyed)
   }
   throw new Problem('idempotency_key_in_use')
 }
 
 /** How an answer is recorded, and what is answered where that cannot be. */
 interface Recorder {
-  readonly keyed: KeyedRequest | null
+  readonly keyed: idempotency.KeyedRequest | null
   readonly claimId: string | null
   readonly lost: Authorization
 }
@@ -71,13 +68,13 @@ export async function recordAnswer(
   { database, hsm, observe }: AuthorizationOperations,
   { claimId, keyed, lost }: Recorder,
   result: Authorization,
-): Promise<Answer<Authorization>> {
+): Promise<idempotency.Answer<Authorization>> {
   let first = result
   if (keyed && claimId !== null) {
-    const sealed = await sealAnswer(hsm, keyed, claimId, result)
+    const sealed = await idempotency.sealAnswer(hsm, keyed, claimId, result)
     const stored = await storeAnswer(database, keyed, claimId, sealed)
     if (stored && !stored.isOwn) {
-      return replayAnswer(hsm, keyed, { answer: stored.answer, claimId })
+      return idempotency.replayAnswer(hsm, keyed, { answer: stored.answer, claimId })
     }
     // Without a row its key has been forgotten, and nobody knows what its repeats were answered.
     if (!stored) first = lost

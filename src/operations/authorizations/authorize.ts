@@ -4,12 +4,7 @@ import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { AuthorizedCard } from '../../storage/cards/authorizations.ts'
 import { type SpentTry, spendTry } from '../../storage/cards/tries.ts'
 import { countWrongExpiry } from '../../storage/cards/wrong-expiries.ts'
-import {
-  type Answer,
-  keyedRequest,
-  type RepeatableRequest,
-  replayAnswer,
-} from '../idempotency/idempotency.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
 import { beginOnce, recordAnswer } from './answer.ts'
 import {
   type Authorization,
@@ -33,10 +28,10 @@ const guessing = { mistakes: 10, windowSeconds: 86_400 }
 export async function authorize(
   operations: AuthorizationOperations,
   asked: AuthorizationRequest,
-  request: RepeatableRequest | null,
-): Promise<Answer<Authorization>> {
+  request: idempotency.RepeatableRequest | null,
+): Promise<idempotency.Answer<Authorization>> {
   const { database, hsm, observe } = operations
-  const keyed = request && (await keyedRequest(hsm, request))
+  const keyed = request && (await idempotency.keyedRequest(hsm, request))
   const presented = await presentCard(operations, asked)
   const kinds = kindsToCheck(presented, asked)
   const { begun, claimId, remembered } = await beginOnce(operations, keyed, async (connection) => {
@@ -48,7 +43,7 @@ export async function authorize(
   const lost = answerOf('96', presented, asked)
   if (remembered && keyed) {
     const { answer } = remembered
-    if (answer) return replayAnswer(hsm, keyed, { answer, claimId: remembered.claimId })
+    if (answer) return idempotency.replayAnswer(hsm, keyed, { answer, claimId: remembered.claimId })
     // The first result was lost with its process: nothing is spent, and nothing is approved.
     return { ...(await recordAnswer(operations, { keyed, claimId, lost }, lost)), replayed: true }
   }

@@ -1,16 +1,6 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import {
-  isAttemptPending,
-  listUnreportedBlocks,
-  lockCounter,
-  reportBlock,
-  resolveAttempt,
-  restoreOne,
-  restoreUpTo,
-  type SpentTry,
-  type UnreportedBlock,
-} from '../../storage/cards/tries.ts'
+import * as storedTries from '../../storage/cards/tries.ts'
 import { recordEvent } from '../../storage/events/events.ts'
 import type {
   AuthorizationOperations,
@@ -27,22 +17,23 @@ type Comparison = 'match' | 'mismatch' | 'unresolved'
  */
 export const settle = (
   { database }: AuthorizationOperations,
-  spent: SpentTry,
+  spent: storedTries.SpentTry,
   comparison: Comparison,
   { entryMode, reference, requestId }: AuthorizationRequest,
 ): Promise<CheckOutcome> =>
   database.transaction(async (connection) => {
     const { epoch, kind, publicToken } = spent
-    const counter = await lockCounter(connection, spent)
+    const counter = await storedTries.lockCounter(connection, spent)
     // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block
     // that it left was recorded. Its comparison may still come, from a process that stood still.
     const isOver = epoch !== counter.epoch || counter.blockReported
     let remainingTries = counter.remaining
-    if (!isOver && comparison === 'match') remainingTries = await restoreUpTo(connection, spent)
+    if (!isOver && comparison === 'match')
+      remainingTries = await storedTries.restoreUpTo(connection, spent)
     if (!isOver && comparison === 'unresolved') {
-      remainingTries = await restoreOne(connection, spent)
+      remainingTries = await storedTries.restoreOne(connection, spent)
     }
-    await resolveAttempt(connection, spent, comparison, remainingTries)
+    await storedTries.resolveAttempt(connection, spent, comparison, remainingTries)
     if (comparison === 'mismatch') {
       await recordEvent(connection, {
         publicToken,
@@ -53,8 +44,8 @@ export const settle = (
       })
       const isUsedUp = !isOver && remainingTries <= 0
       // Not while another try of this epoch may still match and give them all back.
-      if (isUsedUp && !(await isAttemptPending(connection, publicToken, kind, epoch))) {
-        await reportBlock(connection, blockEvent(publicToken, kind, requestId), kind)
+      if (isUsedUp && !(await storedTries.isAttemptPending(connection, publicToken, kind, epoch))) {
+        await storedTries.reportBlock(connection, blockEvent(publicToken, kind, requestId), kind)
       }
     }
     return { result: comparison, remainingTries }
@@ -81,18 +72,22 @@ export async function recordLostBlocks(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
-  let after: UnreportedBlock | null = null
+  let after: storedTries.UnreportedBlock | null = null
   do {
-    const blocks: UnreportedBlock[] = await listUnreportedBlocks(database, after, stepSize)
+    const blocks: storedTries.UnreportedBlock[] = await storedTries.listUnreportedBlocks(
+      database,
+      after,
+      stepSize,
+    )
     for (const block of blocks) {
       if (stop.aborted) break
       const { kind, publicToken } = block
       const recording = database.transaction(async (connection) => {
         // Another process may have recorded it by now.
-        const { blockReported, epoch, remaining } = await lockCounter(connection, block)
+        const { blockReported, epoch, remaining } = await storedTries.lockCounter(connection, block)
         if (blockReported || remaining > 0) return
-        if (await isAttemptPending(connection, publicToken, kind, epoch)) return
-        await reportBlock(connection, blockEvent(publicToken, kind, null), kind)
+        if (await storedTries.isAttemptPending(connection, publicToken, kind, epoch)) return
+        await storedTries.reportBlock(connection, blockEvent(publicToken, kind, null), kind)
       })
       await recording.catch((error: unknown) => faults.push(error))
     }

@@ -1,25 +1,13 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { dateOf, expiryOfDate } from '../../domain/calendar.ts'
-import {
-  type CardStatus,
-  type CardStatusCode,
-  describeCardStatus,
-  isFinal,
-  statusAt,
-} from '../../domain/card-status.ts'
+import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import {
-  type CardRow,
-  type CardWithTries,
-  findCard,
-  type LockedCard,
-  lockCard,
-} from '../../storage/cards/cards.ts'
+import * as storedCards from '../../storage/cards/cards.ts'
 import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
 import { type CardFilter, type CardPosition, findCards } from '../../storage/cards/lists.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
@@ -44,7 +32,7 @@ export interface CardLimits {
 }
 
 /** A card as its creation answers it. There is no PAN, PIN or CVV in it to leak. */
-export interface CreatedCard extends CardStatus {
+export interface CreatedCard extends cardStatuses.CardStatus {
   readonly publicToken: PublicToken
   readonly customerReference?: string
   readonly cardType: CardType
@@ -72,7 +60,7 @@ export async function getCard(
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<CardRecord> {
-  const card = await findCard(operations.database, publicToken, clientId)
+  const card = await storedCards.findCard(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   return cardRecord(operations, card)
 }
@@ -112,7 +100,10 @@ export async function listCards(
   }
 }
 
-async function cardRecord(operations: CardOperations, card: CardWithTries): Promise<CardRecord> {
+async function cardRecord(
+  operations: CardOperations,
+  card: storedCards.CardWithTries,
+): Promise<CardRecord> {
   const { personalData, publicToken } = card
   const { embossName } = await revealPersonalData(operations.hsm, publicToken, personalData)
   return {
@@ -125,7 +116,7 @@ async function cardRecord(operations: CardOperations, card: CardWithTries): Prom
     startDate: card.startDate,
     expiryDate: card.expiryDate,
     ...(card.designId !== null && { designId: card.designId }),
-    ...describeCardStatus(statusNow(operations, card)),
+    ...cardStatuses.describeCardStatus(statusNow(operations, card)),
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,
@@ -150,8 +141,8 @@ export async function lockOwnCard(
   connection: Connection,
   { clientId }: Requester,
   publicToken: PublicToken,
-): Promise<LockedCard> {
-  const card = await lockCard(connection, publicToken, clientId)
+): Promise<storedCards.LockedCard> {
+  const card = await storedCards.lockCard(connection, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   return card
 }
@@ -159,12 +150,12 @@ export async function lockOwnCard(
 /** The status that the card has now, whether or not its expiry has been written. */
 export const statusNow = (
   { now }: Pick<CardOperations, 'now'>,
-  { expiryDate, statusCode }: Pick<CardRow, 'statusCode' | 'expiryDate'>,
-): CardStatusCode => statusAt(statusCode, expiryOfDate(expiryDate), now())
+  { expiryDate, statusCode }: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
+): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, expiryOfDate(expiryDate), now())
 
 /** @throws `Problem` `card_closed` on a card in a final status. */
-export function refuseClosed(operations: CardOperations, card: LockedCard): void {
-  if (isFinal(statusNow(operations, card))) throw new Problem('card_closed')
+export function refuseClosed(operations: CardOperations, card: storedCards.LockedCard): void {
+  if (cardStatuses.isFinal(statusNow(operations, card))) throw new Problem('card_closed')
 }
 
 /** What a client may say of a change. Kept sealed beside its event. */

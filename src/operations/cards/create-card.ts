@@ -7,12 +7,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import {
-  insertCard,
-  type NewCardRow,
-  releasePan,
-  takePan,
-} from '../../storage/cards/create-card.ts'
+import * as storedCards from '../../storage/cards/create-card.ts'
 import { findGrantedProduct } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
@@ -97,7 +92,7 @@ async function createUnderNumber(
   const { card, product, statusCode } = plan
   const number = await operations.hsm.generateCardNumber(product.bin, product.cvk)
   const { maskedPan, panFingerprints, publicToken } = number
-  if (!(await takePan(connection, panFingerprints, publicToken))) return null
+  if (!(await storedCards.takePan(connection, panFingerprints, publicToken))) return null
   const row = await cardRow(operations.hsm, requester, plan, number)
   const event = await changeEvent(operations, requester, {
     publicToken,
@@ -108,8 +103,8 @@ async function createUnderNumber(
       cardStatusCode: statusCode,
     },
   })
-  if (!(await insertCard(connection, row, event))) {
-    await releasePan(connection, panFingerprints, publicToken)
+  if (!(await storedCards.insertCard(connection, row, event))) {
+    await storedCards.releasePan(connection, panFingerprints, publicToken)
     return null
   }
   return {
@@ -131,7 +126,7 @@ async function cardRow(
   { clientId }: Requester,
   { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
   number: CardNumber,
-): Promise<NewCardRow> {
+): Promise<storedCards.NewCardRow> {
   const { encryptedPan, maskedPan, publicToken } = number
   const { address, cardHolder, fulfilment } = card
   const { dateOfBirth } = cardHolder

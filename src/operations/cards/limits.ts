@@ -1,21 +1,15 @@
 import { Problem } from '../../domain/problem.ts'
-import {
-  findUsedUpLimit,
-  type Limit,
-  type LimitKind,
-  type LimitOf,
-  spendLimit,
-} from '../../storage/cards/limits.ts'
+import * as storedLimits from '../../storage/cards/limits.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
 /** Spends one use, or refuses. @throws `Problem` `rate_limited` with the wait until the next use. */
 export async function spendUse(
   connection: Connection,
-  kind: LimitKind,
+  kind: storedLimits.LimitKind,
   subject: string,
-  limit: Limit | null,
+  limit: storedLimits.Limit | null,
 ): Promise<void> {
-  if (!limit || (await spendLimit(connection, kind, subject, limit))) return
+  if (!limit || (await storedLimits.spendLimit(connection, kind, subject, limit))) return
   await refuseUsedUp(connection, [{ kind, subject, limit }])
   // It became free in between: the next one to ask has it.
   throw refusal({ kind, limit, seconds: 1 })
@@ -24,13 +18,17 @@ export async function spendUse(
 /** Refuses where no use is left, and spends none. @throws `Problem` `rate_limited`, as above. */
 export async function refuseUsedUp(
   connection: Connection,
-  limits: readonly LimitOf[],
+  limits: readonly storedLimits.LimitOf[],
 ): Promise<void> {
-  const usedUp = limits.length > 0 ? await findUsedUpLimit(connection, limits) : null
+  const usedUp = limits.length > 0 ? await storedLimits.findUsedUpLimit(connection, limits) : null
   if (usedUp) throw refusal(usedUp)
 }
 
-const refusal = ({ kind, limit, seconds }: Omit<LimitOf, 'subject'> & { seconds: number }) =>
+const refusal = ({
+  kind,
+  limit,
+  seconds,
+}: Omit<storedLimits.LimitOf, 'subject'> & { seconds: number }) =>
   new Problem('rate_limited', {
     detail: `${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds are allowed per ${kind}.`,
     retryAfterSeconds: seconds,

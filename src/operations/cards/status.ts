@@ -1,11 +1,5 @@
 import { dateOf } from '../../domain/calendar.ts'
-import {
-  allowedMoves,
-  type CardStatus,
-  type CardStatusCode,
-  describeCardStatus,
-  mayMove,
-} from '../../domain/card-status.ts'
+import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -13,30 +7,24 @@ import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
 import { pruneIdempotencyRecords } from '../../storage/idempotency/idempotency.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import {
-  type CardOperations,
-  type ChangeNote,
-  changeEvent,
-  lockOwnCard,
-  statusNow,
-} from './cards.ts'
+import * as cardOperations from './cards.ts'
 
 /** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
 export async function readCardStatus(
-  operations: CardOperations,
+  operations: cardOperations.CardOperations,
   { clientId }: Requester,
   publicToken: PublicToken,
-): Promise<CardStatus> {
+): Promise<cardStatuses.CardStatus> {
   const card = await findCard(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
-  return describeCardStatus(statusNow(operations, card))
+  return cardStatuses.describeCardStatus(cardOperations.statusNow(operations, card))
 }
 
 /** A move of a card to another status. */
 interface StatusChange {
   readonly publicToken: PublicToken
-  readonly to: CardStatusCode
-  readonly note: ChangeNote
+  readonly to: cardStatuses.CardStatusCode
+  readonly note: cardOperations.ChangeNote
 }
 
 /**
@@ -44,16 +32,19 @@ interface StatusChange {
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
  */
 export const changeCardStatus = (
-  operations: CardOperations,
+  operations: cardOperations.CardOperations,
   requester: Requester,
   { note, publicToken, to }: StatusChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    const from = statusNow(operations, await lockOwnCard(connection, requester, publicToken))
+    const from = cardOperations.statusNow(
+      operations,
+      await cardOperations.lockOwnCard(connection, requester, publicToken),
+    )
     if (from === to) return null
-    if (!mayMove(from, to)) {
-      const allowed = allowedMoves(from)
+    if (!cardStatuses.mayMove(from, to)) {
+      const allowed = cardStatuses.allowedMoves(from)
       const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
       const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`
       throw new Problem('card_status_conflict', { detail })
@@ -64,7 +55,11 @@ export const changeCardStatus = (
       details: { from, to },
       note,
     } as const
-    await updateCardStatus(connection, await changeEvent(operations, requester, change), to)
+    await updateCardStatus(
+      connection,
+      await cardOperations.changeEvent(operations, requester, change),
+      to,
+    )
     return null
   })
 
@@ -77,7 +72,7 @@ const stepSize = 100
  * @param stop ends it between two steps: the next sweep goes on from there.
  */
 export async function sweep(
-  { database, now }: Pick<CardOperations, 'database' | 'now'>,
+  { database, now }: Pick<cardOperations.CardOperations, 'database' | 'now'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const today = dateOf(now())

@@ -11,18 +11,12 @@ import {
   findTries,
 } from '../../storage/cards/tries.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import {
-  type CardOperations,
-  type ChangeNote,
-  changeEvent,
-  lockOwnCard,
-  refuseClosed,
-} from './cards.ts'
+import * as cardOperations from './cards.ts'
 import { spendUse } from './limits.ts'
 
 /** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
 export async function readTryStatus(
-  { database }: CardOperations,
+  { database }: cardOperations.CardOperations,
   { clientId }: Requester,
   publicToken: PublicToken,
   kind: TryKind,
@@ -49,7 +43,7 @@ interface AttemptFilter {
 
 /** One page of the tries that were spent on the requester's card. @throws `Problem` `card_not_found`. */
 export async function listAttempts(
-  { database }: CardOperations,
+  { database }: cardOperations.CardOperations,
   { clientId }: Requester,
   { after, limit, publicToken }: AttemptFilter,
 ): Promise<AttemptPage> {
@@ -68,7 +62,7 @@ export async function listAttempts(
 interface Unblocking {
   readonly publicToken: PublicToken
   readonly kind: TryKind
-  readonly note: ChangeNote
+  readonly note: cardOperations.ChangeNote
 }
 
 /**
@@ -77,19 +71,23 @@ interface Unblocking {
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
-  operations: CardOperations,
+  operations: cardOperations.CardOperations,
   requester: Requester,
   { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    const card = await lockOwnCard(connection, requester, publicToken)
+    const card = await cardOperations.lockOwnCard(connection, requester, publicToken)
     const { unblocksPerCard } = operations.limits
     const limit = unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
     await spendUse(connection, 'card', publicToken, limit)
-    refuseClosed(operations, card)
+    cardOperations.refuseClosed(operations, card)
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
-    await restoreTries(connection, await changeEvent(operations, requester, change), kind)
+    await restoreTries(
+      connection,
+      await cardOperations.changeEvent(operations, requester, change),
+      kind,
+    )
     return null
   })
 
@@ -98,15 +96,22 @@ export const unblock = (
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
-  operations: CardOperations,
+  operations: cardOperations.CardOperations,
   requester: Requester,
   { note, publicToken }: Omit<Unblocking, 'kind'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    refuseClosed(operations, await lockOwnCard(connection, requester, publicToken))
+    cardOperations.refuseClosed(
+      operations,
+      await cardOperations.lockOwnCard(connection, requester, publicToken),
+    )
     const details = { blockedBy: 'client' }
     const change = { publicToken, type: 'cvv.blocked', details, note } as const
-    await spendAllTries(connection, await changeEvent(operations, requester, change), 'cvv')
+    await spendAllTries(
+      connection,
+      await cardOperations.changeEvent(operations, requester, change),
+      'cvv',
+    )
     return null
   })

@@ -1,21 +1,8 @@
-import {
-  type ClientKind,
-  controllersOf,
-  type ListenerName,
-  originOf,
-  type Requester,
-} from '../../domain/client.ts'
+import * as clientRules from '../../domain/client.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import {
-  type AdministeredClient,
-  countAdministrators,
-  findAdministeredClient,
-  findClients,
-  insertClient,
-  updateClient,
-} from '../../storage/clients/clients.ts'
+import * as storedClients from '../../storage/clients/clients.ts'
 import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
@@ -30,14 +17,14 @@ export interface ClientOperations {
   readonly database: Database
   readonly hsm: Hsm
   /** Listeners that ask their callers for a certificate. */
-  readonly certificateListeners: ReadonlySet<ListenerName>
+  readonly certificateListeners: ReadonlySet<clientRules.ListenerName>
 }
 
 /** A client as an administrator sees it. */
 export interface ClientRecord {
   readonly clientId: string
   readonly clientName: string
-  readonly kind: ClientKind
+  readonly kind: clientRules.ClientKind
   readonly scopes: readonly string[]
   readonly active: boolean
   /** How it proves who it is. */
@@ -75,21 +62,23 @@ export const clientRecord = ({
   jwks,
   previousSecretUntil,
   ...client
-}: AdministeredClient): ClientRecord => ({
+}: storedClients.AdministeredClient): ClientRecord => ({
   ...client,
   authentication: jwks !== null ? 'private_key_jwt' : hasSecret ? 'client_secret' : 'none',
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
-  ...originOf(provenance),
-  controlledBy: controllersOf(client.clientId, provenance).filter((id) => id !== client.clientId),
+  ...clientRules.originOf(provenance),
+  controlledBy: clientRules
+    .controllersOf(client.clientId, provenance)
+    .filter((id) => id !== client.clientId),
   deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
 })
 
 /** A client to register. With keys it has no secret. */
 interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scopes'>> {
   readonly clientId: string
-  readonly kind: ClientKind
+  readonly kind: clientRules.ClientKind
   readonly jwks?: object
   readonly productIds?: readonly ProductId[]
   readonly certificateBoundTokens?: boolean
@@ -107,7 +96,7 @@ interface CreatedClient extends ClientRecord {
  */
 export async function createClient(
   { certificateListeners, ...operations }: ClientOperations,
-  operator: Requester,
+  operator: clientRules.Requester,
   draft: NewClientDraft,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedClient>> {
@@ -115,7 +104,7 @@ export async function createClient(
   const secret = draft.jwks === undefined ? generateClientSecret() : null
   const { replayed, result } = await once(operations, request, async (connection) => {
     await lockInstallation(connection)
-    const isTaken = (await findAdministeredClient(connection, clientId)) !== null
+    const isTaken = (await storedClients.findAdministeredClient(connection, clientId)) !== null
     const validated = await validateClient(connection, kind, draft, certificateListeners)
     const faults = [
       ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
@@ -123,10 +112,10 @@ export async function createClient(
     ]
     if (faults.length > 0) throw validationFailed(...faults)
     const secretHash = secret === null ? null : hashClientSecret(secret)
-    await insertClient(connection, { ...draft, secretHash, jwks: validated.jwks })
+    await storedClients.insertClient(connection, { ...draft, secretHash, jwks: validated.jwks })
     await recordProvenance(connection, operator, clientId, 'created')
     for (const productId of productIds) await grantProduct(connection, clientId, productId)
-    const client = await findAdministeredClient(connection, clientId)
+    const client = await storedClients.findAdministeredClient(connection, clientId)
     if (!client) throw new Error('The database did not keep a client.')
     const record = clientRecord(client)
     await recordAct(connection, operator, {
@@ -155,13 +144,13 @@ interface ClientChange {
  */
 export const changeClient = (
   { certificateListeners, ...operations }: ClientOperations,
-  operator: Requester,
+  operator: clientRules.Requester,
   { clientId, draft }: ClientChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
   once(operations, request, async (connection) => {
     await lockInstallation(connection)
-    const before = await findAdministeredClient(connection, clientId)
+    const before = await storedClients.findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
     const { faults, jwks } = await validateClient(
       connection,
@@ -170,17 +159,19 @@ export const changeClient = (
       certificateListeners,
     )
     if (faults.length > 0) throw validationFailed(...faults)
-    await updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
+    await storedClients.updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
     if (draft.productIds) await setGrants(connection, before, draft.productIds)
     // Whoever could let an administrator in again would have to be one.
-    if (before.kind === 'admin' && (await countAdministrators(connection)) === 0) {
+    if (before.kind === 'admin' && (await storedClients.countAdministrators(connection)) === 0) {
       throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
     }
-    const changed = (await findAdministeredClient(connection, clientId)) ?? before
+    const changed = (await storedClients.findAdministeredClient(connection, clientId)) ?? before
     if (hasOtherCredentials(before, changed)) {
       await recordCredentials(connection, operator, clientId)
     }
-    const after = clientRecord((await findAdministeredClient(connection, clientId)) ?? changed)
+    const after = clientRecord(
+      (await storedClients.findAdministeredClient(connection, clientId)) ?? changed,
+    )
     await recordAct(connection, operator, {
       act: nameOfChange(before, after, { on: 'enabled', off: 'disabled' }),
       subjectKind: 'client',
@@ -192,7 +183,7 @@ export const changeClient = (
 
 async function setGrants(
   connection: Connection,
-  { clientId, productIds: before }: AdministeredClient,
+  { clientId, productIds: before }: storedClients.AdministeredClient,
   productIds: readonly ProductId[],
 ): Promise<void> {
   const revoked = before.filter((productId) => !productIds.includes(productId))
@@ -205,7 +196,7 @@ export async function getClient(
   { database }: ClientOperations,
   clientId: string,
 ): Promise<ClientRecord> {
-  const client = await findAdministeredClient(database, clientId)
+  const client = await storedClients.findAdministeredClient(database, clientId)
   if (!client) throw new Problem('not_found')
   return clientRecord(client)
 }
@@ -214,7 +205,7 @@ export async function getClient(
 export const listClients = async (
   { database }: ClientOperations,
   afterClientId: string,
-  kind: ClientKind | null,
+  kind: clientRules.ClientKind | null,
   limit: number,
 ): Promise<ClientRecord[]> =>
-  (await findClients(database, afterClientId, kind, limit)).map(clientRecord)
+  (await storedClients.findClients(database, afterClientId, kind, limit)).map(clientRecord)

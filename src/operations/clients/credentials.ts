@@ -1,10 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import * as crypto from 'node:crypto'
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 
@@ -12,7 +6,7 @@ const secretLengthBytes = 32
 
 /** A new client secret: 256 random bits, 43 base64url characters. Shown once, stored as a hash. */
 export const generateClientSecret = (): string =>
-  randomBytes(secretLengthBytes).toString('base64url')
+  crypto.randomBytes(secretLengthBytes).toString('base64url')
 
 /**
  * What is stored of a client secret: its SHA-256, 32 bytes.
@@ -21,12 +15,12 @@ export const generateClientSecret = (): string =>
  * no number of guesses finds one, and a slow hash would only let a stranger burn our processors.
  */
 export const hashClientSecret = (secret: string): Uint8Array =>
-  createHash('sha256').update(secret, 'utf8').digest()
+  crypto.createHash('sha256').update(secret, 'utf8').digest()
 
 /** Whether a secret is the one hashed; takes the same time wherever they differ. */
 export const matchesClientSecret = (secret: string, secretHash: Uint8Array): boolean => {
   const actual = hashClientSecret(secret)
-  return actual.length === secretHash.length && timingSafeEqual(actual, secretHash)
+  return actual.length === secretHash.length && crypto.timingSafeEqual(actual, secretHash)
 }
 
 /** The hashes of a client's secret and of the one before it, as one text that the token endpoint keeps. */
@@ -85,9 +79,9 @@ function publicKeyOf(jwk: Members): Record<string, string> {
   if (key.kid !== undefined && freeTextFault(key.kid) !== null) {
     throw new TypeError('The kid of a key holds no control characters and no card number.')
   }
-  let publicKey: KeyObject
+  let publicKey: crypto.KeyObject
   try {
-    publicKey = createPublicKey({ key, format: 'jwk' })
+    publicKey = crypto.createPublicKey({ key, format: 'jwk' })
   } catch (cause) {
     throw new TypeError('The members of the key do not make a key.', { cause })
   }

@@ -1,26 +1,9 @@
 import type { Requester } from '../../domain/client.ts'
 import { isProductId, type ProductId } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
-import {
-  type ListedProduct,
-  type Product,
-  type ProductDraft,
-  productFaults,
-} from '../../domain/product.ts'
+import * as productRules from '../../domain/product.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
-import {
-  findAllProducts,
-  findOverlappingProduct,
-  findProduct,
-  grantProduct,
-  hasCards,
-  insertProduct,
-  listGrantedProducts,
-  lockProduct,
-  type ProductFilter,
-  revokeProduct,
-  updateProduct,
-} from '../../storage/clients/products.ts'
+import * as storedProducts from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { differences, isSame, nameOfChange, recordAct } from '../audit/acts.ts'
@@ -31,8 +14,9 @@ import type { ClientOperations } from './clients.ts'
 export const listProducts = (
   { database }: Pick<ClientOperations, 'database'>,
   { clientId }: Requester,
-  filter: ProductFilter,
-): Promise<ListedProduct[]> => listGrantedProducts(database, clientId, filter)
+  filter: storedProducts.ProductFilter,
+): Promise<productRules.ListedProduct[]> =>
+  storedProducts.listGrantedProducts(database, clientId, filter)
 
 /** What a product is where its maker does not say. */
 const defaults = {
@@ -49,7 +33,7 @@ const defaults = {
 
 /** A product as it was asked for, and what its schema found wrong with it. */
 interface ProposedProduct {
-  readonly draft: ProductDraft
+  readonly draft: productRules.ProductDraft
   readonly shapeFaults: readonly ProblemError[]
 }
 
@@ -62,20 +46,21 @@ export const createProduct = (
   operator: Requester,
   proposed: ProposedProduct,
   request: RepeatableRequest | null,
-): Promise<Answer<Product>> =>
+): Promise<Answer<productRules.Product>> =>
   once(operations, request, async (connection) => {
     await lockInstallation(connection)
     const draft = { ...defaults, ...proposed.draft }
     const { productId } = draft
-    const isTaken = isProductId(productId) && (await findProduct(connection, productId)) !== null
+    const isTaken =
+      isProductId(productId) && (await storedProducts.findProduct(connection, productId)) !== null
     const faults = allFaults(proposed, [
       ...(isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []),
       ...(await ruleFaults(connection, draft, null)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
     // Its schema found nothing wrong, and so it is one.
-    const product = draft as Product
-    await insertProduct(connection, product)
+    const product = draft as productRules.Product
+    await storedProducts.insertProduct(connection, product)
     const subject = String(product.productId)
     const act = { act: 'created', subjectKind: 'product', subject, details: product } as const
     await recordAct(connection, operator, act)
@@ -95,22 +80,22 @@ export const changeProduct = (
   operator: Requester,
   { productId, ...proposed }: ProposedProduct & { readonly productId: ProductId },
   request: RepeatableRequest | null,
-): Promise<Answer<Product>> =>
+): Promise<Answer<productRules.Product>> =>
   once(operations, request, async (connection) => {
     await lockInstallation(connection)
-    const before = await lockProduct(connection, productId)
+    const before = await storedProducts.lockProduct(connection, productId)
     if (!before) throw new Problem('not_found')
-    const draft: ProductDraft = { ...before, ...proposed.draft, productId }
+    const draft: productRules.ProductDraft = { ...before, ...proposed.draft, productId }
     const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
-    const isRefused = fixed.length > 0 && (await hasCards(connection, productId))
+    const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
     const detail = 'cannot change: there are cards of this product'
     const faults = allFaults(proposed, [
       ...(await ruleFaults(connection, draft, before)),
       ...(isRefused ? fixed.map((name) => ({ pointer: `/${name}`, detail })) : []),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
-    const product = draft as Product
-    await updateProduct(connection, product)
+    const product = draft as productRules.Product
+    await storedProducts.updateProduct(connection, product)
     await recordAct(connection, operator, {
       act: nameOfChange(before, product, { on: 'resumed', off: 'retired' }),
       subjectKind: 'product',
@@ -139,17 +124,17 @@ const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
  */
 async function ruleFaults(
   connection: Connection,
-  draft: ProductDraft,
-  before: Product | null,
+  draft: productRules.ProductDraft,
+  before: productRules.Product | null,
 ): Promise<readonly ProblemError[]> {
   const { bin, productId } = draft
   const newBin = typeof bin === 'string' && bin !== before?.bin ? bin : ''
   const own = isProductId(productId) ? productId : null
   const other = /^(?:[0-9]{6}|[0-9]{8})$/.test(newBin)
-    ? await findOverlappingProduct(connection, own, newBin)
+    ? await storedProducts.findOverlappingProduct(connection, own, newBin)
     : null
   return [
-    ...productFaults(draft),
+    ...productRules.productFaults(draft),
     ...(['cvk', 'pvk'] as const)
       .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
       .filter((name) => !keysOf[name].some((key) => key === draft[name]))
@@ -167,8 +152,8 @@ async function ruleFaults(
 export async function getProduct(
   { database }: ClientOperations,
   productId: ProductId,
-): Promise<Product> {
-  const product = await findProduct(database, productId)
+): Promise<productRules.Product> {
+  const product = await storedProducts.findProduct(database, productId)
   if (!product) throw new Problem('not_found')
   return product
 }
@@ -178,7 +163,8 @@ export const listAllProducts = (
   { database }: ClientOperations,
   afterProductId: ProductId | null,
   limit: number,
-): Promise<Product[]> => findAllProducts(database, afterProductId, limit)
+): Promise<productRules.Product[]> =>
+  storedProducts.findAllProducts(database, afterProductId, limit)
 
 /** Which product is granted to which client, or no longer is. */
 interface Grant {
@@ -201,10 +187,14 @@ export const setGrant = (
   once(operations, request, async (connection) => {
     await lockInstallation(connection)
     const client = await findAdministeredClient(connection, clientId)
-    const product = await findProduct(connection, productId)
+    const product = await storedProducts.findProduct(connection, productId)
     if (client?.kind !== 'client' || !product) throw new Problem('not_found')
     if (client.productIds.includes(productId) === isGranted) return null
-    await (isGranted ? grantProduct : revokeProduct)(connection, clientId, productId)
+    await (isGranted ? storedProducts.grantProduct : storedProducts.revokeProduct)(
+      connection,
+      clientId,
+      productId,
+    )
     await recordAct(connection, operator, {
       act: isGranted ? 'product granted' : 'product revoked',
       subjectKind: 'client',

@@ -1,11 +1,6 @@
 import { controllersOf, type Requester } from '../../domain/client.ts'
 import type { AdministeredClient } from '../../storage/clients/clients.ts'
-import {
-  countCredentials,
-  insertProvenance,
-  listProvenance,
-  voidConfirmations,
-} from '../../storage/clients/provenance.ts'
+import * as storedProvenance from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { isSame } from '../audit/acts.ts'
 
@@ -16,8 +11,8 @@ export async function recordProvenance(
   clientId: string,
   act: 'created' | 'credentials_set' | 'confirmed',
 ): Promise<void> {
-  const controlledBy = controllersOf(by, await listProvenance(connection, [by]))
-  await insertProvenance(connection, { clientId, act, by, controlledBy })
+  const controlledBy = controllersOf(by, await storedProvenance.listProvenance(connection, [by]))
+  await storedProvenance.insertProvenance(connection, { clientId, act, by, controlledBy })
 }
 
 /**
@@ -30,10 +25,10 @@ export async function recordCredentials(
   operator: Requester,
   clientId: string,
 ): Promise<void> {
-  await countCredentials(connection, clientId)
+  await storedProvenance.countCredentials(connection, clientId)
   if (operator.clientId === clientId) return
   await recordProvenance(connection, operator, clientId, 'credentials_set')
-  await voidConfirmations(connection, clientId)
+  await storedProvenance.voidConfirmations(connection, clientId)
 }
 
 /** Whether a change gives a client other credentials, or lets it in with those that it had. */

@@ -1,11 +1,4 @@
-import {
-  type ClientKind,
-  isScope,
-  type ListenerName,
-  listenerOf,
-  scopeListeners,
-  scopesOf,
-} from '../../domain/client.ts'
+import * as clientRules from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { ProblemError } from '../../domain/problem.ts'
@@ -33,23 +26,29 @@ interface ValidatedClient {
 /** Checks what is given of a client. */
 export async function validateClient(
   connection: Connection,
-  kind: ClientKind,
+  kind: clientRules.ClientKind,
   { certificateBoundTokens, clientName, jwks, productIds, scopes = [] }: ClientDraft,
-  certificateListeners: ReadonlySet<ListenerName>,
+  certificateListeners: ReadonlySet<clientRules.ListenerName>,
 ): Promise<ValidatedClient> {
   const keys = parseKeys(jwks)
   const nameFault = clientName === undefined ? null : freeTextFault(clientName)
   // Scopes that this kind of client could never use would only mislead.
-  const allowedScopes = scopesOf(listenerOf(kind)).filter(
-    (scope) => scopeListeners[scope] === 'public' || (scope === 'admin') === (kind === 'admin'),
-  )
+  const allowedScopes = clientRules
+    .scopesOf(clientRules.listenerOf(kind))
+    .filter(
+      (scope) =>
+        clientRules.scopeListeners[scope] === 'public' ||
+        (scope === 'admin') === (kind === 'admin'),
+    )
   const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
   // A token is asked for on the public listener and used on the client's own: elsewhere it would be locked out.
-  const listeners = certificateBoundTokens ? new Set(['public', listenerOf(kind)] as const) : []
+  const listeners = certificateBoundTokens
+    ? new Set(['public', clientRules.listenerOf(kind)] as const)
+    : []
   const faults = [
     ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),
     ...scopes.flatMap((scope, at) =>
-      isScope(scope) && allowedScopes.includes(scope)
+      clientRules.isScope(scope) && allowedScopes.includes(scope)
         ? []
         : [{ pointer: `/scopes/${at}`, detail: scopeDetail }],
     ),
@@ -78,7 +77,7 @@ function parseKeys(
 
 async function grantFaults(
   connection: Connection,
-  kind: ClientKind,
+  kind: clientRules.ClientKind,
   productIds: readonly ProductId[] = [],
 ): Promise<readonly ProblemError[]> {
   if (productIds.length === 0) return []

@@ -3,12 +3,7 @@ import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { validationFailed } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import {
-  type FeedPosition,
-  findEventPosition,
-  listPublishedEvents,
-  type PublishedEvent,
-} from '../../storage/events/feed.ts'
+import * as storedFeed from '../../storage/events/feed.ts'
 
 /** An event as a client reads it. */
 export interface EventRecord {
@@ -29,7 +24,7 @@ export interface EventFilter {
   readonly types: readonly EventType[] | null
 }
 
-export const eventRecord = (event: PublishedEvent): EventRecord => ({
+export const eventRecord = (event: storedFeed.PublishedEvent): EventRecord => ({
   id: event.eventId,
   type: event.type,
   timestamp: event.occurredAt.toISOString(),
@@ -45,8 +40,8 @@ export async function positionAfter(
   connection: Connection,
   clientId: string,
   eventId: string,
-): Promise<FeedPosition> {
-  const position = await findEventPosition(connection, clientId, eventId)
+): Promise<storedFeed.FeedPosition> {
+  const position = await storedFeed.findEventPosition(connection, clientId, eventId)
   // Going on from somewhere else would pass over what is lost without a word.
   if (position === null) {
     throw validationFailed({ pointer: '/after', detail: 'must be an event that is still kept' })
@@ -62,5 +57,7 @@ export async function listEvents(
   limit: number,
 ): Promise<EventRecord[]> {
   const position = after === null ? '0' : await positionAfter(database, clientId, after)
-  return (await listPublishedEvents(database, clientId, position, types, limit)).map(eventRecord)
+  return (await storedFeed.listPublishedEvents(database, clientId, position, types, limit)).map(
+    eventRecord,
+  )
 }

@@ -2,12 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
-import {
-  insertPublishedEvents,
-  listUnpublishedEvents,
-  markPublished,
-  outboxStart,
-} from '../../storage/events/publish.ts'
+import * as storedEvents from '../../storage/events/publish.ts'
 
 /** What events are published and forgotten with. */
 export interface EventContext {
@@ -65,8 +60,13 @@ export async function publishEvents(
 export async function publishBatch(database: Database, size = batchSize): Promise<number> {
   const faults = new Map<string, unknown>()
   let published = 0
-  for (let after = outboxStart; published < size; ) {
-    const listed = await listUnpublishedEvents(database, after, [...faults.keys()], size)
+  for (let after = storedEvents.outboxStart; published < size; ) {
+    const listed = await storedEvents.listUnpublishedEvents(
+      database,
+      after,
+      [...faults.keys()],
+      size,
+    )
     const ready = new Set<string>()
     // Without those whose predecessor on the card is not published before them: they come next time.
     const inOrder = listed.filter(({ followsUnpublished, publicToken, sequence }) => {
@@ -76,8 +76,8 @@ export async function publishBatch(database: Database, size = batchSize): Promis
     })
     for (const [clientId, events] of Map.groupBy(inOrder, (event) => event.clientId)) {
       try {
-        await insertPublishedEvents(database, clientId, events)
-        await markPublished(database, events)
+        await storedEvents.insertPublishedEvents(database, clientId, events)
+        await storedEvents.markPublished(database, events)
         published += events.length
       } catch (error) {
         faults.set(clientId, error)

@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
 import type { Database } from '../../storage/engine/database.ts'
-import {
-  claimStream,
-  type FeedPosition,
-  findNewestEvent,
-  listEventHeads,
-  listPublishedEvents,
-  releaseStream,
-  renewStreams,
-} from '../../storage/events/feed.ts'
+import * as storedFeed from '../../storage/events/feed.ts'
 import { type EventFilter, type EventRecord, eventRecord, positionAfter } from './events.ts'
 
 /** Streams that a client may have open, over all processes. */
@@ -55,12 +47,12 @@ export function createEventStreams(
     async open(clientId, filter, expiresAt) {
       if (isClosed) throw new Problem('unavailable')
       const { after, types } = filter
-      const newest = after === null ? await findNewestEvent(database, clientId) : null
+      const newest = after === null ? await storedFeed.findNewestEvent(database, clientId) : null
       const position =
         after === null ? (newest?.position ?? '0') : await positionAfter(database, clientId, after)
       const holder = await claimSlot(database, clientId)
       if (isClosed) {
-        await releaseStream(database, clientId, holder)
+        await storedFeed.releaseStream(database, clientId, holder)
         throw new Problem('unavailable')
       }
       const stream: OpenStream = {
@@ -78,7 +70,7 @@ export function createEventStreams(
       watch.start()
       const finish = async () => {
         if (!streams.delete(stream)) return
-        await releaseStream(database, clientId, holder).catch(onError)
+        await storedFeed.releaseStream(database, clientId, holder).catch(onError)
       }
       const end = () => {
         endStream(stream)
@@ -103,9 +95,9 @@ interface OpenStream {
   readonly types: EventFilter['types']
   readonly expiresAt: Date
   /** Up to where it was read. */
-  position: FeedPosition
+  position: storedFeed.FeedPosition
   /** The head of the feed when it was last looked at. */
-  head: FeedPosition
+  head: storedFeed.FeedPosition
   isOver: boolean
   hasNews: boolean
   /** Ends the wait of who reads it. */
@@ -127,7 +119,8 @@ async function claimSlot(database: Database, clientId: string): Promise<string> 
   const holder = randomUUID()
   // A slot that two claim at once goes to one of them; the other looks for the next.
   for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
-    if (await claimStream(database, clientId, holder, streamsMax, leaseSeconds)) return holder
+    if (await storedFeed.claimStream(database, clientId, holder, streamsMax, leaseSeconds))
+      return holder
   }
   throw new Problem('rate_limited', {
     detail: `A client may have ${streamsMax} streams open.`,
@@ -146,7 +139,13 @@ async function* readOn(
     while (!stream.isOver && Date.now() < expiresAt.getTime()) {
       stream.hasNews = false
       const { head, position } = stream
-      const events = await listPublishedEvents(database, clientId, position, types, pageSize)
+      const events = await storedFeed.listPublishedEvents(
+        database,
+        clientId,
+        position,
+        types,
+        pageSize,
+      )
       const last = events.at(-1)
       if (last) {
         stream.position = last.position
@@ -193,12 +192,12 @@ function watchFeeds(
       // A client that may no longer read loses its streams; so does one whose slot another has by now.
       const leased = [...streams]
       const holders = leased.map(({ holder }) => holder)
-      const renewed = await renewStreams(database, holders, leaseSeconds)
+      const renewed = await storedFeed.renewStreams(database, holders, leaseSeconds)
       for (const stream of leased.filter(({ holder }) => !renewed.has(holder))) endStream(stream)
     }
     const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
     if (clientIds.length === 0) return
-    const heads = await listEventHeads(database, clientIds)
+    const heads = await storedFeed.listEventHeads(database, clientIds)
     const headOf = new Map(heads.map(({ clientId, lastPosition }) => [clientId, lastPosition]))
     for (const stream of streams) {
       const head = headOf.get(stream.clientId)

@@ -2,14 +2,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { Secret } from '../../domain/secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { type Connection, type Database, LockTimeout } from '../../storage/engine/database.ts'
-import {
-  claimIdempotencyKey,
-  findRememberedRequest,
-  type IdempotencyReference,
-  type RememberedRequest,
-  retireIdempotencyKey,
-  storeAnswer,
-} from '../../storage/idempotency/idempotency.ts'
+import * as storedRequests from '../../storage/idempotency/idempotency.ts'
 
 /** A request that its caller may send again. */
 export interface RepeatableRequest {
@@ -23,7 +16,7 @@ export interface RepeatableRequest {
 }
 
 /** The same request as it is remembered: nothing of it is what the caller wrote. */
-export interface KeyedRequest extends IdempotencyReference {
+export interface KeyedRequest extends storedRequests.IdempotencyReference {
   /** Of the whole request, one for each version of their key, the active first. */
   readonly fingerprints: readonly [Uint8Array, ...Uint8Array[]]
   readonly bearsSecret: boolean
@@ -61,7 +54,7 @@ export async function claimKey(
   request: KeyedRequest,
 ): Promise<string | null> {
   try {
-    return await claimIdempotencyKey(connection, request, request.fingerprints[0])
+    return await storedRequests.claimIdempotencyKey(connection, request, request.fingerprints[0])
   } catch (error) {
     if (error instanceof LockTimeout) throw new Problem('idempotency_key_in_use', { cause: error })
     throw error
@@ -75,12 +68,16 @@ export async function claimKey(
 export async function findRemembered(
   connection: Connection,
   request: KeyedRequest,
-): Promise<RememberedRequest | null> {
-  const remembered = await findRememberedRequest(connection, request, request.fingerprints)
+): Promise<storedRequests.RememberedRequest | null> {
+  const remembered = await storedRequests.findRememberedRequest(
+    connection,
+    request,
+    request.fingerprints,
+  )
   if (!remembered) throw new Problem('idempotency_key_in_use')
   if (remembered.isSameRequest && !remembered.retired) return remembered
   // A second guess at the same key would show whether this body has the remembered PIN.
-  if (request.bearsSecret) await retireIdempotencyKey(connection, request)
+  if (request.bearsSecret) await storedRequests.retireIdempotencyKey(connection, request)
   return null
 }
 
@@ -129,7 +126,12 @@ export async function once<Result>(
       return replayAnswer<Result>(hsm, keyed, { answer, claimId: first })
     }
     const result = await work(connection)
-    await storeAnswer(connection, keyed, claimId, await sealAnswer(hsm, keyed, claimId, result))
+    await storedRequests.storeAnswer(
+      connection,
+      keyed,
+      claimId,
+      await sealAnswer(hsm, keyed, claimId, result),
+    )
     return { result, replayed: false }
   })
   if (!answer) throw new Problem('idempotency_key_reused')

@@ -15,14 +15,7 @@ import {
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type Custodian, findCustodians } from './custodians.ts'
 import { changeKeys, changeKeysOnce, type KeyOperations } from './keys.ts'
-import {
-  type AddedKey,
-  type KeyForm,
-  type KeyTarget,
-  purposeOf,
-  refuseOtherCipher,
-  targetReference,
-} from './store-key.ts'
+import * as keyTargets from './store-key.ts'
 
 export type { EntryPosition }
 
@@ -31,8 +24,8 @@ const entrySeconds = 4 * 3_600
 
 /** A key that is to come in components. */
 interface NewEntry {
-  readonly target: KeyTarget
-  readonly form: KeyForm
+  readonly target: keyTargets.KeyTarget
+  readonly form: keyTargets.KeyForm
   readonly componentCount: number
   /** Of the combined key. */
   readonly keyCheckValue: string
@@ -47,7 +40,7 @@ interface EnteredComponent extends Custodian {
 /** How far an entry has come. */
 export interface EntryProgress {
   readonly entryId: string
-  readonly family: KeyTarget['family']
+  readonly family: keyTargets.KeyTarget['family']
   /** Names what the combined key is to become. */
   readonly target: string
   readonly openedBy: string
@@ -55,7 +48,7 @@ export interface EntryProgress {
   readonly componentCount: number
   readonly expiresAt: string
   /** The key, once every component is there. */
-  readonly key: AddedKey | null
+  readonly key: keyTargets.AddedKey | null
 }
 
 /**
@@ -68,8 +61,8 @@ export async function openEntry(
   { componentCount, form, keyCheckValue, target }: NewEntry,
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
-  await keys.hsm.refuseOtherForm(purposeOf(target), form)
-  refuseOtherCipher(target, codeOfCipher[form.algorithm])
+  await keys.hsm.refuseOtherForm(keyTargets.purposeOf(target), form)
+  keyTargets.refuseOtherCipher(target, codeOfCipher[form.algorithm])
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const newEntry = {
       target: JSON.stringify(target),
@@ -80,7 +73,7 @@ export async function openEntry(
     }
     const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
     const act = `component entry ${entry.entryId} opened`
-    await record({ act, key: targetReference(target), ...operator })
+    await record({ act, key: keyTargets.targetReference(target), ...operator })
     return progressOf(entry, [], await findCustodians(connection, []))
   })
 }
@@ -90,7 +83,7 @@ export const forgetLateComponents = (keys: KeyOperations): Promise<void> =>
   changeKeys(keys, async ({ connection, record }) => {
     for (const { entryId, target } of await forgetLateEntries(connection)) {
       const act = `component entry ${entryId} expired`
-      await record({ act, key: targetReference(entryTarget({ target })) })
+      await record({ act, key: keyTargets.targetReference(entryTarget({ target })) })
     }
   })
 
@@ -131,21 +124,21 @@ export const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
   components.map(({ clientId }) => clientId)
 
 /** What the key of an entry is to become. */
-export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): KeyTarget =>
-  JSON.parse(target) as KeyTarget
+export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): keyTargets.KeyTarget =>
+  JSON.parse(target) as keyTargets.KeyTarget
 
 /** How far an entry has come. @param key what it came to, once every component is there. */
 export function progressOf(
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],
   custodianOf: (clientId: string) => Custodian,
-  key: AddedKey | null = null,
+  key: keyTargets.AddedKey | null = null,
 ): EntryProgress {
   const target = entryTarget(entry)
   return {
     entryId: entry.entryId,
     family: target.family,
-    target: targetReference(target),
+    target: keyTargets.targetReference(target),
     openedBy: entry.openedBy,
     entered: components.map(({ clientId, componentNumber, controlledBy, person }) => ({
       componentNumber,

@@ -2,26 +2,8 @@ import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
 import { takePan } from '../../storage/cards/create-card.ts'
-import {
-  type CardUnderKeys,
-  listCardsUnderKeys,
-  movePan,
-  movePersonalData,
-  movePin,
-} from '../../storage/cards/keys-of-cards.ts'
-import {
-  listSandboxSecrets,
-  listSealedAnswers,
-  listSealedFormerSecrets,
-  listSealedNotes,
-  listSealedWebhooks,
-  moveAnswer,
-  moveNote,
-  moveSandboxSecret,
-  moveSealedFormerSecret,
-  moveSealedWebhook,
-  type SealedWebhookColumn,
-} from '../../storage/keys/sealed-columns.ts'
+import * as cardKeys from '../../storage/cards/keys-of-cards.ts'
+import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
 
@@ -45,10 +27,13 @@ type ReadPage = (
 /** What of each card is under a key; null where nothing is. */
 const ofCards =
   (
-    valueIn: (keys: KeyOperations, card: CardUnderKeys) => Omit<KeyedValue, 'position'> | null,
+    valueIn: (
+      keys: KeyOperations,
+      card: cardKeys.CardUnderKeys,
+    ) => Omit<KeyedValue, 'position'> | null,
   ): ReadPage =>
   async (keys, after, limit) => {
-    const cards = await listCardsUnderKeys(keys.database, after, limit)
+    const cards = await cardKeys.listCardsUnderKeys(keys.database, after, limit)
     return cards.map((card) => ({
       position: card.publicToken,
       ...(valueIn(keys, card) ?? nothing),
@@ -73,16 +58,21 @@ const noUuid = '00000000-0000-0000-0000-000000000000'
 
 /** A sealed column of the webhooks. */
 const ofWebhooks =
-  (column: SealedWebhookColumn, purpose: RecordPurpose): ReadPage =>
+  (column: sealedColumns.SealedWebhookColumn, purpose: RecordPurpose): ReadPage =>
   async ({ database, hsm }, after, limit) => {
     const [clientId = '', webhookId = noUuid] = after.split('\n')
-    const rows = await listSealedWebhooks(database, column, { clientId, webhookId }, limit)
+    const rows = await sealedColumns.listSealedWebhooks(
+      database,
+      column,
+      { clientId, webhookId },
+      limit,
+    )
     return rows.map((row) => ({
       position: `${row.clientId}\n${row.webhookId}`,
       keyVersion: hsm.sealedVersionOf(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord(purpose, row.webhookId, row.sealed)
-        return moveSealedWebhook(database, column, row, moved)
+        return sealedColumns.moveSealedWebhook(database, column, row, moved)
       },
     }))
   }
@@ -92,7 +82,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   'card.encrypted_pan': ofCards(({ database, hsm }, card) => ({
     keyVersion: hsm.sealedVersionOf(card.encryptedPan),
     move: async () =>
-      movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
+      cardKeys.movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
   })),
   // A card is found by its fingerprint under every version until the older ones are retired.
   pan_fingerprint: ofCards(({ database, hsm }, card) => ({
@@ -112,7 +102,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       keyVersion: versionIn('pin-storage', pinKey),
       async move() {
         const moved = await hsm.rewrapPin(card, { pinBlock, pinKey })
-        return movePin(database, card.publicToken, { pinBlock, pinKey }, moved)
+        return cardKeys.movePin(database, card.publicToken, { pinBlock, pinKey }, moved)
       },
     }
   }),
@@ -121,7 +111,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     async move() {
       const { personalData, publicToken } = card
       const moved = await hsm.rewrapRecord('personal-data', publicToken, personalData)
-      return movePersonalData(database, publicToken, personalData, moved)
+      return cardKeys.movePersonalData(database, publicToken, personalData, moved)
     },
   })),
   'card.cvk': ofCards((_, { cvk }) => keptVersion('cvk', cvk)),
@@ -130,32 +120,40 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     const [token, sequence = '0'] = after.split('/')
     const publicToken = isPublicToken(token) ? token : ''
     const from = { publicToken, sequence: Number(sequence) } as const
-    return (await listSealedNotes(database, from, limit)).map((row) => ({
+    return (await sealedColumns.listSealedNotes(database, from, limit)).map((row) => ({
       position: `${row.publicToken}/${row.sequence}`,
       keyVersion: hsm.sealedVersionOf(row.note),
       move: async () =>
-        moveNote(database, row, await hsm.rewrapRecord('note', row.publicToken, row.note)),
+        sealedColumns.moveNote(
+          database,
+          row,
+          await hsm.rewrapRecord('note', row.publicToken, row.note),
+        ),
     }))
   },
   async 'idempotency_record.answer'({ database, hsm }, after, limit) {
     const [clientId = '', hash = ''] = after.split('\n')
     const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
-    return (await listSealedAnswers(database, from, limit)).map((row) => ({
+    return (await sealedColumns.listSealedAnswers(database, from, limit)).map((row) => ({
       position: `${row.clientId}\n${Buffer.from(row.keyHash).toString('hex')}`,
       keyVersion: hsm.sealedVersionOf(row.answer),
       async move() {
         const subject = answerSubject(row.clientId, row.claimId)
-        return moveAnswer(database, row, await hsm.rewrapRecord('answer', subject, row.answer))
+        return sealedColumns.moveAnswer(
+          database,
+          row,
+          await hsm.rewrapRecord('answer', subject, row.answer),
+        )
       },
     }))
   },
   async 'sandbox_secret.sealed'({ database, hsm }, after, limit) {
-    return (await listSandboxSecrets(database, after, limit)).map((row) => ({
+    return (await sealedColumns.listSandboxSecrets(database, after, limit)).map((row) => ({
       position: row.secretName,
       keyVersion: hsm.sealedVersionOf(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord('sandbox', row.secretName, row.sealed)
-        return moveSandboxSecret(database, row, moved)
+        return sealedColumns.moveSandboxSecret(database, row, moved)
       },
     }))
   },
@@ -164,13 +162,13 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   async 'webhook_former_secret.secret'({ database, hsm }, after, limit) {
     const [clientId = '', webhookId = noUuid, formerSecretId = noUuid] = after.split('\n')
     const position = { clientId, webhookId, formerSecretId }
-    const rows = await listSealedFormerSecrets(database, position, limit)
+    const rows = await sealedColumns.listSealedFormerSecrets(database, position, limit)
     return rows.map((row) => ({
       position: `${row.clientId}\n${row.webhookId}\n${row.formerSecretId}`,
       keyVersion: hsm.sealedVersionOf(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord('webhook-secret', row.webhookId, row.sealed)
-        return moveSealedFormerSecret(database, row, moved)
+        return sealedColumns.moveSealedFormerSecret(database, row, moved)
       },
     }))
   },

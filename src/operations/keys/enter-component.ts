@@ -1,26 +1,12 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import {
-  type ComponentEntryRow,
-  deleteComponentEntry,
-  insertKeyComponent,
-  type KeyComponentRow,
-  listKeyComponents,
-  lockComponentEntry,
-} from '../../storage/keys/components.ts'
+import * as storedComponents from '../../storage/keys/components.ts'
 import { clientIdsOf, type EntryProgress, entryTarget, progressOf } from './component-entries.ts'
 import { findCustodians, findDependence } from './custodians.ts'
 import { changeKeys, type KeyChange, type KeyOperations } from './keys.ts'
 import { discardUnstored, type NoteKey } from './make-key.ts'
-import {
-  type AddedKey,
-  addedKeyReference,
-  addKey,
-  lockKeys,
-  purposeOf,
-  targetReference,
-} from './store-key.ts'
+import * as keyTargets from './store-key.ts'
 
 /** One component, brought by one person. */
 interface NewComponent {
@@ -51,8 +37,8 @@ export async function enterComponent(
     changeKeys(keys, async (change): Promise<Refused | { readonly progress: EntryProgress }> => {
       const { connection, record } = change
       // Nobody gives anybody other credentials meanwhile.
-      await lockKeys(keys, connection)
-      const entry = await lockComponentEntry(connection, entryId)
+      await keyTargets.lockKeys(keys, connection)
+      const entry = await storedComponents.lockComponentEntry(connection, entryId)
       if (!entry) throw new Problem('not_found')
       const entered = await addComponent(keys, change, operator, { ...component, entry })
       if ('refusal' in entered) return entered
@@ -61,16 +47,16 @@ export async function enterComponent(
       if (components.length < entry.componentCount) {
         return { progress: progressOf(entry, components, custodianOf) }
       }
-      await deleteComponentEntry(connection, entryId)
+      await storedComponents.deleteComponentEntry(connection, entryId)
       const target = entryTarget(entry)
       const key = await combine(keys, connection, entry, { components, note })
       if ('refusal' in key) {
         const act = `components of entry ${entryId} refused`
-        await record({ act, key: targetReference(target), ...operator })
+        await record({ act, key: keyTargets.targetReference(target), ...operator })
         return key
       }
       const act = `combined from the components of entry ${entryId}`
-      await record({ act, key: addedKeyReference(target, key), ...operator })
+      await record({ act, key: keyTargets.addedKeyReference(target, key), ...operator })
       return { progress: progressOf(entry, components, custodianOf, key) }
     }),
   )
@@ -83,11 +69,16 @@ async function addComponent(
   { hsm }: KeyOperations,
   { connection, record }: KeyChange,
   operator: Requester,
-  { component, entry, keyCheckValue, person }: NewComponent & { readonly entry: ComponentEntryRow },
-): Promise<Refused | { readonly components: readonly KeyComponentRow[] }> {
+  {
+    component,
+    entry,
+    keyCheckValue,
+    person,
+  }: NewComponent & { readonly entry: storedComponents.ComponentEntryRow },
+): Promise<Refused | { readonly components: readonly storedComponents.KeyComponentRow[] }> {
   const { algorithm, entryId, lengthBytes } = entry
   const { clientId } = operator
-  const components = await listKeyComponents(connection, [entryId])
+  const components = await storedComponents.listKeyComponents(connection, [entryId])
   const name = person.trim().toLowerCase()
   const detail = await findDependence(connection, { person: name, clientId }, components)
   if (detail !== null) {
@@ -100,7 +91,7 @@ async function addComponent(
   const { confirmedBy, controlledBy, createdBy } = custodianOf(clientId)
   const componentNumber = components.length + 1
   const row = { componentNumber, person: name, clientId, controlledBy, ...kept }
-  await insertKeyComponent(connection, entryId, row)
+  await storedComponents.insertKeyComponent(connection, entryId, row)
   const origin = [
     ...(createdBy === null ? [] : [`created by ${createdBy}`]),
     ...(confirmedBy.length === 0 ? [] : [`confirmed by ${confirmedBy.join(', ')}`]),
@@ -114,21 +105,21 @@ async function addComponent(
 async function combine(
   keys: KeyOperations,
   connection: Connection,
-  entry: ComponentEntryRow,
-  { components, note }: { components: readonly KeyComponentRow[]; note: NoteKey },
-): Promise<Refused | AddedKey> {
+  entry: storedComponents.ComponentEntryRow,
+  { components, note }: { components: readonly storedComponents.KeyComponentRow[]; note: NoteKey },
+): Promise<Refused | keyTargets.AddedKey> {
   const { algorithm, keyCheckValue, lengthBytes } = entry
   const target = entryTarget(entry)
   const blocks = components.map(({ keyBlock }) => keyBlock)
   const form = { algorithm, lengthBytes }
   try {
     const key = await keys.hsm.custody.combineComponents(
-      purposeOf(target),
+      keyTargets.purposeOf(target),
       form,
       blocks,
       keyCheckValue,
     )
-    return await addKey(keys, connection, target, note(key))
+    return await keyTargets.addKey(keys, connection, target, note(key))
   } catch (error) {
     if (error instanceof Problem && error.code === 'key_refused') return { refusal: error }
     throw error

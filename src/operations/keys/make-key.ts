@@ -6,19 +6,11 @@ import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
 import { isKeyBlockKept } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { changeKeysOnce, type KeyOperations } from './keys.ts'
-import {
-  type AddedKey,
-  addedKeyReference,
-  addKey,
-  isForTdes,
-  type KeyTarget,
-  lockKeys,
-  purposeOf,
-} from './store-key.ts'
+import * as keyTargets from './store-key.ts'
 
 /** A key to generate. Without a form, the one that its purpose or its PIN block formats ask for. */
 interface NewKey {
-  readonly target: KeyTarget
+  readonly target: keyTargets.KeyTarget
   readonly form: KeyForm | null
   readonly exportable: boolean
 }
@@ -32,8 +24,8 @@ export async function generateKey(
   operator: Requester,
   newKey: NewKey,
   request: RepeatableRequest | null,
-): Promise<Answer<AddedKey>> {
-  const known = await recall<AddedKey>(keys, request)
+): Promise<Answer<keyTargets.AddedKey>> {
+  const known = await recall<keyTargets.AddedKey>(keys, request)
   if (known) return known
   return discardUnstored(keys, async (note) => {
     const generated = await generateUnstored(keys, newKey)
@@ -58,9 +50,9 @@ export async function generateUnstored(
 ): Promise<UnstoredKey> {
   const masterKey = () => hsm.custody.masterKeys?.checkValue()
   const masterKeyBefore = masterKey()
-  const isTdes = target.family === 'zone' && isForTdes(target.pinBlockFormats)
+  const isTdes = target.family === 'zone' && keyTargets.isForTdes(target.pinBlockFormats)
   const usualForm = isTdes ? ({ algorithm: 'TDES', lengthBytes: 16 } as const) : null
-  const key = await hsm.generateKey(purposeOf(target), form ?? usualForm, exportable)
+  const key = await hsm.generateKey(keyTargets.purposeOf(target), form ?? usualForm, exportable)
   return {
     key,
     unlessRotated() {
@@ -73,7 +65,7 @@ export async function generateUnstored(
 /** A key that is made while the installation is locked, and what its record says of that. */
 interface Making {
   readonly act: string
-  readonly target: KeyTarget
+  readonly target: keyTargets.KeyTarget
   make(connection: Connection): WrappedKey | Promise<WrappedKey>
 }
 
@@ -87,12 +79,12 @@ export const makeKey = (
   operator: Requester,
   { act, make, target }: Making,
   request: RepeatableRequest | null,
-): Promise<Answer<AddedKey>> =>
+): Promise<Answer<keyTargets.AddedKey>> =>
   discardUnstored(keys, (note) =>
     changeKeysOnce(keys, request, async ({ connection, record }) => {
-      await lockKeys(keys, connection)
-      const added = await addKey(keys, connection, target, note(await make(connection)))
-      await record({ act, key: addedKeyReference(target, added), ...operator })
+      await keyTargets.lockKeys(keys, connection)
+      const added = await keyTargets.addKey(keys, connection, target, note(await make(connection)))
+      await record({ act, key: keyTargets.addedKeyReference(target, added), ...operator })
       return added
     }),
   )

@@ -1,11 +1,6 @@
 import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
-import {
-  beginReEncryptionRound,
-  finishReEncryption,
-  type ReEncryptionRow,
-  recordReEncryptionStep,
-} from '../../storage/keys/re-encryption.ts'
+import * as storedReEncryptions from '../../storage/keys/re-encryption.ts'
 import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
 
@@ -22,8 +17,8 @@ const movesAtOnce = 4
  */
 export async function reEncryptStep(
   keys: KeyOperations,
-  reEncryption: ReEncryptionRow,
-): Promise<ReEncryptionRow | null> {
+  reEncryption: storedReEncryptions.ReEncryptionRow,
+): Promise<storedReEncryptions.ReEncryptionRow | null> {
   const columns: readonly KeyedColumn[] = isInstallationKey(reEncryption.keyName)
     ? keyCatalogue[reEncryption.keyName].columns
     : []
@@ -43,23 +38,38 @@ export async function reEncryptStep(
   const knownOlder = older.filter(({ keyVersion }) => keyVersion !== null).length
   const isLast = rows.length < stepSize
   const next = isLast ? columns[index + 1] : column
-  const stepped = await recordReEncryptionStep(keys.database, reEncryption, keys.processId, {
-    columnName: next ?? column,
-    position: isLast ? '' : (rows.at(-1)?.position ?? ''),
-    examined: rows.length,
-    reEncrypted,
-    left: knownOlder > 0 ? knownOlder : reEncrypted,
-  })
+  const stepped = await storedReEncryptions.recordReEncryptionStep(
+    keys.database,
+    reEncryption,
+    keys.processId,
+    {
+      columnName: next ?? column,
+      position: isLast ? '' : (rows.at(-1)?.position ?? ''),
+      examined: rows.length,
+      reEncrypted,
+      left: knownOlder > 0 ? knownOlder : reEncrypted,
+    },
+  )
   if (!stepped) return null
   return next ? stepped : endRound(keys, stepped)
 }
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */
-async function endRound(keys: KeyOperations, reEncryption: ReEncryptionRow): Promise<null> {
+async function endRound(
+  keys: KeyOperations,
+  reEncryption: storedReEncryptions.ReEncryptionRow,
+): Promise<null> {
   const { database, processId, timings } = keys
   const settleSeconds = timings.settleMs / 1_000
   const isFinished = await changeKeys(keys, async ({ connection, record }) => {
-    if (!(await finishReEncryption(connection, reEncryption, processId, settleSeconds)))
+    if (
+      !(await storedReEncryptions.finishReEncryption(
+        connection,
+        reEncryption,
+        processId,
+        settleSeconds,
+      ))
+    )
       return false
     for (const each of await retireOlderHsmKeys(
       connection,
@@ -70,6 +80,12 @@ async function endRound(keys: KeyOperations, reEncryption: ReEncryptionRow): Pro
     }
     return true
   })
-  if (!isFinished) await beginReEncryptionRound(database, reEncryption, processId, settleSeconds)
+  if (!isFinished)
+    await storedReEncryptions.beginReEncryptionRound(
+      database,
+      reEncryption,
+      processId,
+      settleSeconds,
+    )
   return null
 }

@@ -3,12 +3,7 @@ import { Problem } from '../../domain/problem.ts'
 import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import { retireZoneKey } from '../../storage/clients/zone-keys.ts'
-import {
-  deleteHsmKey,
-  findHsmKey,
-  mayRetireHsmKey,
-  retireHsmKey,
-} from '../../storage/keys/hsm-keys.ts'
+import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { keyedColumns } from './encrypted-columns.ts'
@@ -36,11 +31,17 @@ export async function retireKey(
   const { keyName, keyVersion } = version
   const settleSeconds = keys.timings.settleMs / 1_000
   // Settled before it is searched: else something could come under it behind the search.
-  const isSettled = await mayRetireHsmKey(keys.database, keyName, keyVersion, settleSeconds)
+  const isSettled = await storedHsmKeys.mayRetireHsmKey(
+    keys.database,
+    keyName,
+    keyVersion,
+    settleSeconds,
+  )
   const objection = await findObjection(keys, version)
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
-    const mayRetire = isSettled && retireHsmKey(connection, keyName, keyVersion, settleSeconds)
+    const mayRetire =
+      isSettled && storedHsmKeys.retireHsmKey(connection, keyName, keyVersion, settleSeconds)
     if (!(await mayRetire)) {
       const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
       throw inUse(version, why)
@@ -68,7 +69,7 @@ export async function deleteKey(
   const settleSeconds = keys.timings.settleMs / 1_000
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
-    if (!(await deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
+    if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
       throw inUse(version, why)
     }
@@ -88,7 +89,7 @@ const pageSize = 1_000
  */
 async function findObjection(keys: KeyOperations, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version
-  const row = await findHsmKey(keys.database, keyName, keyVersion)
+  const row = await storedHsmKeys.findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
   if (!isInstallationKey(keyName)) {
     return inUse(version, 'is of a key that this program does not know.')

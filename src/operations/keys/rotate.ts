@@ -1,22 +1,9 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import {
-  isInstallationKey,
-  type KeyName,
-  keyCatalogue,
-  keyNames,
-} from '../../hsm/contract/catalogue.ts'
+import * as catalogue from '../../hsm/contract/catalogue.ts'
 import { forgetPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import {
-  activateDueHsmKeys,
-  type DatedHsmKeyRow,
-  findHsmKey,
-  hasDueHsmKeys,
-  listHsmKeys,
-  retireOutlivedHsmKeys,
-  scheduleHsmKey,
-} from '../../storage/keys/hsm-keys.ts'
+import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { claimReEncryption, startReEncryption } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { forgetLateComponents } from './component-entries.ts'
@@ -45,7 +32,7 @@ export async function rotateKey(
   keyName: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
-  if (!isInstallationKey(keyName)) throw new Problem('not_found')
+  if (!catalogue.isInstallationKey(keyName)) throw new Problem('not_found')
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const
@@ -69,25 +56,28 @@ export async function rotateKey(
       }
       const pendingSeconds = keys.timings.pendingMs / 1_000
       // Whoever asks again for what is scheduled already changes nothing.
-      if (await scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
+      if (await storedHsmKeys.scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
         await record({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
       }
-      const row = await findHsmKey(connection, keyName, version)
+      const row = await storedHsmKeys.findHsmKey(connection, keyName, version)
       return { key: keyName, version, activatesAt: row?.activatesAt?.toISOString() ?? null }
     })
   })
 }
 
 async function findPendingVersion(connection: Connection, keyName: string): Promise<number | null> {
-  const rows = await listHsmKeys(connection)
+  const rows = await storedHsmKeys.listHsmKeys(connection)
   const pending = rows.find((row) => row.keyName === keyName && row.state === 'pending')
   return pending?.keyVersion ?? null
 }
 
 /** Two active versions: what is under the older one is being re-encrypted, or is about to be. */
-async function refuseWhileUnderWay(connection: Connection, keyName: KeyName): Promise<void> {
-  if (keyCatalogue[keyName].retirement.by !== 're-encryption') return
-  const rows = await listHsmKeys(connection)
+async function refuseWhileUnderWay(
+  connection: Connection,
+  keyName: catalogue.KeyName,
+): Promise<void> {
+  if (catalogue.keyCatalogue[keyName].retirement.by !== 're-encryption') return
+  const rows = await storedHsmKeys.listHsmKeys(connection)
   const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
   const newest = active.at(-1)
   if (!newest || active.length === 1) return
@@ -98,9 +88,9 @@ async function refuseWhileUnderWay(connection: Connection, keyName: KeyName): Pr
 /** Learns of the keys that other processes made, and makes those active that are due. */
 export async function followKeys(keys: KeyOperations): Promise<void> {
   await keys.hsm.refreshKeys()
-  if (!(await hasDueHsmKeys(keys.database))) return
+  if (!(await storedHsmKeys.hasDueHsmKeys(keys.database))) return
   const activated = await changeKeys(keys, async ({ connection, record }) => {
-    const due = await activateDueHsmKeys(connection)
+    const due = await storedHsmKeys.activateDueHsmKeys(connection)
     for (const { keyName, keyVersion } of due) {
       await record({ act: 'activated', key: referenceOf(keyName, keyVersion) })
     }
@@ -119,10 +109,10 @@ export async function advanceKeys(
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   await forgetLateComponents(keys)
-  const rows = await listHsmKeys(keys.database)
+  const rows = await storedHsmKeys.listHsmKeys(keys.database)
   // One key whose rotation is stuck delays no other.
   const faults: unknown[] = []
-  for (const keyName of keyNames) {
+  for (const keyName of catalogue.keyNames) {
     const versions = rows.filter((row) => row.keyName === keyName)
     await advanceKey(keys, keyName, versions, isStopped).catch((fault) => faults.push(fault))
   }
@@ -134,20 +124,25 @@ const forgetSize = 200
 
 async function advanceKey(
   keys: KeyOperations,
-  keyName: KeyName,
-  versions: readonly DatedHsmKeyRow[],
+  keyName: catalogue.KeyName,
+  versions: readonly storedHsmKeys.DatedHsmKeyRow[],
   isStopped: () => boolean,
 ): Promise<void> {
   const { database, processId } = keys
   const settleSeconds = keys.timings.settleMs / 1_000
   const active = versions.filter(({ state }) => state === 'active')
   const newest = active.at(-1)?.keyVersion
-  const { retirement } = keyCatalogue[keyName]
+  const { retirement } = catalogue.keyCatalogue[keyName]
   const isRotating = newest !== undefined && active.length > 1
   if (isRotating && retirement.by === 'time') {
     await changeKeys(keys, async ({ connection, record }) => {
       const seconds = retirement.seconds + settleSeconds
-      for (const each of await retireOutlivedHsmKeys(connection, keyName, newest, seconds)) {
+      for (const each of await storedHsmKeys.retireOutlivedHsmKeys(
+        connection,
+        keyName,
+        newest,
+        seconds,
+      )) {
         await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
       }
     })

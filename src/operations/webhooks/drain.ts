@@ -1,19 +1,6 @@
 import { queueUndelivered } from '../../storage/webhooks/deliveries.ts'
-import {
-  type DueDelivery,
-  failPending,
-  listDueDeliveries,
-  pingGroup,
-} from '../../storage/webhooks/delivery-groups.ts'
-import {
-  abandonQueue,
-  type DrainedWebhook,
-  failuresOfFailing,
-  markQueueDue,
-  releaseQueue,
-  renewQueue,
-  type WebhookReference,
-} from '../../storage/webhooks/queues.ts'
+import * as storedGroups from '../../storage/webhooks/delivery-groups.ts'
+import * as storedQueues from '../../storage/webhooks/queues.ts'
 import { pause } from '../events/publish.ts'
 import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
@@ -31,14 +18,14 @@ const drainMs = 5_000
 const stepSize = 500
 
 /** An endpoint that was claimed, and by which lease. */
-interface ClaimedQueue extends WebhookReference {
+interface ClaimedQueue extends storedQueues.WebhookReference {
   readonly holder: string
   readonly consecutiveFailures: number
 }
 
 /** An endpoint that this process drains. */
 interface Drain {
-  readonly reference: WebhookReference
+  readonly reference: storedQueues.WebhookReference
   readonly holder: string
   readonly stopping: Stopping
   readonly record: TryRecorder
@@ -82,10 +69,10 @@ export async function drainQueue(
   } finally {
     await Promise.all(drain.busy.values())
     // Another may have had the endpoint, and released it until later than what was recorded since is due.
-    if (!drain.isReleased) await markQueueDue(database, reference)
+    if (!drain.isReleased) await storedQueues.markQueueDue(database, reference)
   }
   if (drain.fault) throw drain.fault.error
-  if (stopping.stop.aborted) await abandonQueue(database, reference, holder, drain)
+  if (stopping.stop.aborted) await storedQueues.abandonQueue(database, reference, holder, drain)
 }
 
 /** @returns whether there is more to do here. */
@@ -95,13 +82,13 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   const leaseSeconds = leaseSecondsOf(context)
   // Counted from before the statement: the database counts from later.
   const askedMs = performance.now()
-  const webhook = await renewQueue(database, reference, holder, leaseSeconds)
+  const webhook = await storedQueues.renewQueue(database, reference, holder, leaseSeconds)
   drain.leasedUntilMs = askedMs + leaseSeconds * 1_000
   if (webhook === null || drain.fault) return false
   // Of a client that may not be notified the endpoint is claimed no more, and waits as it is.
   if (!webhook.receivesEvents || performance.now() > drain.sharedFromMs) {
     if (busy.size > 0) return requestEnds(drain)
-    await abandonQueue(database, reference, holder, drain)
+    await storedQueues.abandonQueue(database, reference, holder, drain)
     drain.isReleased = true
     return false
   }
@@ -109,7 +96,7 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   const requestsAllowed = requestsAllowedBy(drain)
   if (busy.size >= requestsAllowed) return requestEnds(drain)
   const room = requestsAllowed * 4 - busy.size
-  const due = await listDueDeliveries(database, reference, [...busy.keys()], room)
+  const due = await storedGroups.listDueDeliveries(database, reference, [...busy.keys()], room)
   if (due.length > 0) {
     const { formerSecrets, secret, status, suspendedSeconds, url, urlSince } = webhook
     const sealed = [secret, ...formerSecrets.map((each) => Buffer.from(each, 'hex'))]
@@ -120,7 +107,13 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
     return true
   }
   if (busy.size > 0) return requestEnds(drain)
-  drain.isReleased = await releaseQueue(database, reference, holder, webhook.arrivals, drain)
+  drain.isReleased = await storedQueues.releaseQueue(
+    database,
+    reference,
+    holder,
+    webhook.arrivals,
+    drain,
+  )
   return !drain.isReleased
 }
 
@@ -131,24 +124,29 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
  */
 async function prepareQueue(
   { database }: DeliveryContext,
-  reference: WebhookReference,
-  { isDeleted, isReplaying, status }: DrainedWebhook,
+  reference: storedQueues.WebhookReference,
+  { isDeleted, isReplaying, status }: storedQueues.DrainedWebhook,
 ): Promise<boolean> {
   if (status !== 'Enabled') {
-    return failPending(database, reference, isDeleted ? null : pingGroup, stepSize)
+    return storedGroups.failPending(
+      database,
+      reference,
+      isDeleted ? null : storedGroups.pingGroup,
+      stepSize,
+    )
   }
   return isReplaying && queueUndelivered(database, reference, stepSize)
 }
 
 const requestsAllowedBy = ({ consecutiveFailures }: Drain): number =>
-  consecutiveFailures >= failuresOfFailing ? requestsMaxFailing : requestsMax
+  consecutiveFailures >= storedQueues.failuresOfFailing ? requestsMaxFailing : requestsMax
 
 /** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
 async function startRequests(
   context: DeliveryContext,
   drain: Drain,
   target: Target,
-  due: readonly DueDelivery[],
+  due: readonly storedGroups.DueDelivery[],
 ): Promise<void> {
   const { busy, stopping } = drain
   const mayStart = () =>
@@ -181,7 +179,7 @@ async function deliver(
   context: DeliveryContext,
   drain: Drain,
   target: Target,
-  due: DueDelivery,
+  due: storedGroups.DueDelivery,
 ): Promise<void> {
   try {
     const result = await tryDelivery(context, target, due, drain.stopping.cut)

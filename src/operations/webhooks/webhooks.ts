@@ -4,17 +4,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { queuePing } from '../../storage/webhooks/deliveries.ts'
-import {
-  findWebhook,
-  findWebhooks,
-  insertWebhook,
-  lockWebhookCount,
-  markWebhookDeleted,
-  replaceWebhookSecret,
-  updateWebhookRow,
-  type WebhookRow,
-  type WebhookStatus,
-} from '../../storage/webhooks/webhooks.ts'
+import * as storedWebhooks from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on webhooks work with. */
@@ -29,7 +19,7 @@ interface WebhookSettings {
   /** Types of events, or `*` alone. */
   readonly events: readonly string[]
   readonly description?: string
-  readonly status?: WebhookStatus
+  readonly status?: storedWebhooks.WebhookStatus
 }
 
 /** A webhook as its client sees it. Its secret is no part of it. */
@@ -38,7 +28,7 @@ interface WebhookRecord {
   readonly url: string
   readonly events: readonly string[]
   readonly description?: string
-  readonly status: WebhookStatus
+  readonly status: storedWebhooks.WebhookStatus
   readonly createdAt: string
   readonly disabledAt?: string
 }
@@ -66,12 +56,12 @@ export async function createWebhook(
   const secret = generateWebhookSecret()
   const webhookId = randomUUID()
   const { replayed, result } = await once(operations, request, async (connection) => {
-    if ((await lockWebhookCount(connection, clientId)) >= webhooksMax) {
+    if ((await storedWebhooks.lockWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
     const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)
     const stored = await storedSettings(hsm, webhookId, settings)
-    const row = await insertWebhook(connection, clientId, webhookId, stored, sealed)
+    const row = await storedWebhooks.insertWebhook(connection, clientId, webhookId, stored, sealed)
     return webhookRecord(hsm, row)
   })
   return { replayed, result: replayed ? result : { ...result, secret } }
@@ -92,7 +82,7 @@ export async function listWebhooks(
   afterWebhookId: string | null,
   limit: number,
 ): Promise<WebhookRecord[]> {
-  const rows = await findWebhooks(database, clientId, afterWebhookId, limit)
+  const rows = await storedWebhooks.findWebhooks(database, clientId, afterWebhookId, limit)
   return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
 }
 
@@ -115,7 +105,7 @@ export const updateWebhook = (
 ): Promise<Answer<WebhookRecord>> =>
   once(operations, request, async (connection) => {
     const stored = await storedSettings(operations.hsm, webhookId, settings)
-    const row = await updateWebhookRow(connection, clientId, webhookId, stored)
+    const row = await storedWebhooks.updateWebhookRow(connection, clientId, webhookId, stored)
     if (!row) throw new Problem('not_found')
     return webhookRecord(operations.hsm, row)
   })
@@ -126,7 +116,8 @@ export async function deleteWebhook(
   { clientId }: Requester,
   webhookId: string,
 ): Promise<void> {
-  if (!(await markWebhookDeleted(database, clientId, webhookId))) throw new Problem('not_found')
+  if (!(await storedWebhooks.markWebhookDeleted(database, clientId, webhookId)))
+    throw new Problem('not_found')
 }
 
 /** Secrets that sign beside the present one: each for 24 hours, so none is ever dropped before. */
@@ -153,7 +144,12 @@ export async function rotateWebhookSecret(
   const { replayed } = await once(operations, request, async (connection) => {
     const sealed = await operations.hsm.sealRecord('webhook-secret', webhookId, secret)
     const ids = [clientId, webhookId] as const
-    const waitSeconds = await replaceWebhookSecret(connection, ...ids, sealed, formerMax)
+    const waitSeconds = await storedWebhooks.replaceWebhookSecret(
+      connection,
+      ...ids,
+      sealed,
+      formerMax,
+    )
     if (waitSeconds === null) throw new Problem('not_found')
     if (waitSeconds > 0) {
       throw new Problem('rate_limited', {
@@ -199,7 +195,7 @@ const storedSettings = async (
   status: status ?? ('Enabled' as const),
 })
 
-async function webhookRecord(hsm: Hsm, row: WebhookRow): Promise<WebhookRecord> {
+async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<WebhookRecord> {
   const { createdAt, description, disabledAt, ...members } = row
   return {
     ...members,
@@ -217,14 +213,14 @@ export async function findOwnWebhook(
   connection: Connection,
   { clientId }: Requester,
   webhookId: string,
-): Promise<WebhookRow> {
-  const row = await findWebhook(connection, clientId, webhookId)
+): Promise<storedWebhooks.WebhookRow> {
+  const row = await storedWebhooks.findWebhook(connection, clientId, webhookId)
   if (!row) throw new Problem('not_found')
   return row
 }
 
 /** @throws `Problem` `validation_failed` for a webhook that is disabled: nothing would be sent. */
-export function refuseDisabled({ status }: WebhookRow): void {
+export function refuseDisabled({ status }: storedWebhooks.WebhookRow): void {
   if (status === 'Enabled') return
   throw validationFailed({ pointer: '', detail: 'is for a webhook that is Enabled' })
 }

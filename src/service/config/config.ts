@@ -5,12 +5,7 @@ import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limi
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
 import { acceptances } from './refusals.ts'
 import { readTls, type TlsConfig } from './tls.ts'
-import {
-  type Environment,
-  type OutsideIssuer,
-  type Pkcs11Config,
-  VariableReader,
-} from './variables.ts'
+import * as variables from './variables.ts'
 
 /** What is wrong with the environment, all of it at once. */
 export class ConfigError extends Error {
@@ -50,13 +45,13 @@ export interface Config {
   readonly privateUrl: string
   readonly processorPath: string
   /** Null: the software HSM. */
-  readonly pkcs11: Pkcs11Config | null
+  readonly pkcs11: variables.Pkcs11Config | null
   /** Null: made under `dataDir` at the first start, in the sandbox only. */
   readonly masterKeyFile: string | null
   readonly adminJwkFile: string | null
   /** An issuer in the embedded one's place, for each listener. */
-  readonly outsideIssuer: OutsideIssuer | null
-  readonly privateOutsideIssuer: OutsideIssuer | null
+  readonly outsideIssuer: variables.OutsideIssuer | null
+  readonly privateOutsideIssuer: variables.OutsideIssuer | null
   readonly network: NetworkConfig
   /** Null: limits are off. */
   readonly limits: Limits | null
@@ -87,21 +82,21 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 export type LogLevel = (typeof logLevels)[number]
 
 /** The environment of this process, for whoever reads a part of it anew. */
-export const processEnvironment = (): Environment => process.env
+export const processEnvironment = (): variables.Environment => process.env
 
 /** @throws `ConfigError` with everything that is wrong. */
-export function readConfig(environment: Environment = process.env): Config {
+export function readConfig(environment: variables.Environment = process.env): Config {
   const { config, faults } = parseConfig(environment)
   if (faults.length > 0) throw new ConfigError(faults)
   return config
 }
 
 /** The configuration with everything that is wrong; what is wrong stands at its default. */
-export function parseConfig(environment: Environment): {
+export function parseConfig(environment: variables.Environment): {
   readonly config: Config
   readonly faults: readonly string[]
 } {
-  const read = new VariableReader(environment)
+  const read = new variables.VariableReader(environment)
   const publicListener = {
     ...read.address('HOST', 'PORT', 8080),
     tls: readTls(read, 'public'),
@@ -167,7 +162,7 @@ export interface CallerConfig {
 }
 
 /** Reads the variables of the command line. One that is set to nothing counts as not set. */
-export function readCallerConfig(environment: Environment = process.env): CallerConfig {
+export function readCallerConfig(environment: variables.Environment = process.env): CallerConfig {
   const url = (name: string) => environment[name]?.replace(/\/+$/, '') || null
   return {
     url: url('PINFOLD_URL'),

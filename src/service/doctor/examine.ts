@@ -1,41 +1,27 @@
 import { parseConfig } from '../config/config.ts'
 import type { Environment } from '../config/variables.ts'
 import { checkDatabase } from './database.ts'
-import {
-  checkAdministrator,
-  checkDataDirectory,
-  checkMasterKeyFile,
-  checkSecretFiles,
-  checkTls,
-} from './files.ts'
+import * as fileChecks from './files.ts'
 import { type Check, type Finding, fault, messageOf } from './finding.ts'
 import { checkListeners } from './listeners.ts'
-import {
-  checkAccepted,
-  checkConfiguration,
-  checkEgress,
-  checkExposure,
-  checkHsm,
-  checkIssuers,
-  checkNode,
-} from './program.ts'
+import * as programChecks from './program.ts'
 
 /** Everything that is looked at, in the order in which it is reported. */
 const checks: readonly Check[] = [
-  checkNode,
-  checkConfiguration,
-  checkAccepted,
-  checkExposure,
-  checkEgress,
-  checkDataDirectory,
-  checkSecretFiles,
-  checkMasterKeyFile,
-  checkAdministrator,
+  programChecks.checkNode,
+  programChecks.checkConfiguration,
+  programChecks.checkAccepted,
+  programChecks.checkExposure,
+  programChecks.checkEgress,
+  fileChecks.checkDataDirectory,
+  fileChecks.checkSecretFiles,
+  fileChecks.checkMasterKeyFile,
+  fileChecks.checkAdministrator,
   checkDatabase,
-  checkHsm,
-  checkTls,
+  programChecks.checkHsm,
+  fileChecks.checkTls,
   checkListeners,
-  checkIssuers,
+  programChecks.checkIssuers,
 ]
 
 /**

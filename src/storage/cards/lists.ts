@@ -7,14 +7,7 @@ import {
   type Statement,
   statement,
 } from '../engine/database.ts'
-import {
-  type CardWithTries,
-  cardColumns,
-  isOpen,
-  openStatusTexts,
-  triesColumns,
-  triesJoins,
-} from './cards.ts'
+import * as storedCards from './cards.ts'
 
 /** Where a page of cards ends: newest first, then by token. */
 export interface CardPosition {
@@ -33,7 +26,7 @@ export interface CardFilter {
 }
 
 /** A card in a list, with the position after which the next page begins. */
-interface ListedCard extends CardWithTries {
+interface ListedCard extends storedCards.CardWithTries {
   readonly position: string
 }
 
@@ -144,7 +137,7 @@ const scanExpiriesText = (
       ['expiry_date', 'asked.expiry_date'],
       ['status_code', 'allowed.status_code'],
     ],
-    filter: isOpen,
+    filter: storedCards.isOpen,
   })} as scanned
   order by scanned.created_at desc, scanned.public_token desc limit ${cardRowsMax})`
 
@@ -158,9 +151,9 @@ const page = (name: string, ...scans: readonly string[]): Statement =>
     `with scanned as (${scans.join(' union all ')}), page as materialized (
        select public_token from scanned order by created_at desc, public_token desc limit $4
      )
-     select ${cardColumns}, ${triesColumns}, to_char(card.created_at at time zone 'UTC',
+     select ${storedCards.cardColumns}, ${storedCards.triesColumns}, to_char(card.created_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-     from card ${triesJoins}
+     from card ${storedCards.triesJoins}
      where card.public_token = any(array(select public_token from page))
        and pin.public_token = any(array(select public_token from page))
        and cvv.public_token = any(array(select public_token from page))
@@ -178,7 +171,7 @@ const listStatusStatement = page(
 const listUnexpiredStatement = page('list_unexpired_cards', scanExpiriesText('array[$6::text]'))
 const listExpiredStatement = page(
   'list_expired_cards',
-  scanExpiriesText(`array[${openStatusTexts.join()}]`),
+  scanExpiriesText(`array[${storedCards.openStatusTexts.join()}]`),
   scanText({ columns: [inStatus(`'54'`), ofClient] }),
 )
 
@@ -205,7 +198,7 @@ const listReferenceUnexpiredStatement = page(
 const listReferenceExpiredStatement = page(
   'list_expired_cards_of_reference',
   scanReferenceText(`'54'`),
-  ...openStatusTexts.map((code) => scanReferenceText(code, 'expiry_date < $6::date')),
+  ...storedCards.openStatusTexts.map((code) => scanReferenceText(code, 'expiry_date < $6::date')),
 )
 
 // Of the next card in the order of the index, whoever's it is: that of another client shows that there
@@ -214,7 +207,7 @@ const nextExpiryStatement = statement(
   'find_next_card_expiry',
   `select expiry_date as "expiryDate" from (
      select client_id, expiry_date from card
-     where (client_id, expiry_date) > ($1, $2::date) and ${isOpen}
+     where (client_id, expiry_date) > ($1, $2::date) and ${storedCards.isOpen}
      order by client_id, expiry_date limit 1
    ) as next where client_id = $1`,
 )

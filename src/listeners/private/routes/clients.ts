@@ -3,92 +3,78 @@ import {
   confirmClient,
   rotateClientSecret,
 } from '../../../operations/clients/client-credentials.ts'
-import {
-  type ClientRecord,
-  changeClient,
-  createClient,
-  getClient,
-  listClients,
-} from '../../../operations/clients/clients.ts'
+import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import {
-  admin,
-  adminAct,
-  adminChange,
-  clientAfter,
-  clientIdOf,
-  operatorOf,
-  type PrivateApi,
-} from '../api.ts'
-import {
-  ChangeClientSchema,
-  ClientSchema,
-  ConfirmClientSchema,
-  CreateClientSchema,
-  CreatedClientSchema,
-  RotatedClientSecretSchema,
-  RotateSecretSchema,
-} from '../schemas/clients.ts'
+import * as privateApi from '../api.ts'
+import * as clientSchemas from '../schemas/clients.ts'
 
 const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
 
 /** Who may call: client systems, card networks, administrators. */
-export function clientRoutes({ administration, app }: PrivateApi): void {
+export function clientRoutes({ administration, app }: privateApi.PrivateApi): void {
   app.get(
     '/clients',
     {
-      config: admin,
+      config: privateApi.admin,
       schema: {
         operationId: 'listClients',
         summary: 'List clients',
         tags,
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(ClientSchema) },
+        response: { 200: Type.Array(clientSchemas.ClientSchema) },
       },
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const clients = await listClients(administration, clientAfter(cursor), null, pageSize + 1)
+      const clients = await clientOperations.listClients(
+        administration,
+        privateApi.clientAfter(cursor),
+        null,
+        pageSize + 1,
+      )
       return pageOf(request, reply, clients, pageSize, (last) => [last.clientId]).map(clientAnswer)
     },
   )
   app.get(
     '/clients/:clientId',
     {
-      config: admin,
+      config: privateApi.admin,
       schema: {
         operationId: 'findClient',
         summary: 'Read a client',
         tags,
         params,
-        response: { 200: ClientSchema },
+        response: { 200: clientSchemas.ClientSchema },
       },
     },
-    async (request) => clientAnswer(await getClient(administration, clientIdOf(request))),
+    async (request) =>
+      clientAnswer(
+        await clientOperations.getClient(administration, privateApi.clientIdOf(request)),
+      ),
   )
 }
 
-export function createClientRoute({ administration, app }: PrivateApi): void {
+export function createClientRoute({ administration, app }: privateApi.PrivateApi): void {
   app.post(
     '/clients',
     {
-      config: adminChange,
+      config: privateApi.adminChange,
       schema: {
         operationId: 'createClient',
         summary: 'Register a client',
         description: 'Without `jwks` it gets a secret, which is shown this once.',
         tags,
-        body: CreateClientSchema,
-        response: { 201: CreatedClientSchema },
+        body: clientSchemas.CreateClientSchema,
+        response: { 201: clientSchemas.CreatedClientSchema },
       },
     },
     async (request, reply) => {
-      const answer = await createClient(
+      const answer = await clientOperations.createClient(
         administration,
-        operatorOf(request),
+        privateApi.operatorOf(request),
         request.body,
         repeatable(request),
       )
@@ -98,11 +84,11 @@ export function createClientRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-export function changeClientRoute({ administration, app }: PrivateApi): void {
+export function changeClientRoute({ administration, app }: privateApi.PrivateApi): void {
   app.patch(
     '/clients/:clientId',
     {
-      config: adminChange,
+      config: privateApi.adminChange,
       schema: {
         operationId: 'changeClient',
         summary: 'Change a client',
@@ -110,15 +96,15 @@ export function changeClientRoute({ administration, app }: PrivateApi): void {
           'Members that are left out stay as they are. `active` false disables it within 60 seconds.',
         tags,
         params,
-        body: ChangeClientSchema,
-        response: { 200: ClientSchema },
+        body: clientSchemas.ChangeClientSchema,
+        response: { 200: clientSchemas.ClientSchema },
       },
     },
     async (request, reply) => {
-      const answer = await changeClient(
+      const answer = await clientOperations.changeClient(
         administration,
-        operatorOf(request),
-        { clientId: clientIdOf(request), draft: request.body },
+        privateApi.operatorOf(request),
+        { clientId: privateApi.clientIdOf(request), draft: request.body },
         repeatable(request),
       )
       return clientAnswer(answerOf(reply, answer))
@@ -126,11 +112,11 @@ export function changeClientRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-export function rotateClientSecretRoute({ administration, app }: PrivateApi): void {
+export function rotateClientSecretRoute({ administration, app }: privateApi.PrivateApi): void {
   app.post(
     '/clients/:clientId/rotate-secret',
     {
-      config: adminAct,
+      config: privateApi.adminAct,
       schema: {
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",
@@ -138,15 +124,18 @@ export function rotateClientSecretRoute({ administration, app }: PrivateApi): vo
           'The new one is shown this once. Both are accepted for `overlapHours`, 24 unless given.',
         tags,
         params,
-        body: RotateSecretSchema,
-        response: { 200: RotatedClientSecretSchema },
+        body: clientSchemas.RotateSecretSchema,
+        response: { 200: clientSchemas.RotatedClientSecretSchema },
       },
     },
     async (request, reply) => {
       const answer = await rotateClientSecret(
         administration,
-        operatorOf(request),
-        { clientId: clientIdOf(request), overlapHours: request.body?.overlapHours ?? 24 },
+        privateApi.operatorOf(request),
+        {
+          clientId: privateApi.clientIdOf(request),
+          overlapHours: request.body?.overlapHours ?? 24,
+        },
         repeatable(request),
       )
       return answerOf(reply, answer)
@@ -154,11 +143,11 @@ export function rotateClientSecretRoute({ administration, app }: PrivateApi): vo
   )
 }
 
-export function confirmClientRoute({ administration, app }: PrivateApi): void {
+export function confirmClientRoute({ administration, app }: privateApi.PrivateApi): void {
   app.post(
     '/clients/:clientId/confirm',
     {
-      config: adminChange,
+      config: privateApi.adminChange,
       schema: {
         operationId: 'confirmClient',
         summary: 'Confirm who holds the credentials of an administrator',
@@ -166,15 +155,18 @@ export function confirmClientRoute({ administration, app }: PrivateApi): void {
           'By another administrator who had no hand in it, after looking at its keys with their owner.',
         tags,
         params,
-        body: ConfirmClientSchema,
-        response: { 200: ClientSchema },
+        body: clientSchemas.ConfirmClientSchema,
+        response: { 200: clientSchemas.ClientSchema },
       },
     },
     async (request, reply) => {
       const answer = await confirmClient(
         administration,
-        operatorOf(request),
-        { clientId: clientIdOf(request), credentialsVersion: request.body.credentialsVersion },
+        privateApi.operatorOf(request),
+        {
+          clientId: privateApi.clientIdOf(request),
+          credentialsVersion: request.body.credentialsVersion,
+        },
         repeatable(request),
       )
       return clientAnswer(answerOf(reply, answer))
@@ -183,7 +175,7 @@ export function confirmClientRoute({ administration, app }: PrivateApi): void {
 }
 
 /** A client in the form of its schema, whose lists can be changed. */
-const clientAnswer = <Record extends ClientRecord>({
+const clientAnswer = <Record extends clientOperations.ClientRecord>({
   confirmedBy,
   controlledBy,
   jwks,

@@ -1,12 +1,7 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
-import {
-  type EntryProgress,
-  findEntry,
-  listEntries,
-  openEntry,
-} from '../../../operations/keys/component-entries.ts'
+import * as componentEntries from '../../../operations/keys/component-entries.ts'
 import { enterComponent } from '../../../operations/keys/enter-component.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
@@ -60,7 +55,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
         const instant = parseInstant(at)
         return instant !== null && isUuid(entryId) ? { at: instant, entryId } : null
       })
-      const entries = await listEntries(keys, after, pageSize + 1)
+      const entries = await componentEntries.listEntries(keys, after, pageSize + 1)
       return pageOf(request, reply, entries, pageSize, ({ position }) => [
         position.at,
         position.entryId,
@@ -81,7 +76,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
     },
     async ({ params }) => {
       if (!isUuid(params.entryId)) throw new Problem('not_found')
-      return entryAnswer(await findEntry(keys, params.entryId))
+      return entryAnswer(await componentEntries.findEntry(keys, params.entryId))
     },
   )
 }
@@ -112,7 +107,12 @@ export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
       const { algorithm, componentCount, keyCheckValue, lengthBytes, ...target } = request.body
       const form = { algorithm, lengthBytes }
       const entry = { target: keyTargetOf(target), form, componentCount, keyCheckValue }
-      const answer = await openEntry(keys, operatorOf(request), entry, repeatable(request))
+      const answer = await componentEntries.openEntry(
+        keys,
+        operatorOf(request),
+        entry,
+        repeatable(request),
+      )
       return reply.code(201).send(entryAnswer(answerOf(reply, answer)))
     },
   )
@@ -158,7 +158,7 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
   )
 }
 
-const entryAnswer = ({ entered, ...progress }: EntryProgress) => ({
+const entryAnswer = ({ entered, ...progress }: componentEntries.EntryProgress) => ({
   ...progress,
   entered: entered.map(({ confirmedBy, controlledBy, ...component }) => ({
     ...component,

@@ -3,14 +3,7 @@ import { exportKey, importKey } from '../../../operations/keys/key-transport.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { adminChange, operatorOf, type PrivateApi } from '../api.ts'
-import {
-  checkValue,
-  KeptVersionSchema,
-  keyName,
-  keyTargetOf,
-  targetMembers,
-  versionMax,
-} from '../schemas/keys.ts'
+import * as keySchemas from '../schemas/keys.ts'
 
 const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
@@ -27,19 +20,24 @@ export function importKeyRoute({ app, keys }: PrivateApi): void {
         tags,
         body: Type.Object(
           {
-            ...targetMembers,
-            zoneMasterKey: keyName,
+            ...keySchemas.targetMembers,
+            zoneMasterKey: keySchemas.keyName,
             keyBlock,
-            keyCheckValue: Type.Optional(checkValue),
+            keyCheckValue: Type.Optional(keySchemas.checkValue),
           },
           closed,
         ),
-        response: { 201: KeptVersionSchema },
+        response: { 201: keySchemas.KeptVersionSchema },
       },
     },
     async (request, reply) => {
       const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
-      const key = { target: keyTargetOf(target), zoneMasterKey, keyBlock: block, keyCheckValue }
+      const key = {
+        target: keySchemas.keyTargetOf(target),
+        zoneMasterKey,
+        keyBlock: block,
+        keyCheckValue,
+      }
       const answer = await importKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
@@ -57,10 +55,10 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
         tags,
         body: Type.Object(
           {
-            key: keyName,
-            version: Type.Optional(Type.Integer({ minimum: 1, maximum: versionMax })),
-            clientId: targetMembers.clientId,
-            zoneMasterKey: keyName,
+            key: keySchemas.keyName,
+            version: Type.Optional(Type.Integer({ minimum: 1, maximum: keySchemas.versionMax })),
+            clientId: keySchemas.targetMembers.clientId,
+            zoneMasterKey: keySchemas.keyName,
           },
           closed,
         ),

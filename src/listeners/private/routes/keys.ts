@@ -9,20 +9,7 @@ import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/page
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { admin, adminAct, adminChange, operatorOf, type PrivateApi } from '../api.ts'
-import {
-  checkValue,
-  formMembers,
-  formOf,
-  KeptVersionSchema,
-  KeyActSchema,
-  KeyParamsSchema,
-  keyName,
-  keyTargetOf,
-  ListedKeySchema,
-  targetMembers,
-  VersionParamsSchema,
-  versionOf,
-} from '../schemas/keys.ts'
+import * as keySchemas from '../schemas/keys.ts'
 import { parseActPosition } from './audit.ts'
 
 const tags = ['Keys']
@@ -38,7 +25,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
         summary: 'List keys',
         tags,
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(ListedKeySchema) },
+        response: { 200: Type.Array(keySchemas.ListedKeySchema) },
       },
     },
     async (request, reply) => {
@@ -59,7 +46,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
         summary: 'List what was done to keys',
         tags,
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(KeyActSchema) },
+        response: { 200: Type.Array(keySchemas.KeyActSchema) },
       },
     },
     async (request, reply) => {
@@ -82,15 +69,23 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
         summary: 'Generate a key',
         tags,
         body: Type.Object(
-          { ...targetMembers, ...formMembers, exportable: Type.Optional(Type.Boolean()) },
+          {
+            ...keySchemas.targetMembers,
+            ...keySchemas.formMembers,
+            exportable: Type.Optional(Type.Boolean()),
+          },
           closed,
         ),
-        response: { 201: KeptVersionSchema },
+        response: { 201: keySchemas.KeptVersionSchema },
       },
     },
     async (request, reply) => {
       const { exportable = false, ...body } = request.body
-      const key = { target: keyTargetOf(body), form: formOf(body), exportable }
+      const key = {
+        target: keySchemas.keyTargetOf(body),
+        form: keySchemas.formOf(body),
+        exportable,
+      }
       const answer = await generateKey(keys, operatorOf(request), key, repeatable(request))
       return reply.code(201).send(answerOf(reply, answer))
     },
@@ -103,7 +98,7 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
         tags,
-        params: KeyParamsSchema,
+        params: keySchemas.KeyParamsSchema,
         response: {
           202: Type.Object({
             key: Type.String(),
@@ -131,7 +126,7 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
         tags,
-        body: Type.Object({ keyCheckValue: Type.Optional(checkValue) }, closed),
+        body: Type.Object({ keyCheckValue: Type.Optional(keySchemas.checkValue) }, closed),
         response: {
           200: Type.Object({
             before: Type.String(),
@@ -161,12 +156,12 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
         operationId: 'retireKey',
         summary: 'Retire',
         tags,
-        params: VersionParamsSchema,
+        params: keySchemas.VersionParamsSchema,
         ...none,
       },
     },
     async (request, reply) => {
-      const { key, version } = versionOf(request)
+      const { key, version } = keySchemas.versionOf(request)
       const operator = operatorOf(request)
       return noContent(
         reply,
@@ -182,12 +177,12 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
         operationId: 'deleteKey',
         summary: 'Delete',
         tags,
-        params: VersionParamsSchema,
+        params: keySchemas.VersionParamsSchema,
         ...none,
       },
     },
     async (request, reply) => {
-      const { key, version } = versionOf(request)
+      const { key, version } = keySchemas.versionOf(request)
       const operator = operatorOf(request)
       return noContent(
         reply,
@@ -207,7 +202,10 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',
         tags,
-        body: Type.Object({ key: keyName, clientId: targetMembers.clientId }, closed),
+        body: Type.Object(
+          { key: keySchemas.keyName, clientId: keySchemas.targetMembers.clientId },
+          closed,
+        ),
         ...none,
       },
     },

@@ -2,13 +2,7 @@ import Type from 'typebox'
 import { isProductId, type ProductId, parseProductId } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
-import {
-  changeProduct,
-  createProduct,
-  getProduct,
-  listAllProducts,
-  setGrant,
-} from '../../../operations/clients/products.ts'
+import * as productOperations from '../../../operations/clients/products.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
@@ -40,7 +34,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isProductId(id) ? id : null))
-      const products = await listAllProducts(administration, after, pageSize + 1)
+      const products = await productOperations.listAllProducts(administration, after, pageSize + 1)
       return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(
         productAnswer,
       )
@@ -58,7 +52,10 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
         response: { 200: AdministeredProductSchema },
       },
     },
-    async (request) => productAnswer(await getProduct(administration, productIdOf(request.params))),
+    async (request) =>
+      productAnswer(
+        await productOperations.getProduct(administration, productIdOf(request.params)),
+      ),
   )
 }
 
@@ -79,7 +76,7 @@ export function createProductRoute({ administration, app }: PrivateApi): void {
     },
     async (request, reply) => {
       const asked = { draft: request.body as ProductDraft, shapeFaults: shapeFaults(request) }
-      const answer = await createProduct(
+      const answer = await productOperations.createProduct(
         administration,
         operatorOf(request),
         asked,
@@ -108,7 +105,7 @@ export function changeProductRoute({ administration, app }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const answer = await changeProduct(
+      const answer = await productOperations.changeProduct(
         administration,
         operatorOf(request),
         {
@@ -151,7 +148,12 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
         const grant = { clientId: clientIdOf(request), productId, isGranted }
         return noContent(
           reply,
-          await setGrant(administration, operatorOf(request), grant, repeatable(request)),
+          await productOperations.setGrant(
+            administration,
+            operatorOf(request),
+            grant,
+            repeatable(request),
+          ),
         )
       },
     })

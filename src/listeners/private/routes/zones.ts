@@ -4,25 +4,17 @@ import { listZones, retireZone, type ZoneRecord } from '../../../operations/clie
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
-import {
-  admin,
-  adminAct,
-  adminChange,
-  clientAfter,
-  clientIdOf,
-  operatorOf,
-  type PrivateApi,
-} from '../api.ts'
+import * as privateApi from '../api.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
 
 /** Card networks: each is a client that asks for authorizations, with keys for its PIN blocks. */
-export function listZonesRoute({ administration, app }: PrivateApi): void {
+export function listZonesRoute({ administration, app }: privateApi.PrivateApi): void {
   app.get(
     '/zones',
     {
-      config: admin,
+      config: privateApi.admin,
       schema: {
         operationId: 'listZones',
         summary: 'List card networks and their keys',
@@ -34,17 +26,17 @@ export function listZonesRoute({ administration, app }: PrivateApi): void {
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const zones = await listZones(administration, clientAfter(cursor), pageSize + 1)
+      const zones = await listZones(administration, privateApi.clientAfter(cursor), pageSize + 1)
       return pageOf(request, reply, zones, pageSize, (last) => [last.clientId]).map(zoneAnswer)
     },
   )
 }
 
-export function createZoneRoute({ administration, app }: PrivateApi): void {
+export function createZoneRoute({ administration, app }: privateApi.PrivateApi): void {
   app.post(
     '/zones',
     {
-      config: adminChange,
+      config: privateApi.adminChange,
       schema: {
         operationId: 'createZone',
         summary: 'Register a card network',
@@ -62,7 +54,7 @@ export function createZoneRoute({ administration, app }: PrivateApi): void {
     async (request, reply) => {
       const answer = await createClient(
         administration,
-        operatorOf(request),
+        privateApi.operatorOf(request),
         { ...request.body, kind: 'network', scopes: ['authorizations.write'] },
         repeatable(request),
       )
@@ -73,11 +65,11 @@ export function createZoneRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-export function retireZoneRoute({ administration, app }: PrivateApi): void {
+export function retireZoneRoute({ administration, app }: privateApi.PrivateApi): void {
   app.post(
     '/zones/:clientId/retire',
     {
-      config: adminAct,
+      config: privateApi.adminAct,
       schema: {
         operationId: 'retireZone',
         summary: 'Retire a card network with all of its keys',
@@ -88,8 +80,8 @@ export function retireZoneRoute({ administration, app }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const clientId = clientIdOf(request)
-      const operator = operatorOf(request)
+      const clientId = privateApi.clientIdOf(request)
+      const operator = privateApi.operatorOf(request)
       return zoneAnswer(
         answerOf(reply, await retireZone(administration, operator, clientId, repeatable(request))),
       )

@@ -3,17 +3,11 @@ import { makeProductId } from '../../../domain/identifiers.ts'
 import { type ProblemCode, type ProblemKind, problemKinds } from '../../../domain/problem.ts'
 import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
-import type {
-  ChangeCardStatusSchema,
-  CreateCardBody,
-  SetPinBody,
-  UnblockPinSchema,
-  UpdateCvvStatusSchema,
-} from '../schemas/cards.ts'
+import type * as cardSchemas from '../schemas/cards.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 import { answerHeaders } from './answer-headers.ts'
 
-const createCard: CreateCardBody = {
+const createCard: cardSchemas.CreateCardBody = {
   cardType: 'Virtual',
   cardProduct: makeProductId(1001),
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
@@ -25,9 +19,9 @@ const createCard: CreateCardBody = {
   },
   customerReference: 'C-1',
 }
-const setPin: SetPinBody = { pin: '4821' }
-const updateCvvStatus: Static<typeof UpdateCvvStatusSchema> = { status: 'Unblocked' }
-const unblockPin: Static<typeof UnblockPinSchema> = {}
+const setPin: cardSchemas.SetPinBody = { pin: '4821' }
+const updateCvvStatus: Static<typeof cardSchemas.UpdateCvvStatusSchema> = { status: 'Unblocked' }
+const unblockPin: Static<typeof cardSchemas.UnblockPinSchema> = {}
 const getCardData: GetCardDataBody = {
   deviceKey: {
     kty: 'EC',
@@ -38,7 +32,7 @@ const getCardData: GetCardDataBody = {
   nonce: 'm2T9xkQ0wZ5bYc7Rr4hVJg',
 }
 const simulateAuthorization: AskedSimulation = { publicToken: '4820117360', pin: '1357' }
-const changeCardStatus: Static<typeof ChangeCardStatusSchema> = { cardStatusCode: '62' }
+const changeCardStatus: Static<typeof cardSchemas.ChangeCardStatusSchema> = { cardStatusCode: '62' }
 const createWebhook: CreateWebhookBody = {
   url: 'https://client.example/pinfold',
   events: ['pin.blocked', 'cvv.blocked'],

@@ -1,12 +1,7 @@
 import { blockCvv, readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
-import {
-  CardParamsSchema,
-  NoContentSchema,
-  TryStatusSchema,
-  UpdateCvvStatusSchema,
-} from '../schemas/cards.ts'
+import * as cardSchemas from '../schemas/cards.ts'
 
 export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
   const path = `${base}/card-cvv/:publicToken/cvv/status`
@@ -19,8 +14,8 @@ export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
         operationId: 'getCvvStatus',
         summary: 'Get CVV status',
         tags: ['CVV'],
-        params: CardParamsSchema,
-        response: { 200: TryStatusSchema },
+        params: cardSchemas.CardParamsSchema,
+        response: { 200: cardSchemas.TryStatusSchema },
       },
     },
     async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'cvv'),
@@ -40,9 +35,9 @@ export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
         summary: 'Unblock CVV',
         description: '`Unblocked` restores the tries, `Blocked` takes them all away at once.',
         tags: ['CVV'],
-        params: CardParamsSchema,
-        body: UpdateCvvStatusSchema,
-        response: { 204: NoContentSchema },
+        params: cardSchemas.CardParamsSchema,
+        body: cardSchemas.UpdateCvvStatusSchema,
+        response: { 204: cardSchemas.NoContentSchema },
       },
     },
     async (request, reply) => {

@@ -1,11 +1,5 @@
 import Type from 'typebox'
-import {
-  type CardDataKey,
-  type CardDataRequest,
-  findCardDataKey,
-  listCardDataKeys,
-  revealCardData,
-} from '../../../operations/card-data/card-data.ts'
+import * as cardDataOperations from '../../../operations/card-data/card-data.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,
@@ -65,7 +59,11 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         includePin: body.includePin ?? false,
         ...form,
       }
-      const sealed = await revealCardData(operations, actingOf(request), question)
+      const sealed = await cardDataOperations.revealCardData(
+        operations,
+        actingOf(request),
+        question,
+      )
       if ('jwe' in sealed) return sealed
       const { encryptedPayload, iv, signatureOfPayloadAndIv } = sealed.sessionSealed
       return {
@@ -77,8 +75,8 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
   )
 }
 
-type Form = CardDataRequest extends infer Question
-  ? Question extends CardDataRequest
+type Form = cardDataOperations.CardDataRequest extends infer Question
+  ? Question extends cardDataOperations.CardDataRequest
     ? Omit<Question, 'publicToken' | 'includePin'>
     : never
   : never
@@ -99,7 +97,7 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 /** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
 export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
-  const documentOf = (keys: readonly CardDataKey[]): PublishedDocument => {
+  const documentOf = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {
     // A key id never comes to name another key.
     const keyIds = keys.map(({ keyId }) => keyId).join()
     if (made?.keyIds !== keyIds) {
@@ -128,7 +126,7 @@ export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
     '/.well-known/jwks.json',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const document = documentOf(await listCardDataKeys(operations))
+      const document = documentOf(await cardDataOperations.listCardDataKeys(operations))
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
@@ -141,7 +139,7 @@ export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
     `${base}/keys/:kid(^[a-z0-9-]+).pem`,
     { config: { access: 'open' }, schema: { hide: true, params, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const { publicPem } = await findCardDataKey(operations, request.params.kid)
+      const { publicPem } = await cardDataOperations.findCardDataKey(operations, request.params.kid)
       const document = publishedDocument('application/x-pem-file', publicPem)
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },

@@ -4,15 +4,7 @@ import { readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
-import {
-  CardParamsSchema,
-  NoContentSchema,
-  PinSchema,
-  type SetPinBody,
-  SetPinSchema,
-  TryStatusSchema,
-  UnblockPinSchema,
-} from '../schemas/cards.ts'
+import * as cardSchemas from '../schemas/cards.ts'
 
 export function setPinRoute({ app, base, operations }: PublicApi): void {
   app.post(
@@ -31,9 +23,9 @@ export function setPinRoute({ app, base, operations }: PublicApi): void {
         summary: 'Set PIN',
         description: 'Sets the PIN that the cardholder chose. It does not restore tries.',
         tags: ['PIN'],
-        params: CardParamsSchema,
-        body: SetPinSchema,
-        response: { 204: NoContentSchema },
+        params: cardSchemas.CardParamsSchema,
+        body: cardSchemas.SetPinSchema,
+        response: { 204: cardSchemas.NoContentSchema },
       },
     },
     async (request, reply) => {
@@ -51,7 +43,7 @@ export function setPinRoute({ app, base, operations }: PublicApi): void {
 }
 
 /** The one that is given: the route's rule has seen to that. */
-function chosenPinOf({ cardPin, encryptedPin, pin }: SetPinBody): ChosenPin {
+function chosenPinOf({ cardPin, encryptedPin, pin }: cardSchemas.SetPinBody): ChosenPin {
   if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
   if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
   if (encryptedPin !== undefined) return { encryptedPin }
@@ -70,8 +62,8 @@ export function revealPinRoute({ app, base, operations }: PublicApi): void {
         summary: 'Get current PIN',
         description: 'The PIN in clear. Its disclosure is recorded before it is sent.',
         tags: ['PIN'],
-        params: CardParamsSchema,
-        response: { 200: PinSchema },
+        params: cardSchemas.CardParamsSchema,
+        response: { 200: cardSchemas.PinSchema },
       },
     },
     async (request) => {
@@ -90,8 +82,8 @@ export function pinStatusRoute({ app, base, operations }: PublicApi): void {
         operationId: 'getPinStatus',
         summary: 'Get PIN status',
         tags: ['PIN'],
-        params: CardParamsSchema,
-        response: { 200: TryStatusSchema },
+        params: cardSchemas.CardParamsSchema,
+        response: { 200: cardSchemas.TryStatusSchema },
       },
     },
     async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'pin'),
@@ -108,9 +100,9 @@ export function unblockPinRoute({ app, base, operations }: PublicApi): void {
         summary: 'Unblock PIN',
         description: 'Restores the tries, whether or not the PIN was blocked. No body is needed.',
         tags: ['PIN'],
-        params: CardParamsSchema,
-        body: UnblockPinSchema,
-        response: { 204: NoContentSchema },
+        params: cardSchemas.CardParamsSchema,
+        body: cardSchemas.UnblockPinSchema,
+        response: { 204: cardSchemas.NoContentSchema },
       },
     },
     async (request, reply) => {

@@ -6,27 +6,10 @@ import { getCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
 import { changeCardStatus, readCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
-import {
-  linkNext,
-  PageQuerySchema,
-  parseInstant,
-  parseLimit,
-  readCursor,
-  writeCursor,
-} from '../../http/pages.ts'
+import * as pages from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
-import {
-  AttemptSchema,
-  CardParamsSchema,
-  CardSchema,
-  CardStatusSchema,
-  ChangeCardStatusSchema,
-  CreateCardSchema,
-  CreatedCardSchema,
-  ListCardsQuerySchema,
-  NoContentSchema,
-} from '../schemas/cards.ts'
+import * as cardSchemas from '../schemas/cards.ts'
 
 export function createCardRoute({ app, base, operations }: PublicApi): void {
   app.post(
@@ -49,8 +32,8 @@ export function createCardRoute({ app, base, operations }: PublicApi): void {
         summary: 'Create Card',
         description: 'Creates a card of a product from the list, with a random PIN.',
         tags: ['Cards'],
-        body: CreateCardSchema,
-        response: { 201: CreatedCardSchema },
+        body: cardSchemas.CreateCardSchema,
+        response: { 201: cardSchemas.CreatedCardSchema },
       },
     },
     async (request, reply) => {
@@ -76,8 +59,8 @@ export function findCardRoute({ app, base, operations }: PublicApi): void {
         operationId: 'findCard',
         summary: 'Read a card',
         tags: ['Cards'],
-        params: CardParamsSchema,
-        response: { 200: CardSchema },
+        params: cardSchemas.CardParamsSchema,
+        response: { 200: cardSchemas.CardSchema },
       },
     },
     async (request) => getCard(operations, actingOf(request), publicTokenOf(request)),
@@ -94,8 +77,8 @@ export function listCardsRoute({ app, base, operations }: PublicApi): void {
         summary: 'List cards',
         description: "The client's cards, newest first.",
         tags: ['Cards'],
-        querystring: ListCardsQuerySchema,
-        response: { 200: Type.Array(CardSchema) },
+        querystring: cardSchemas.ListCardsQuerySchema,
+        response: { 200: Type.Array(cardSchemas.CardSchema) },
       },
     },
     async (request, reply) => {
@@ -103,17 +86,17 @@ export function listCardsRoute({ app, base, operations }: PublicApi): void {
       const { cards, next } = await listCards(operations, actingOf(request), {
         customerReference: customerReference ?? null,
         statusCode: cardStatusCode ?? null,
-        after: readCursor(cursor, ([at, publicToken]) => {
-          const createdAt = parseInstant(at)
+        after: pages.readCursor(cursor, ([at, publicToken]) => {
+          const createdAt = pages.parseInstant(at)
           return createdAt !== null && isPublicToken(publicToken)
             ? { createdAt, publicToken }
             : null
         }),
-        limit: parseLimit(limit),
+        limit: pages.parseLimit(limit),
       })
       if (next) {
         const { createdAt, publicToken } = next
-        linkNext(request, reply, { cursor: writeCursor([createdAt, publicToken]) })
+        pages.linkNext(request, reply, { cursor: pages.writeCursor([createdAt, publicToken]) })
       }
       return [...cards]
     },
@@ -129,8 +112,8 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
         operationId: 'getCardStatus',
         summary: "Read a card's status",
         tags: ['Cards'],
-        params: CardParamsSchema,
-        response: { 200: CardStatusSchema },
+        params: cardSchemas.CardParamsSchema,
+        response: { 200: cardSchemas.CardStatusSchema },
       },
     },
     async (request) => readCardStatus(operations, actingOf(request), publicTokenOf(request)),
@@ -150,9 +133,9 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
         summary: "Change a card's status",
         description: 'Setting the status that the card has changes nothing.',
         tags: ['Cards'],
-        params: CardParamsSchema,
-        body: ChangeCardStatusSchema,
-        response: { 204: NoContentSchema },
+        params: cardSchemas.CardParamsSchema,
+        body: cardSchemas.ChangeCardStatusSchema,
+        response: { 204: cardSchemas.NoContentSchema },
       },
     },
     async (request, reply) => {
@@ -178,15 +161,15 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
         summary: "List a card's attempts",
         description: 'Every PIN and CVV try that was spent, newest first. Never the value tried.',
         tags: ['Cards'],
-        params: CardParamsSchema,
-        querystring: PageQuerySchema,
-        response: { 200: Type.Array(AttemptSchema) },
+        params: cardSchemas.CardParamsSchema,
+        querystring: pages.PageQuerySchema,
+        response: { 200: Type.Array(cardSchemas.AttemptSchema) },
       },
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
-      const after = readCursor(cursor, ([at, kind, tryNumber]): AttemptPosition | null => {
-        const instant = parseInstant(at)
+      const after = pages.readCursor(cursor, ([at, kind, tryNumber]): AttemptPosition | null => {
+        const instant = pages.parseInstant(at)
         if (instant === null || (kind !== 'pin' && kind !== 'cvv')) return null
         return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
       })
@@ -194,11 +177,11 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
       const page = await listAttempts(operations, actingOf(request), {
         publicToken,
         after,
-        limit: parseLimit(limit),
+        limit: pages.parseLimit(limit),
       })
       if (page.next) {
         const { at, kind, tryNumber } = page.next
-        linkNext(request, reply, { cursor: writeCursor([at, kind, tryNumber]) })
+        pages.linkNext(request, reply, { cursor: pages.writeCursor([at, kind, tryNumber]) })
       }
       return page.attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }))
     },

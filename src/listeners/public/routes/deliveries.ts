@@ -11,14 +11,7 @@ import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/page
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
-import {
-  DeliveryParamsSchema,
-  DeliverySchema,
-  QueuedSchema,
-  ReplayingSchema,
-  ReplaySchema,
-  WebhookParamsSchema,
-} from '../schemas/webhooks.ts'
+import * as webhookSchemas from '../schemas/webhooks.ts'
 
 const config = { access: 'webhooks.write', repeatable: true } as const
 
@@ -34,9 +27,9 @@ export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
           'Sends a signed message of the type `webhook.ping`, once. Its outcome is in the list of ' +
           'deliveries.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
+        params: webhookSchemas.WebhookParamsSchema,
         body: EmptyBodySchema,
-        response: { 202: QueuedSchema },
+        response: { 202: webhookSchemas.QueuedSchema },
       },
     },
     async (request, reply) => {
@@ -62,9 +55,9 @@ export function listDeliveriesRoute({ app, base, operations }: PublicApi): void 
         summary: "List a webhook's deliveries",
         description: 'Newest first, each with its tries.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
+        params: webhookSchemas.WebhookParamsSchema,
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(DeliverySchema) },
+        response: { 200: Type.Array(webhookSchemas.DeliverySchema) },
       },
     },
     async (request, reply) => {
@@ -92,9 +85,9 @@ export function resendDeliveryRoute({ app, base, operations }: PublicApi): void 
         summary: 'Send a delivery again',
         description: 'At once, whether or not it was delivered, and with the same `webhook-id`.',
         tags: ['Webhooks'],
-        params: DeliveryParamsSchema,
+        params: webhookSchemas.DeliveryParamsSchema,
         body: EmptyBodySchema,
-        response: { 202: QueuedSchema },
+        response: { 202: webhookSchemas.QueuedSchema },
       },
     },
     async (request, reply) => {
@@ -124,9 +117,9 @@ export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
           'Delivers all events since an instant that the webhook subscribes to and did not get: those ' +
           'whose delivery failed, and those from when it was disabled or did not exist yet.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
-        body: ReplaySchema,
-        response: { 202: ReplayingSchema },
+        params: webhookSchemas.WebhookParamsSchema,
+        body: webhookSchemas.ReplaySchema,
+        response: { 202: webhookSchemas.ReplayingSchema },
       },
     },
     async (request, reply) => {

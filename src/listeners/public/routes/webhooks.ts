@@ -1,27 +1,13 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { validationFailed } from '../../../domain/problem.ts'
-import {
-  createWebhook,
-  deleteWebhook,
-  getWebhook,
-  listWebhooks,
-  rotateWebhookSecret,
-  updateWebhook,
-} from '../../../operations/webhooks/webhooks.ts'
+import * as webhookOperations from '../../../operations/webhooks/webhooks.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
 import { NoContentSchema } from '../schemas/cards.ts'
-import {
-  CreatedWebhookSchema,
-  CreateWebhookSchema,
-  RotatedSecretSchema,
-  UpdateWebhookSchema,
-  WebhookParamsSchema,
-  WebhookSchema,
-} from '../schemas/webhooks.ts'
+import * as webhookSchemas from '../schemas/webhooks.ts'
 
 export function createWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
   app.post(
@@ -33,13 +19,13 @@ export function createWebhookRoute({ app, base, faultOfTarget, operations }: Pub
         summary: 'Create a webhook',
         description: 'Events are delivered to it from now on. Its `secret` is shown this once.',
         tags: ['Webhooks'],
-        body: CreateWebhookSchema,
-        response: { 201: CreatedWebhookSchema },
+        body: webhookSchemas.CreateWebhookSchema,
+        response: { 201: webhookSchemas.CreatedWebhookSchema },
       },
     },
     async (request, reply) => {
       refuseTarget(faultOfTarget, request.body)
-      const answer = await createWebhook(
+      const answer = await webhookOperations.createWebhook(
         operations,
         actingOf(request),
         request.body,
@@ -62,14 +48,19 @@ export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
         summary: 'List webhooks',
         tags: ['Webhooks'],
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(WebhookSchema) },
+        response: { 200: Type.Array(webhookSchemas.WebhookSchema) },
       },
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
-      const webhooks = await listWebhooks(operations, actingOf(request), after, pageSize + 1)
+      const webhooks = await webhookOperations.listWebhooks(
+        operations,
+        actingOf(request),
+        after,
+        pageSize + 1,
+      )
       const page = pageOf(request, reply, webhooks, pageSize, (last) => [last.webhookId])
       return page.map((webhook) => ({ ...webhook, events: [...webhook.events] }))
     },
@@ -85,12 +76,16 @@ export function findWebhookRoute({ app, base, operations }: PublicApi): void {
         operationId: 'findWebhook',
         summary: 'Read a webhook',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
-        response: { 200: WebhookSchema },
+        params: webhookSchemas.WebhookParamsSchema,
+        response: { 200: webhookSchemas.WebhookSchema },
       },
     },
     async (request) => {
-      const webhook = await getWebhook(operations, actingOf(request), webhookIdOf(request))
+      const webhook = await webhookOperations.getWebhook(
+        operations,
+        actingOf(request),
+        webhookIdOf(request),
+      )
       return { ...webhook, events: [...webhook.events] }
     },
   )
@@ -106,14 +101,14 @@ export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Pub
         summary: 'Change a webhook',
         description: 'Replaces all settings. `Disabled` cancels the pending deliveries.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
-        body: UpdateWebhookSchema,
-        response: { 200: WebhookSchema },
+        params: webhookSchemas.WebhookParamsSchema,
+        body: webhookSchemas.UpdateWebhookSchema,
+        response: { 200: webhookSchemas.WebhookSchema },
       },
     },
     async (request, reply) => {
       refuseTarget(faultOfTarget, request.body)
-      const answer = await updateWebhook(
+      const answer = await webhookOperations.updateWebhook(
         operations,
         actingOf(request),
         { webhookId: webhookIdOf(request), settings: request.body },
@@ -135,12 +130,12 @@ export function deleteWebhookRoute({ app, base, operations }: PublicApi): void {
         summary: 'Delete a webhook',
         description: 'Its pending deliveries are cancelled.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
+        params: webhookSchemas.WebhookParamsSchema,
         response: { 204: NoContentSchema },
       },
     },
     async (request, reply) => {
-      await deleteWebhook(operations, actingOf(request), webhookIdOf(request))
+      await webhookOperations.deleteWebhook(operations, actingOf(request), webhookIdOf(request))
       return reply.code(204).send(null)
     },
   )
@@ -158,13 +153,13 @@ export function rotateWebhookSecretRoute({ app, base, operations }: PublicApi): 
           'The new `secret` is shown this once. For 24 hours every message is signed with the previous ' +
           'one, too. At most five times in 24 hours.',
         tags: ['Webhooks'],
-        params: WebhookParamsSchema,
+        params: webhookSchemas.WebhookParamsSchema,
         body: EmptyBodySchema,
-        response: { 200: RotatedSecretSchema },
+        response: { 200: webhookSchemas.RotatedSecretSchema },
       },
     },
     async (request, reply) => {
-      const answer = await rotateWebhookSecret(
+      const answer = await webhookOperations.rotateWebhookSecret(
         operations,
         actingOf(request),
         webhookIdOf(request),

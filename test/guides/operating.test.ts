@@ -4,7 +4,6 @@ import { suite, test } from 'node:test'
 import { readConfig } from '../../src/service/config/config.ts'
 import { openDatabases } from '../../src/service/database.ts'
 import { createLog } from '../../src/service/log.ts'
-import { ask, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase, openTestService } from '../support/service.ts'
 
@@ -58,20 +57,4 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
     assert.match(text, /^pinfold_database_connections\{pool="shared",state="idle"\} [1-9]/m)
   })
-})
-
-test('authorizations and checks are counted by what they came to, and a repeat is not', async () => {
-  const service = await openTestService()
-  const card = await issueCard(service)
-  const headers = { 'idempotency-key': 'counted-once' }
-  await ask(service, pinTry(service, card))
-  const wrong = { reference: 'R', ...pinTry(service, card, otherDigits(card.pin)) }
-  await ask(service, wrong, { headers })
-  await ask(service, wrong, { headers })
-  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
-  assert.match(text, /^pinfold_authorizations_total\{response_code="00"\} 1$/m)
-  assert.match(text, /^pinfold_authorizations_total\{response_code="55"\} 1$/m)
-  assert.match(text, /^pinfold_checks_total\{kind="pin",result="match"\} 1$/m)
-  assert.match(text, /^pinfold_checks_total\{kind="pin",result="mismatch"\} 1$/m)
-  assert.ok(!text.includes(card.publicToken), 'no card is named in a metric')
 })

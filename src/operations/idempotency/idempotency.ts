@@ -23,11 +23,8 @@ export interface KeyedRequest extends storedRequests.IdempotencyReference {
 }
 
 /** Takes the HSM's keyed hashes in the place of a request's texts. */
-export async function keyedRequest(
-  hsm: Hsm,
-  request: Omit<RepeatableRequest, 'bearsSecret'> & { readonly bearsSecret?: boolean },
-): Promise<KeyedRequest> {
-  const { bearsSecret = false, clientId } = request
+export async function keyedRequest(hsm: Hsm, request: RepeatableRequest): Promise<KeyedRequest> {
+  const { bearsSecret, clientId } = request
   const [active, ...others] = await hsm.fingerprintRequest(request)
   if (!active) throw new Error('A request has no fingerprint.')
   return {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
+import { Problem } from '../../../src/domain/problem.ts'
+import {
+  claimKey,
+  findRemembered,
+  type KeyedRequest,
+} from '../../../src/operations/idempotency/idempotency.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import {
   type CallOptions,
@@ -57,6 +63,11 @@ test('the same request under the same key gets the first answer, marked, and not
   assert.equal(first.headers['idempotency-replayed'], undefined)
   assert.equal(second.headers['idempotency-replayed'], 'true')
   assert.deepEqual([await count('card'), await count('event')], [cards, events])
+})
+
+test('without a key every answer is a first one, and is not marked', async () => {
+  const answer = await service.call('POST', '/cards', { body: newCard() })
+  assert.deepEqual([answer.status, answer.headers['idempotency-replayed']], [201, undefined])
 })
 
 test('the same body is the same request however its members are ordered and spaced', async () => {
@@ -190,4 +201,43 @@ test('what is remembered of a request is neither its body nor its answer in clea
       assert.ok(!Buffer.from(answer).includes(text), text)
     }
   }
+})
+
+test('an answer that lies in the place of another is not given', async () => {
+  await create()
+  const [mine, myKey] = [await keyHashOf(service, key), key]
+  key = randomUUID()
+  const other = await create({ customerReference: 'other' })
+  await sql(
+    service.database,
+    `update idempotency_record set answer = another.answer from idempotency_record another
+     where idempotency_record.key_hash = $1 and another.key_hash = $2`,
+    [mine, await keyHashOf(service, key)],
+  )
+  key = myKey
+  const { status, text } = await create()
+  assert.equal(status, 500)
+  assert.ok(!text.includes(other.json.publicToken))
+})
+
+const keyedAnew = (): KeyedRequest => ({
+  clientId: 'demo-client',
+  keyHashes: [randomBytes(32)],
+  fingerprints: [randomBytes(32)],
+  bearsSecret: false,
+})
+const isInUse = (error: unknown): boolean =>
+  error instanceof Problem && error.code === 'idempotency_key_in_use'
+
+test('a key whose record went while it was looked for may be asked for again', async () => {
+  await assert.rejects(findRemembered(service.database, keyedAnew()), isInUse)
+})
+
+test('that a key is in use is said of a wait alone, and of no other fault', async () => {
+  const fault = service.database.transaction(async (connection) => {
+    // From here on the database refuses every statement of the transaction.
+    await assert.rejects(sql(connection, 'select 1 / 0'))
+    await claimKey(connection, keyedAnew())
+  })
+  await assert.rejects(fault, (error) => !isInUse(error))
 })

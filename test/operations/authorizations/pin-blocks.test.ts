@@ -62,6 +62,13 @@ onEachEngine((engine) => {
     return Buffer.from(Buffer.from(hex, 'hex').map((byte, at) => byte ^ (panField[at] ?? 0)))
   }
 
+  test('a block with half a byte more than it may have is none, however right the others are', async () => {
+    const block = pinBlock(service, card)
+    const answer = await present({ ...block, data: `${block.data}0` })
+    assert.deepEqual([answer.json.responseCode, answer.json.pin.result], ['86', 'not_checked'])
+    assert.equal((await present(block)).json.responseCode, '00')
+  })
+
   for (const format of formats) {
     test(`the right PIN in a block of ${format} is approved, and a wrong one is 55`, async () => {
       const wrong = await present(

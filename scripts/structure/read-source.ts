@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import {
+  type FunctionLikeDeclaration,
   type ImportDeclaration,
   isCallExpression,
   isElementAccessExpression,
@@ -39,7 +40,12 @@ export type Import = {
 /** A function of a module that no other file may import. */
 export type PrivateFunction = { line: number; name: string; uses: number }
 
-export type FunctionSize = { line: number; name: string; lineCount: number }
+export type FunctionSize = {
+  line: number
+  name: string
+  lineCount: number
+  parameterCount: number
+}
 
 /** Paths are from the project's root, with `/`; lines count from 1. */
 export type Source = {
@@ -111,6 +117,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
       line: lineOf(node),
       name: nameOf(node, tree),
       lineCount: lineAt(tree, node.end) - lineOf(node) + 1,
+      parameterCount: node.parameters.length,
     })),
     literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
     anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),
@@ -231,7 +238,7 @@ const target = (root: string, from: string, specifier: string): string | undefin
     ? relative(root, resolve(root, dirname(from), specifier)).replaceAll('\\', '/')
     : undefined
 
-const hasBody = (node: Node): boolean =>
+const hasBody = (node: Node): node is FunctionLikeDeclaration =>
   isFunctionLikeDeclaration(node) && 'body' in node && node.body !== undefined
 
 const nameOf = (node: Node, tree: SyntaxTree): string => {

@@ -4,6 +4,7 @@ import type { Source } from './read-source.ts'
 
 const maxFileLines = 300
 const maxFunctionLines = 60
+const maxParameters = 4
 
 /** Names that say nothing of the field. The last word of a name counts: `card-manager`. */
 const forbiddenNames = ['utils', 'helpers', 'common', 'shared', 'lib', 'core', 'manager']
@@ -42,6 +43,16 @@ const functionSize: Rule = ({ path, functions }) =>
       ({ line, name, lineCount }) =>
         `${path}:${line} ${name} has ${lineCount} lines, ${maxFunctionLines} allowed`,
     )
+
+const parameters: Rule = ({ path, functions }) =>
+  path.startsWith('src/')
+    ? functions
+        .filter(({ parameterCount }) => parameterCount > maxParameters)
+        .map(
+          ({ line, name, parameterCount }) =>
+            `${path}:${line} ${name} has ${parameterCount} parameters, ${maxParameters} allowed`,
+        )
+    : []
 
 const names: Rule = ({ path }) =>
   path
@@ -89,6 +100,7 @@ export const rules: readonly Rule[] = [
   arrow,
   fileSize,
   functionSize,
+  parameters,
   names,
   noBarrel,
   sqlInStorage,

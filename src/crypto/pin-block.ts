@@ -14,11 +14,19 @@ interface PinEncryptionKey {
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
 
+/** What goes into a block beside the PIN. */
+interface BlockFields {
+  /** 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 does not look at it. */
+  readonly pan: string
+  /** Nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given. */
+  readonly fill?: Uint8Array | undefined
+}
+
 /** What a format does with a PIN, beside the cipher. */
 interface FormatRules {
   readonly cipher: PinEncryptionKey['cipher']
   readonly lengthBytes: 8 | 16
-  encipher(key: PinEncryptionKey, pin: string, pan: string, random?: Uint8Array): Promise<Buffer>
+  encipher(key: PinEncryptionKey, pin: string, fields: BlockFields): Promise<Buffer>
   decipher(key: PinEncryptionKey, block: Uint8Array, pan: string): Promise<string>
 }
 
@@ -29,7 +37,7 @@ const inOneBlock = (
 ): FormatRules => ({
   cipher: 'TDES',
   lengthBytes: 8,
-  encipher: (key, pin, pan, fill) => key.encipher(encode(pin, pan, fill)),
+  encipher: (key, pin, { pan, fill }) => key.encipher(encode(pin, pan, fill)),
   decipher: async (key, block, pan) => decode(await key.decipher(block), pan),
 })
 
@@ -44,9 +52,9 @@ const formats: Record<Format, FormatRules> = {
   ISO_FORMAT_4: {
     cipher: 'AES',
     lengthBytes: 16,
-    async encipher(key, pin, pan, random) {
+    async encipher(key, pin, { pan, fill }) {
       const panField = panFieldFormat4(pan)
-      return key.encipher(xor(await key.encipher(pinFieldFormat4(pin, random)), panField))
+      return key.encipher(xor(await key.encipher(pinFieldFormat4(pin, fill)), panField))
     },
     async decipher(key, block, pan) {
       const panField = panFieldFormat4(pan)
@@ -60,8 +68,6 @@ const formats: Record<Format, FormatRules> = {
  *
  * @param key TDES for formats 0, 1 and 3; AES for format 4.
  * @param pin 4 to 12 digits.
- * @param pan 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 does not look at it.
- * @param random fill nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given.
  * @returns 8 bytes, or 16 for format 4.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError when the key
  *   is of another cipher; what the key throws.
@@ -70,12 +76,11 @@ export async function encipherPinBlock(
   format: Format,
   key: PinEncryptionKey,
   pin: string,
-  pan: string,
-  random?: Uint8Array,
+  fields: BlockFields,
 ): Promise<Buffer> {
   const { cipher, encipher } = formats[format]
   if (key.cipher !== cipher) throw new RangeError(`${format} is not for a key of ${key.cipher}.`)
-  return encipher(key, pin, pan, random)
+  return encipher(key, pin, fields)
 }
 
 /**

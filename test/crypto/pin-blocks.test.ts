@@ -72,7 +72,7 @@ for (const format of [0, 1, 3, 4] as const) {
     await refusedLater('pin_block_refused', () =>
       decipherPinBlock(named, other, block, context.pan),
     )
-    await assert.rejects(encipherPinBlock(named, other, '1234', context.pan), RangeError)
+    await assert.rejects(encipherPinBlock(named, other, '1234', context), RangeError)
   })
 
   test(`what is wrong with a key is not the fault of a format ${format} block`, async () => {

@@ -34,9 +34,9 @@ const keyOf = ({ format, key }: PinBlockContext) =>
 export const encipherUnder = (
   context: PinBlockContext,
   pin: string,
-  random?: Uint8Array,
+  fill?: Uint8Array,
 ): Promise<Buffer> =>
-  encipherPinBlock(`ISO_FORMAT_${context.format}`, keyOf(context), pin, context.pan, random)
+  encipherPinBlock(`ISO_FORMAT_${context.format}`, keyOf(context), pin, { pan: context.pan, fill })
 
 /** The PIN that the product reads in a block under a key whose bytes are known. */
 export const decipherUnder = (context: PinBlockContext, block: Uint8Array): Promise<string> =>

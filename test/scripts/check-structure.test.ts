@@ -220,6 +220,12 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     ['web/x.ts:2 run has 62 lines, 60 allowed'],
   ],
   [
+    'a function of five parameters',
+    'src/domain/x.ts',
+    `const four = (a, [b], { c, e }, ...d) => a\nclass X {\n  run(a, b, c, d, e) {}\n}\n`,
+    ['src/domain/x.ts:3 run has 5 parameters, 4 allowed'],
+  ],
+  [
     'a room nobody drew',
     'src/billing/x.ts',
     'export {}',

@@ -40,7 +40,8 @@ async function connect(options: ConnectionOptions, role: Role): Promise<ServiceC
       '--url and --private-url must be URLs that begin with http:// or https://.',
     )
   }
-  return overHttp(address, `/thr/${caller.processorPath ?? 'processor'}`, role, named, null)
+  const base = `/thr/${caller.processorPath ?? 'processor'}`
+  return overHttp(address, role, named, { base, sandbox: null })
 }
 
 const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text)
@@ -65,7 +66,7 @@ async function connectConfigured(
     const own = sandbox?.privateUrl === url ? sandbox : null
     const baseUrl = own?.baseUrl ?? config.baseUrl
     const base = `/thr/${own?.processorPath ?? config.processorPath}`
-    return overHttp({ baseUrl, privateUrl: url }, base, role, named, sandbox)
+    return overHttp({ baseUrl, privateUrl: url }, role, named, { base, sandbox })
   }
   // Only now: it is the whole service that is read in.
   const { openInProcess } = await import('./in-process.ts')
@@ -74,10 +75,9 @@ async function connectConfigured(
 
 const overHttp = async (
   address: ServiceAddress,
-  base: string,
   role: Role,
   named: NamedClient,
-  sandbox: SandboxFile | null,
+  { base, sandbox }: { readonly base: string; readonly sandbox: SandboxFile | null },
 ): Promise<ServiceConnection> => {
   const credentials = await readCredentials(role, named, sandbox)
   return { ...createRequests(address, role, credentials), base, close: async () => {} }

@@ -33,7 +33,13 @@ export function decipherBlocks(
   return cryptoki.C_Decrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
 }
 
-const gcm = (iv: Uint8Array, associated: Uint8Array): Mechanism => ({
+/** What AES-GCM takes beside the key and the text (SP 800-38D 7.1). */
+interface GcmInputs {
+  readonly iv: Uint8Array
+  readonly associated: Uint8Array
+}
+
+const gcm = ({ iv, associated }: GcmInputs): Mechanism => ({
   mechanism: mechanism.aesGcm,
   parameter: {
     type: parametersType.gcm,
@@ -48,11 +54,10 @@ const gcm = (iv: Uint8Array, associated: Uint8Array): Mechanism => ({
 export function sealBytes(
   { cryptoki, handle }: TokenSession,
   key: Handle,
-  iv: Uint8Array,
-  associated: Uint8Array,
   clear: Uint8Array,
+  inputs: GcmInputs,
 ): Buffer {
-  cryptoki.C_EncryptInit(handle, gcm(iv, associated), key)
+  cryptoki.C_EncryptInit(handle, gcm(inputs), key)
   const space = Buffer.alloc(clear.length + tagLength + room)
   // Modules refuse an input of no bytes, of which there still is a tag.
   return clear.length === 0
@@ -64,11 +69,10 @@ export function sealBytes(
 export function openBytes(
   { cryptoki, handle }: TokenSession,
   key: Handle,
-  iv: Uint8Array,
-  associated: Uint8Array,
   sealed: Uint8Array,
+  inputs: GcmInputs,
 ): Buffer {
-  cryptoki.C_DecryptInit(handle, gcm(iv, associated), key)
+  cryptoki.C_DecryptInit(handle, gcm(inputs), key)
   return cryptoki.C_Decrypt(handle, Buffer.from(sealed), Buffer.alloc(sealed.length + room))
 }
 
@@ -122,6 +126,12 @@ function publicKeyHash(jwk: PublicHalf): Buffer {
   return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
 }
 
+/** What XAES-256-GCM takes beside the key and the record. */
+interface RecordInputs {
+  readonly nonce: Uint8Array
+  readonly associated: Uint8Array
+}
+
 /**
  * Seals a record under a key of its own, which the token derives from one that never leaves it
  * (XAES-256-GCM). The record's key works here, beside the token's module, where its clear text is anyway,
@@ -131,9 +141,8 @@ function publicKeyHash(jwk: PublicHalf): Buffer {
 export const sealRecord = (
   session: TokenSession,
   key: Handle,
-  nonce: Uint8Array,
-  associated: Uint8Array,
   clear: Uint8Array,
+  { nonce, associated }: RecordInputs,
 ): Buffer =>
   withSubkey(derive(session, key, nonce), (subkey, iv) => {
     const { ciphertext, tag } = sealAesGcm(subkey, iv, associated, clear)
@@ -144,9 +153,8 @@ export const sealRecord = (
 export const openRecord = (
   session: TokenSession,
   key: Handle,
-  nonce: Uint8Array,
-  associated: Uint8Array,
   sealed: Uint8Array,
+  { nonce, associated }: RecordInputs,
 ): Buffer =>
   withSubkey(derive(session, key, nonce), (subkey, iv) =>
     openAesGcm(subkey, iv, associated, {

@@ -31,8 +31,7 @@ export function importKeyBlock(
   session: TokenSession,
   purpose: KeyPurpose,
   zoneMasterKeyReference: string,
-  keyBlock: string,
-  keyCheckValue: string | null,
+  { keyBlock, keyCheckValue }: { readonly keyBlock: string; readonly keyCheckValue: string | null },
 ): WrappedKey {
   const zoneMasterKey = openZoneMasterKey(session, zoneMasterKeyReference)
   const { header, key } = unwrapUnder(session, zoneMasterKey, keyBlock)

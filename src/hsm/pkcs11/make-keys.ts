@@ -158,7 +158,7 @@ export async function importComponent(
     const object = tokenObjects.findObject(session, key, 'whole')
     tokenObjects.refuseExtractable(session, object)
     const iv = drawBytes(session, ivLength)
-    const sealed = sealBytes(session, object, iv, associated(form), bytes)
+    const sealed = sealBytes(session, object, bytes, { iv, associated: associated(form) })
     const text = Buffer.concat([iv, sealed]).toString('base64url')
     return { keyBlock: `${tokenObjects.referenceTo(key)}${mark}${text}`, keyCheckValue }
   } finally {
@@ -175,8 +175,7 @@ export function combineTokenComponents(
   session: TokenSession,
   purpose: KeyPurpose,
   form: KeyForm,
-  wrapped: readonly string[],
-  due: string,
+  given: { readonly components: readonly string[]; readonly keyCheckValue: string },
 ): WrappedKey {
   const kind = keyKindOf(purpose, form)
   const clear: Buffer[] = []
@@ -185,10 +184,10 @@ export function combineTokenComponents(
     return bytes
   }
   try {
-    const components = wrapped.map((each) => wipedAfter(openComponent(session, form, each)))
-    const key = wipedAfter(combinedKey(form, components))
+    const open = (component: string) => wipedAfter(openComponent(session, form, component))
+    const key = wipedAfter(combinedKey(form, given.components.map(open)))
     refuseUnfitKey(kind, key)
-    refuseOtherCheckValue(codeOfCipher[form.algorithm], key, due)
+    refuseOtherCheckValue(codeOfCipher[form.algorithm], key, given.keyCheckValue)
     return importTokenKey(session, kind, key)
   } finally {
     for (const bytes of clear) bytes.fill(0)
@@ -204,7 +203,7 @@ function openComponent(session: TokenSession, form: KeyForm, wrapped: string): B
   const sealed = Buffer.from(text, 'base64url')
   const iv = sealed.subarray(0, ivLength)
   const object = tokenObjects.findObject(session, key, 'whole')
-  return openBytes(session, object, iv, associated(form), sealed.subarray(ivLength))
+  return openBytes(session, object, sealed.subarray(ivLength), { iv, associated: associated(form) })
 }
 
 /** A component of one form is none of another. */

@@ -70,9 +70,11 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     random: (lengthBytes) => tokenCiphers.drawBytes(session, lengthBytes),
     generate: (kind) => makeKeys.generateTokenKey(session, kind),
     import: (kind, bytes) => makeKeys.importTokenKey(session, kind, bytes),
-    importKeyBlock: (...given) => importKeyBlock(session, ...given),
+    importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
+      importKeyBlock(session, purpose, zoneMasterKey, { keyBlock, keyCheckValue }),
     importComponent: (...given) => makeKeys.importComponent(session, ...given),
-    combineComponents: (...given) => makeKeys.combineTokenComponents(session, ...given),
+    combineComponents: (purpose, form, components, keyCheckValue) =>
+      makeKeys.combineTokenComponents(session, purpose, form, { components, keyCheckValue }),
     inspect(reference) {
       const key = tokenObjects.readReference(reference)
       const { algorithm, keyUsage } = tokenObjects.useOf(key)
@@ -89,11 +91,11 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     decipher: (reference, blocks) =>
       tokenCiphers.decipherBlocks(session, object(reference), cipherOf(reference), blocks),
     seal: (reference, nonce, associated, clear) =>
-      tokenCiphers.sealRecord(session, object(reference), nonce, associated, clear),
+      tokenCiphers.sealRecord(session, object(reference), clear, { nonce, associated }),
     open: (reference, nonce, associated, sealed) =>
       nonce.length === xaesNonceLength
-        ? tokenCiphers.openRecord(session, object(reference), nonce, associated, sealed)
-        : tokenCiphers.openBytes(session, object(reference), nonce, associated, sealed),
+        ? tokenCiphers.openRecord(session, object(reference), sealed, { nonce, associated })
+        : tokenCiphers.openBytes(session, object(reference), sealed, { iv: nonce, associated }),
     mac: (reference, message) => tokenCiphers.macOf(session, object(reference), message),
     signDigest: (reference, digest) => tokenPairs.signDigest(session, object(reference), digest),
     signDigestPss: (reference, digest) =>

@@ -54,7 +54,7 @@ export async function encipherStoredPin(
   pin: string,
 ): Promise<Extract<StoredPin, { pvv: null }>> {
   const { key, reference } = await ring.active('pin-storage')
-  const pinBlock = await encipherPinBlock(storageFormat, key, pin, pan.reveal())
+  const pinBlock = await encipherPinBlock(storageFormat, key, pin, { pan: pan.reveal() })
   return { pinBlock, pvv: null, pinKey: reference }
 }
 

@@ -58,7 +58,7 @@ export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     async generatePinBlock(card, pin, format, zoneKeyBlock) {
       const pan = await openPan(ring, card)
       const key = await zoneKeys(zoneKeyBlock)
-      const bytes = await encipherPinBlock(format, key, pin.reveal(), pan.reveal())
+      const bytes = await encipherPinBlock(format, key, pin.reveal(), { pan: pan.reveal() })
       return { format, bytes, zoneKeyBlock }
     },
   }

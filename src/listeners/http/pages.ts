@@ -60,6 +60,12 @@ export function parseInstant(text: unknown): string | null {
   return date !== undefined && isCalendarDate(date) ? String(text) : null
 }
 
+/** How many rows a page has, and what its cursor says of the last of them. */
+interface PageRules<Row> {
+  readonly limit: number
+  readonly positionOf: (row: Row) => readonly (string | number)[]
+}
+
 /**
  * One page of rows, of which one more was read than is shown: it says whether there is a next page,
  * and then the answer's `Link` leads there.
@@ -68,8 +74,7 @@ export function pageOf<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
   rows: readonly Row[],
-  limit: number,
-  positionOf: (row: Row) => readonly (string | number)[],
+  { limit, positionOf }: PageRules<Row>,
 ): Row[] {
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined

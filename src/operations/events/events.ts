@@ -57,7 +57,6 @@ export async function listEvents(
   limit: number,
 ): Promise<EventRecord[]> {
   const position = after === null ? '0' : await positionAfter(database, clientId, after)
-  return (await storedFeed.listPublishedEvents(database, clientId, position, types, limit)).map(
-    eventRecord,
-  )
+  const filter = { after: position, types, limit }
+  return (await storedFeed.listPublishedEvents(database, clientId, filter)).map(eventRecord)
 }

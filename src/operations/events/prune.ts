@@ -77,7 +77,7 @@ async function pruneClient(
     if (isDeleted) await removeWebhook(database, reference)
   }
   for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
-    after = await pruneFeed(database, clientId, days, stepSize, after)
+    after = await pruneFeed(database, clientId, { after, days, limit: stepSize })
   }
 }
 

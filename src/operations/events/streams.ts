@@ -117,10 +117,10 @@ function endStream(stream: OpenStream): void {
 /** @returns the holder of the slot. @throws `Problem` `rate_limited` when none is free. */
 async function claimSlot(database: Database, clientId: string): Promise<string> {
   const holder = randomUUID()
+  const lease = { slots: streamsMax, seconds: leaseSeconds }
   // A slot that two claim at once goes to one of them; the other looks for the next.
   for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
-    if (await storedFeed.claimStream(database, clientId, holder, streamsMax, leaseSeconds))
-      return holder
+    if (await storedFeed.claimStream(database, clientId, holder, lease)) return holder
   }
   throw new Problem('rate_limited', {
     detail: `A client may have ${streamsMax} streams open.`,
@@ -139,13 +139,11 @@ async function* readOn(
     while (!stream.isOver && Date.now() < expiresAt.getTime()) {
       stream.hasNews = false
       const { head, position } = stream
-      const events = await storedFeed.listPublishedEvents(
-        database,
-        clientId,
-        position,
+      const events = await storedFeed.listPublishedEvents(database, clientId, {
+        after: position,
         types,
-        pageSize,
-      )
+        limit: pageSize,
+      })
       const last = events.at(-1)
       if (last) {
         stream.position = last.position

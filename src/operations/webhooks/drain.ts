@@ -107,13 +107,10 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
     return true
   }
   if (busy.size > 0) return requestEnds(drain)
-  drain.isReleased = await storedQueues.releaseQueue(
-    database,
-    reference,
-    holder,
-    webhook.arrivals,
-    drain,
-  )
+  drain.isReleased = await storedQueues.releaseQueue(database, reference, holder, {
+    arrivals: webhook.arrivals,
+    consecutiveFailures: drain.consecutiveFailures,
+  })
   return !drain.isReleased
 }
 

@@ -60,8 +60,8 @@ export async function createWebhook(
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
     const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)
-    const stored = await storedSettings(hsm, webhookId, settings)
-    const row = await storedWebhooks.insertWebhook(connection, clientId, webhookId, stored, sealed)
+    const stored = { ...(await storedSettings(hsm, webhookId, settings)), secret: sealed }
+    const row = await storedWebhooks.insertWebhook(connection, clientId, webhookId, stored)
     return webhookRecord(hsm, row)
   })
   return { replayed, result: replayed ? result : { ...result, secret } }
@@ -143,13 +143,10 @@ export async function rotateWebhookSecret(
   const secret = generateWebhookSecret()
   const { replayed } = await once(operations, request, async (connection) => {
     const sealed = await operations.hsm.sealRecord('webhook-secret', webhookId, secret)
-    const ids = [clientId, webhookId] as const
-    const waitSeconds = await storedWebhooks.replaceWebhookSecret(
-      connection,
-      ...ids,
-      sealed,
+    const waitSeconds = await storedWebhooks.replaceWebhookSecret(connection, clientId, webhookId, {
+      secret: sealed,
       formerMax,
-    )
+    })
     if (waitSeconds === null) throw new Problem('not_found')
     if (waitSeconds > 0) {
       throw new Problem('rate_limited', {

@@ -242,8 +242,7 @@ export const findAttempts = (
   connection: Connection,
   publicToken: PublicToken,
   clientId: string,
-  after: AttemptPosition | null,
-  limit: number,
+  { after, limit }: { readonly after: AttemptPosition | null; readonly limit: number },
 ): Promise<AttemptRow[]> =>
   connection.query(listStatement, [
     publicToken,

@@ -54,17 +54,20 @@ const listTypesStatement = statement(
    order by published_event.position`,
 )
 
-/**
- * A client's events after a position, oldest first.
- * @param types null for all of them.
- * @param limit at most {@link eventRowsMax}.
- */
+/** Which of a client's events are read. */
+interface PublishedEventFilter {
+  readonly after: FeedPosition
+  /** Null for all of them. */
+  readonly types: readonly EventType[] | null
+  /** At most {@link eventRowsMax}. */
+  readonly limit: number
+}
+
+/** A client's events after a position, oldest first. */
 export const listPublishedEvents = (
   connection: Connection,
   clientId: string,
-  after: FeedPosition,
-  types: readonly EventType[] | null,
-  limit: number,
+  { after, limit, types }: PublishedEventFilter,
 ): Promise<PublishedEvent[]> =>
   types === null
     ? connection.query(listStatement, [clientId, after, limit])
@@ -140,8 +143,7 @@ export const claimStream = async (
   connection: Connection,
   clientId: string,
   holder: string,
-  slots: number,
-  seconds: number,
+  { seconds, slots }: { readonly seconds: number; readonly slots: number },
 ): Promise<boolean> =>
   firstRow(await connection.query(claimStatement, [clientId, holder, slots, seconds])) !== null
 

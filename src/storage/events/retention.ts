@@ -59,6 +59,13 @@ const feedStatement = statement(
    select max(position)::text as "position" from step`,
 )
 
+/** How far one step of pruning a feed goes. */
+interface FeedStep {
+  readonly after: FeedPosition
+  readonly days: number
+  readonly limit: number
+}
+
 /**
  * Looks at some of a client's events after a position that are older than so many days, and forgets
  * those that are not still to be delivered.
@@ -67,9 +74,7 @@ const feedStatement = statement(
 export const pruneFeed = async (
   connection: Connection,
   clientId: string,
-  days: number,
-  limit: number,
-  after: FeedPosition,
+  { after, days, limit }: FeedStep,
 ): Promise<FeedPosition | null> => {
   const values = [clientId, days, limit, after]
   const rows = await connection.query<{ position: FeedPosition | null }>(feedStatement, values)

@@ -116,17 +116,20 @@ const releaseStatement = statement(
    returning webhook_id as "webhookId"`,
 )
 
+interface SeenQueue extends QueueHealth {
+  /** What was seen before the groups were looked at. */
+  readonly arrivals: string
+}
+
 /**
  * Lets go of an endpoint until its next group is due.
- * @param arrivals what was seen before the groups were looked at.
  * @returns false, and keeps it, when something came in since.
  */
 export const releaseQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   holder: string,
-  arrivals: string,
-  { consecutiveFailures }: QueueHealth,
+  { arrivals, consecutiveFailures }: SeenQueue,
 ): Promise<boolean> =>
   (
     await connection.query(releaseStatement, [

@@ -38,8 +38,7 @@ export const insertWebhook = async (
   connection: Connection,
   clientId: string,
   webhookId: string,
-  { description, events, status, url }: WebhookColumns,
-  secret: Uint8Array,
+  { description, events, secret, status, url }: WebhookColumns & { readonly secret: Uint8Array },
 ): Promise<WebhookRow> => {
   const values = [clientId, webhookId, url, events, description, status, secret]
   const [row] = await connection.query<WebhookRow>(insertStatement, values)
@@ -251,17 +250,22 @@ const replaceStatement = statement(
    where client_id = $1 and webhook_id in (select webhook_id from replaced)`,
 )
 
+interface SecretReplacement {
+  /** Sealed. */
+  readonly secret: Uint8Array
+  /** How many sign beside the present one. */
+  readonly formerMax: number
+}
+
 /**
  * Signs with another secret, and for 24 hours with the one before it, too. In a transaction.
- * @param formerMax that sign beside the present one.
  * @returns 0, or the seconds until there is room for one more; null where there is no such webhook.
  */
 export async function replaceWebhookSecret(
   connection: Connection,
   clientId: string,
   webhookId: string,
-  secret: Uint8Array,
-  formerMax: number,
+  { formerMax, secret }: SecretReplacement,
 ): Promise<number | null> {
   const ids = [clientId, webhookId]
   if ((await connection.query(lockSecretStatement, ids)).length === 0) return null

@@ -172,7 +172,7 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
         [
           `events ${types}, after ${after}`,
           (connection: Connection) =>
-            listPublishedEvents(connection, big, after, types as never, 101),
+            listPublishedEvents(connection, big, { after, types: types as never, limit: 101 }),
         ] as const,
     ),
   ),
@@ -189,7 +189,7 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
       [
         `attempts after ${after?.at}`,
         (connection: Connection) =>
-          findAttempts(connection, publicTokenOf('1000000001'), big, after, 101),
+          findAttempts(connection, publicTokenOf('1000000001'), big, { after, limit: 101 }),
       ] as const,
   ),
   ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(

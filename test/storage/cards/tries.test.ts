@@ -316,25 +316,25 @@ test('tries and attempts are read of the card, kind and client that were asked f
   assert.equal((await findTries(database, card, 'pin', clientId))?.spent, 3)
   assert.equal((await findTries(database, card, 'cvv', clientId))?.spent, 2)
   assert.equal(await findTries(database, card, 'pin', 'other-client'), null)
-  const list = (after: Parameters<typeof findAttempts>[3], limit: number, client = clientId) =>
-    findAttempts(database, card, client, after, limit)
+  const list = (page: Parameters<typeof findAttempts>[3], client = clientId) =>
+    findAttempts(database, card, client, page)
   // Apart, however coarse the clock is: pin 1, cvv 1, pin 2, cvv 2, pin 3.
   await sql(
     database,
     `update attempt set attempted_at = '2026-01-01'::timestamptz
        + make_interval(secs => 2 * try_number + (kind = 'cvv')::integer)`,
   )
-  const all = await list(null, 100)
+  const all = await list({ after: null, limit: 100 })
   assert.deepEqual(
     all.map(({ kind, tryNumber }) => `${kind} ${tryNumber}`),
     ['pin 3', 'cvv 2', 'pin 2', 'cvv 1', 'pin 1'],
   )
-  assert.deepEqual(await list(null, 100, 'other-client'), [])
+  assert.deepEqual(await list({ after: null, limit: 100 }, 'other-client'), [])
   const paged = []
-  for (let page = await list(null, 1); page[0]; ) {
+  for (let page = await list({ after: null, limit: 1 }); page[0]; ) {
     paged.push(...page)
     const [{ kind, position: at, tryNumber }] = page
-    page = await list({ at, kind, tryNumber }, 1)
+    page = await list({ after: { at, kind, tryNumber }, limit: 1 })
   }
   assert.deepEqual(paged, all)
 })

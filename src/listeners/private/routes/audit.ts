@@ -24,9 +24,13 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, parseActPosition)
       const acts = await listOperatorActs(administration, after, pageSize + 1)
-      return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId]).map(
-        ({ actId: _, details, ...act }) => ({ ...act, details: JSON.parse(details) as unknown }),
-      )
+      return pageOf(request, reply, acts, {
+        limit: pageSize,
+        positionOf: ({ actId, at }) => [at, actId],
+      }).map(({ actId: _, details, ...act }) => ({
+        ...act,
+        details: JSON.parse(details) as unknown,
+      }))
     },
   )
 }

@@ -35,7 +35,10 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
         null,
         pageSize + 1,
       )
-      return pageOf(request, reply, clients, pageSize, (last) => [last.clientId]).map(clientAnswer)
+      return pageOf(request, reply, clients, {
+        limit: pageSize,
+        positionOf: (last) => [last.clientId],
+      }).map(clientAnswer)
     },
   )
   app.get(

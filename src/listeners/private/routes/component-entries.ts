@@ -56,10 +56,10 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
         return instant !== null && isUuid(entryId) ? { at: instant, entryId } : null
       })
       const entries = await componentEntries.listEntries(keys, after, pageSize + 1)
-      return pageOf(request, reply, entries, pageSize, ({ position }) => [
-        position.at,
-        position.entryId,
-      ]).map(entryAnswer)
+      return pageOf(request, reply, entries, {
+        limit: pageSize,
+        positionOf: ({ position }) => [position.at, position.entryId],
+      }).map(entryAnswer)
     },
   )
   app.get(

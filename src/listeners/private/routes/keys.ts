@@ -32,9 +32,10 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const pageSize = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, parseKeyPosition)
       const listed = await listKeys(keys, after, pageSize + 1)
-      return pageOf(request, reply, listed, pageSize, (last) => [
-        ...[last.family, last.key, last.version ?? 0, last.clientId ?? ''],
-      ]) as never
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: (last) => [last.family, last.key, last.version ?? 0, last.clientId ?? ''],
+      }) as never
     },
   )
   app.get(
@@ -53,7 +54,10 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const pageSize = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, parseActPosition)
       const acts = await listKeyActs(keys, after, pageSize + 1)
-      return pageOf(request, reply, acts, pageSize, ({ actId, at }) => [at, actId])
+      return pageOf(request, reply, acts, {
+        limit: pageSize,
+        positionOf: ({ actId, at }) => [at, actId],
+      })
     },
   )
 }

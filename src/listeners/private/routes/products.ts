@@ -35,9 +35,10 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isProductId(id) ? id : null))
       const products = await productOperations.listAllProducts(administration, after, pageSize + 1)
-      return pageOf(request, reply, products, pageSize, (last) => [last.productId]).map(
-        productAnswer,
-      )
+      return pageOf(request, reply, products, {
+        limit: pageSize,
+        positionOf: (last) => [last.productId],
+      }).map(productAnswer)
     },
   )
   app.get(

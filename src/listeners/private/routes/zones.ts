@@ -27,7 +27,10 @@ export function listZonesRoute({ administration, app }: privateApi.PrivateApi): 
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const zones = await listZones(administration, privateApi.clientAfter(cursor), pageSize + 1)
-      return pageOf(request, reply, zones, pageSize, (last) => [last.clientId]).map(zoneAnswer)
+      return pageOf(request, reply, zones, {
+        limit: pageSize,
+        positionOf: (last) => [last.clientId],
+      }).map(zoneAnswer)
     },
   )
 }

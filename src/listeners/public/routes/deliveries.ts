@@ -69,7 +69,10 @@ export function listDeliveriesRoute({ app, base, operations }: PublicApi): void 
         before,
         limit: pageSize + 1,
       })
-      const page = pageOf(request, reply, deliveries, pageSize, (last) => [last.deliveryId])
+      const page = pageOf(request, reply, deliveries, {
+        limit: pageSize,
+        positionOf: (last) => [last.deliveryId],
+      })
       return page.map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
     },
   )

@@ -43,7 +43,7 @@ export function oauthRoutes(
       },
       async (request, reply) => {
         const body = request.body ?? Buffer.alloc(0)
-        const handle = (attempt?: TokenAttempt) => answer(server, request, reply, body, attempt)
+        const handle = (attempt?: TokenAttempt) => answer(server, request, reply, { body, attempt })
         if (!attempts) return handle()
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort())
@@ -65,8 +65,7 @@ async function answer(
   server: PublicAuthorizationServer,
   request: FastifyRequest,
   reply: FastifyReply,
-  body: Buffer,
-  attempt?: TokenAttempt,
+  { attempt, body }: { readonly attempt: TokenAttempt | undefined; readonly body: Buffer },
 ): Promise<void> {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders())) {

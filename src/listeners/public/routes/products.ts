@@ -29,7 +29,10 @@ export function listProductsRoute({ app, base, operations }: PublicApi): void {
         afterProductId: readCursor(cursor, ([id]) => (isProductId(id) ? id : null)),
         limit: pageSize + 1,
       })
-      const page = pageOf(request, reply, products, pageSize, (last) => [last.productId])
+      const page = pageOf(request, reply, products, {
+        limit: pageSize,
+        positionOf: (last) => [last.productId],
+      })
       return page.map((product) => ({ ...product, cardTypes: [...product.cardTypes] }))
     },
   )

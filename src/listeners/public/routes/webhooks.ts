@@ -61,7 +61,10 @@ export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
         after,
         pageSize + 1,
       )
-      const page = pageOf(request, reply, webhooks, pageSize, (last) => [last.webhookId])
+      const page = pageOf(request, reply, webhooks, {
+        limit: pageSize,
+        positionOf: (last) => [last.webhookId],
+      })
       return page.map((webhook) => ({ ...webhook, events: [...webhook.events] }))
     },
   )

@@ -33,7 +33,10 @@ const main = async (): Promise<void> => {
     if (asked.length > 0 && !asked.includes(name) && files.length === 0) continue
     if (!(await mutateRoom(name, files))) process.exitCode = 1
   }
-  await removeSandboxes()
 }
 
-await main()
+try {
+  await main()
+} finally {
+  await removeSandboxes()
+}

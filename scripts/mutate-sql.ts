@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -15,12 +15,15 @@ import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
 const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts', 'events.ts']
 const defaultFiles = [...triesFiles, 'idempotency.ts']
-/** `SQL_TESTS` narrows them down. */
+/**
+ * What proves these statements: each condition by rows that it must leave alone, each lock by a race on a
+ * PostgreSQL server. `SQL_TESTS` names others.
+ */
 const testFiles = globSync(
   process.env.SQL_TESTS?.split(' ') ?? [
-    'test/storage/*.test.ts',
-    'test/authorizing/*.test.ts',
-    'test/issuing/*.test.ts',
+    'test/storage/{tries,idempotency,ordered-lists}.test.ts',
+    'test/authorizing/{objections,attempts,events,in-flight,repeats,burst,tries-race}.test.ts',
+    'test/issuing/{idempotency,idempotency-race,events,expiry}.test.ts',
   ],
 )
 /** A test that runs into one of them cannot be told from one that waits for a lock for ever. */
@@ -32,13 +35,22 @@ type Run = { readonly passed: boolean; readonly tookMs: number }
 
 const seamUrl = new URL('mutation/sql-seam.ts', import.meta.url)
 
+/** Of this run alone: a test that is ended does not remove its files. */
+const temporary = mkdtempSync(join(tmpdir(), 'pinfold-sql-'))
+const testEnvironment = {
+  PROPERTY_CASES: 'few',
+  TEST_PGLITE_LEFT_OUT: 'PGlite leg left out: mutants are tested on PostgreSQL',
+  TMPDIR: temporary,
+  NODE_COMPILE_CACHE: join(temporary, 'compiled'),
+}
+
 /** Runs one test file behind the seam, to its end or to the first test that fails. */
 const runTests = async (file: string, env: Readonly<Record<string, string>>): Promise<Run> => {
   const startedMs = Date.now()
   const seam = ['--import', seamUrl.href, '--test-reporter=tap', '--test-force-exit', file]
   const child = spawn(process.execPath, seam, {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, PROPERTY_CASES: 'few', ...env },
+    env: { ...process.env, ...testEnvironment, ...env },
     timeout: timeoutMs,
   })
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -50,10 +62,9 @@ const runTests = async (file: string, env: Readonly<Record<string, string>>): Pr
 
 /** The test files that run each statement, the quickest first. */
 const recordUses = async (): Promise<Map<string, string[]>> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pinfold-sql-'))
   const timed: { file: string; tookMs: number; names: string[] }[] = []
   for (const file of testFiles) {
-    const note = join(folder, `${timed.length}`)
+    const note = join(temporary, `used-${timed.length}`)
     const { passed, tookMs } = await runTests(file, { SQL_NOTE_FILE: note })
     console.log(
       `${file}: ${(tookMs / 1_000).toFixed(1)} s${passed ? '' : ', fails by itself: left out'}`,
@@ -119,6 +130,7 @@ const main = async (): Promise<void> => {
   const counts: Counts = { found: 0, survived: 0, equivalent: 0 }
   for (const each of chosen) await mutateStatement(each, uses.get(each.name) ?? [], counts)
   await postgres.stop()
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 10 })
   const score = (100 * counts.found) / Math.max(1, counts.found + counts.survived)
   console.log(`sql: ${score.toFixed(1)} %, ${JSON.stringify(counts)}`)
   if (score < scoreMin) process.exitCode = 1

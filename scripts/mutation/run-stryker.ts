@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Room } from './rooms.ts'
 import type { Order } from './stryker-program.ts'
-import type { TestedMutant } from './tested-mutant.ts'
+import { type Draw, drawEnvironment, type TestedMutant } from './tested-mutant.ts'
 
 const program = fileURLToPath(new URL('stryker-program.ts', import.meta.url))
 const project = fileURLToPath(new URL('../../', import.meta.url))
@@ -20,6 +20,7 @@ let stop = (): void => undefined
 
 /**
  * Mutates files, or `file:from-to` lines, of a room and tells of each mutant that was tested.
+ * @param draw which of them to test; null: all.
  * @param deadlineMs when to stop, on the clock of `Date.now()`; null: when all are tested.
  * @returns whether all of them were tested by then.
  */
@@ -28,12 +29,14 @@ export const runStryker = async (
   mutate: readonly string[],
   deadlineMs: number | null,
   tested: (mutant: TestedMutant) => void,
+  draw: Draw | null = null,
 ): Promise<boolean> => {
   await mkdir(temporary, { recursive: true })
   const env = {
     PROPERTY_CASES: 'few',
-    TEST_POSTGRES_LEFT_OUT: 'PostgreSQL leg left out: mutants are tested on PGlite',
+    ...leftOut(room),
     ...process.env,
+    ...(draw && drawEnvironment(draw)),
     // A test that is ended does not remove its files: they go with the sandboxes.
     TMPDIR: temporary,
     NODE_COMPILE_CACHE: resolve(temporary, 'compiled'),
@@ -41,23 +44,32 @@ export const runStryker = async (
   // A group of its own, so that the tests of a mutant end with what started them.
   const stryker = fork(program, { cwd: project, detached: true, env })
   stryker.on('message', (mutant) => tested(mutant as TestedMutant))
-  stop = () => endGroup(stryker)
+  let isStopped = false
+  stop = () => {
+    isStopped = true
+    endGroup(stryker)
+  }
   // Unlike `exit`, it comes after the last message.
   const ended = once(stryker, 'close').then(([code]) => {
     stop = () => undefined
+    if (isStopped) return false
     if (code !== 0) throw new Error(`Stryker ended with ${code}`)
     return true
   })
-  const order: Order = { mutate, tests: room.tests, sandboxes }
+  const order: Order = { mutate, tests: room.tests, sandboxes, isSample: draw !== null }
   stryker.send(order)
   if (deadlineMs === null) return ended
   const late = wait(Math.max(0, deadlineMs - Date.now()), false, { ref: false })
   const isDone = await Promise.race([ended, late])
-  if (isDone) return true
-  stop()
-  await ended.catch(() => undefined)
-  return false
+  if (!isDone) stop()
+  return ended
 }
+
+/** Each test once: on the server, or not at all. */
+const leftOut = ({ needsDatabase }: Room): Readonly<Record<string, string>> =>
+  needsDatabase
+    ? { TEST_PGLITE_LEFT_OUT: 'PGlite leg left out: mutants are tested on PostgreSQL' }
+    : { TEST_POSTGRES_LEFT_OUT: 'PostgreSQL leg left out: it proves nothing of these mutants' }
 
 const endGroup = ({ pid }: ChildProcess): void => {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL')

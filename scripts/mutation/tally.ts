@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Equivalent, equivalentOf } from './equivalents.ts'
+import type { Equivalent } from './equivalent.ts'
+import { equivalentOf } from './equivalents.ts'
 import type { TestedMutant } from './tested-mutant.ts'
 
 /** What became of the mutants of one run. */

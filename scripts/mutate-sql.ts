@@ -3,6 +3,7 @@
  * src/storage, or of these names, and looks whether the tests that run a statement see its mutants.
  */
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sharePostgres } from '../test/support/postgres.ts'
 import { sqlEquivalentOf } from './mutation/sql-equivalents.ts'
-import { mutationsOf } from './mutation/sql-mutators.ts'
+import { type Mutation, mutationsOf } from './mutation/sql-mutators.ts'
 import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
 const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts', 'events.ts']
@@ -106,29 +107,36 @@ const findKiller = async (mutant: SqlMutant, files: readonly string[]): Promise<
 
 type Counts = { found: number; survived: number; equivalent: number }
 
-/** Tries every mutant of one statement. */
-const mutateStatement = async (
-  { name, text }: Chosen,
+/** Tries one mutant. */
+const test = async (
+  mutant: SqlMutant & Pick<Mutation, 'what'>,
   files: readonly string[],
   counts: Counts,
 ): Promise<void> => {
-  for (const { mutated, what } of mutationsOf(text)) {
-    if (sqlEquivalentOf(name, what)) {
-      counts.equivalent += 1
-      continue
-    }
-    const killer = await findKiller({ name, text, mutated }, files)
-    counts[killer ? 'found' : 'survived'] += 1
-    console.log(killer ? `found ${name}: ${what} (${killer})` : `SURVIVED ${name}: ${what}`)
+  const { name, what } = mutant
+  if (sqlEquivalentOf(name, what)) {
+    counts.equivalent += 1
+    return
   }
+  const killer = await findKiller(mutant, files)
+  counts[killer ? 'found' : 'survived'] += 1
+  console.log(killer ? `found ${name}: ${what} (${killer})` : `SURVIVED ${name}: ${what}`)
 }
+
+/** In an order of chance, the same each time: a run that is cut short is a sample. */
+const placeOf = ({ mutated }: SqlMutant): string =>
+  createHash('sha256').update(mutated).digest('hex')
 
 const main = async (): Promise<void> => {
   const chosen = await choose(process.argv.slice(2))
   const postgres = await sharePostgres()
   const uses = await recordUses()
   const counts: Counts = { found: 0, survived: 0, equivalent: 0 }
-  for (const each of chosen) await mutateStatement(each, uses.get(each.name) ?? [], counts)
+  const mutants = chosen
+    .flatMap(({ name, text }) => mutationsOf(text).map((each) => ({ name, text, ...each })))
+    .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+  console.log(`${mutants.length} mutants`)
+  for (const mutant of mutants) await test(mutant, uses.get(mutant.name) ?? [], counts)
   await postgres.stop()
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10 })
   const score = (100 * counts.found) / Math.max(1, counts.found + counts.survived)

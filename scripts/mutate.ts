@@ -1,30 +1,34 @@
 /**
  * `npm run mutate [-- domain crypto …]`: mutates the code of some rooms, all of them by default, and holds
  * the share of mutants that their tests find to the least that scripts/mutation/rooms.ts allows. Instead
- * of a room, a file of it can be named. `--share=0.3` tests that share of the mutants, which `--seed=…` draws.
+ * of a room, a file of it can be named.
  */
-import { parseArgs } from 'node:util'
+import { globSync } from 'node:fs'
 import { sharePostgres } from '../test/support/postgres.ts'
 import { equivalents } from './mutation/equivalents.ts'
 import { type Room, type RoomName, roomNames, rooms } from './mutation/rooms.ts'
 import { removeSandboxes, runStryker } from './mutation/run-stryker.ts'
+import { runWarm } from './mutation/run-warm.ts'
 import { count, describeTally, emptyTally, scoreOf } from './mutation/tally.ts'
-import type { Draw } from './mutation/tested-mutant.ts'
+import type { TestedMutant } from './mutation/tested-mutant.ts'
 
 /** @returns whether the room's tests find as many as they must. */
-const mutateRoom = async (
-  name: RoomName,
-  files: readonly string[],
-  draw: Draw | null,
-): Promise<boolean> => {
+const mutateRoom = async (name: RoomName, files: readonly string[]): Promise<boolean> => {
   const room: Room = rooms[name]
   const tally = emptyTally()
   const startedMs = Date.now()
   const mutate = files.length > 0 ? files : [`${room.folder}/**/*.ts`]
-  await runStryker(room, mutate, null, (mutant) => count(tally, mutant), draw)
+  const tested = (mutant: TestedMutant) => count(tally, mutant)
+  if (room.needsDatabase)
+    await runWarm(
+      mutate.flatMap((each) => globSync(each)),
+      room.tests,
+      tested,
+    )
+  else await runStryker(room, mutate, null, tested)
   const minutes = ((Date.now() - startedMs) / 60_000).toFixed(1)
   console.log(`${describeTally(name, tally)}; ${minutes} minutes`)
-  const isWhole = files.length === 0 && draw === null
+  const isWhole = files.length === 0
   const stale = equivalents.filter(
     (each) => each.file.startsWith(room.folder) && !tally.explained.has(each),
   )
@@ -35,11 +39,7 @@ const mutateRoom = async (
 }
 
 const main = async (): Promise<void> => {
-  const { positionals: asked, values } = parseArgs({
-    allowPositionals: true,
-    options: { share: { type: 'string' }, seed: { type: 'string', default: '1' } },
-  })
-  const draw = values.share === undefined ? null : { ...values, share: Number(values.share) }
+  const asked = process.argv.slice(2)
   const filesOf = (name: RoomName) =>
     asked.filter((each) => each.startsWith(`${rooms[name].folder}/`))
   const chosen = roomNames.filter(
@@ -48,7 +48,7 @@ const main = async (): Promise<void> => {
   const postgres = chosen.some(needsDatabase) ? await sharePostgres() : null
   if (postgres?.leftOut) throw new Error(postgres.leftOut)
   for (const name of chosen) {
-    if (!(await mutateRoom(name, filesOf(name), draw))) process.exitCode = 1
+    if (!(await mutateRoom(name, filesOf(name)))) process.exitCode = 1
   }
   await postgres?.stop()
 }

@@ -12,6 +12,18 @@ export const equivalents: readonly Equivalent[] = [
   ...cryptoEquivalents,
   {
     file: 'src/authorizing/authorize.ts',
+    line: 'if (!first || !card || remainingOf(card, first) === 0)',
+    replacement: '!first && !card',
+    reason: 'of a kind that is none there is no counter, and no try is spent',
+  },
+  {
+    file: 'src/authorizing/authorize.ts',
+    line: 'kindsOf(presented, question) : []',
+    replacement: '["Stryker was here"]',
+    reason: 'of a kind that is none there is no counter, and no try is spent',
+  },
+  {
+    file: 'src/authorizing/authorize.ts',
     line: 'if (pvv !== null) return { pinBlock: null, pvv, pinKey }',
     replacement: 'true',
     reason: 'the database keeps no card that has neither a PIN block nor a PVV',

@@ -6,21 +6,20 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Room } from './rooms.ts'
 import type { Order } from './stryker-program.ts'
-import { type Draw, drawEnvironment, type TestedMutant } from './tested-mutant.ts'
+import type { TestedMutant } from './tested-mutant.ts'
 
 const program = fileURLToPath(new URL('stryker-program.ts', import.meta.url))
 const project = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Everything that mutants and their tests write. Of this run alone: another one may be under way. */
 const sandboxes = resolve(project, `.stryker-tmp/${process.pid}`)
-const temporary = resolve(sandboxes, 'temporary')
+export const temporary = resolve(sandboxes, 'temporary')
 
 /** Ends what is under way. */
 let stop = (): void => undefined
 
 /**
  * Mutates files, or `file:from-to` lines, of a room and tells of each mutant that was tested.
- * @param draw which of them to test; null: all.
  * @param deadlineMs when to stop, on the clock of `Date.now()`; null: when all are tested.
  * @returns whether all of them were tested by then.
  */
@@ -29,14 +28,12 @@ export const runStryker = async (
   mutate: readonly string[],
   deadlineMs: number | null,
   tested: (mutant: TestedMutant) => void,
-  draw: Draw | null = null,
 ): Promise<boolean> => {
   await mkdir(temporary, { recursive: true })
   const env = {
     PROPERTY_CASES: 'few',
-    ...leftOut(room),
+    TEST_POSTGRES_LEFT_OUT: 'PostgreSQL leg left out: it proves nothing of these mutants',
     ...process.env,
-    ...(draw && drawEnvironment(draw)),
     // A test that is ended does not remove its files: they go with the sandboxes.
     TMPDIR: temporary,
     NODE_COMPILE_CACHE: resolve(temporary, 'compiled'),
@@ -56,7 +53,7 @@ export const runStryker = async (
     if (code !== 0) throw new Error(`Stryker ended with ${code}`)
     return true
   })
-  const order: Order = { mutate, tests: room.tests, sandboxes, isSample: draw !== null }
+  const order: Order = { mutate, tests: room.tests, sandboxes }
   stryker.send(order)
   if (deadlineMs === null) return ended
   const late = wait(Math.max(0, deadlineMs - Date.now()), false, { ref: false })
@@ -64,12 +61,6 @@ export const runStryker = async (
   if (!isDone) stop()
   return ended
 }
-
-/** Each test once: on the server, or not at all. */
-const leftOut = ({ needsDatabase }: Room): Readonly<Record<string, string>> =>
-  needsDatabase
-    ? { TEST_PGLITE_LEFT_OUT: 'PGlite leg left out: mutants are tested on PostgreSQL' }
-    : { TEST_POSTGRES_LEFT_OUT: 'PostgreSQL leg left out: it proves nothing of these mutants' }
 
 const endGroup = ({ pid }: ChildProcess): void => {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL')

@@ -1,15 +1,16 @@
 /** Tests mutants in processes that stay: for rooms whose tests need a service, which takes seconds to begin. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { globSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Instrumenter } from '@stryker-mutator/instrumenter'
+import { temporary } from './run-stryker.ts'
 import type { TestedMutant } from './tested-mutant.ts'
 import type { WarmAnswer, WarmOrder, WarmQuestion, WarmUp } from './warm-program.ts'
 
 const program = fileURLToPath(new URL('warm-program.ts', import.meta.url))
-const processes = 2
 /** A mutant of a loop keeps its process busy for ever. */
 const timeoutMs = 240_000
 
@@ -26,8 +27,8 @@ type Instrumented = {
   readonly code: WarmOrder['instrumented']
 }
 
-const instrument = async (folder: string): Promise<Instrumented> => {
-  const files = globSync(`${folder}/**/*.ts`).map((file) => ({
+const instrument = async (paths: readonly string[]): Promise<Instrumented> => {
+  const files = paths.map((file) => ({
     name: resolve(file),
     mutate: true,
     content: readFileSync(file, 'utf8'),
@@ -63,7 +64,7 @@ const ask = async <Answer>(child: ChildProcess, what: object): Promise<Answer | 
   }
 }
 
-const start = (temporary: string): ChildProcess => {
+const start = (): ChildProcess => {
   mkdirSync(temporary, { recursive: true })
   return fork(program, {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -101,47 +102,48 @@ const askWarm = async (
   return { answer, warm: await startAnew() }
 }
 
-/** Mutates the files of a folder and tells of each mutant that was tested. */
+/** Mutates files and tells of each mutant that was tested. */
 export const runWarm = async (
-  { folder, temporary, tests }: { folder: string; tests: readonly string[]; temporary: string },
+  files: readonly string[],
+  tests: readonly string[],
   tested: (mutant: TestedMutant) => void,
 ): Promise<void> => {
-  const { code, mutants } = await instrument(folder)
+  const { code, mutants } = await instrument(files)
   const order: WarmOrder = { instrumented: code, tests, mutant: null }
   const startWarm: Start = async () => {
-    const child = start(temporary)
+    const child = start()
     const up = await ask<WarmUp>(child, order)
     if (!up) throw new Error('The tests do not pass by themselves.')
     return { child, up }
   }
   /** In a process that has met no other one. */
   const askFresh = async (mutant: string): Promise<WarmAnswer | null> => {
-    const child = start(temporary)
+    const child = start()
     const answer = await ask<WarmAnswer>(child, { ...order, mutant })
     child.kill('SIGKILL')
     return answer
   }
-  const started = await Promise.all(Array.from({ length: processes }, startWarm))
-  const loaded = new Set(started[0]?.up.loaded)
-  // Those that need a process each come last: they take the longest.
-  const queue = mutants.toSorted(
-    ({ id: one }, { id: other }) => rank(loaded, one) - rank(loaded, other),
-  )
-  const work = async (first: Warm): Promise<void> => {
-    let warm = first
-    for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-      const { id, ...told } = mutant
-      const meeting = warm.up.met.filter(([, met]) => met.includes(id)).map(([test]) => test)
-      const asked = loaded.has(id)
-        ? { answer: await askFresh(id), warm: null }
-        : await askWarm(warm, startWarm, { mutant: id, tests: meeting })
+  let warm = await startWarm()
+  const loaded = new Set(warm.up.loaded)
+  const tell = ({ id: _, ...mutant }: Mutant, answer: WarmAnswer | null): void =>
+    tested({ ...mutant, isFound: answer?.isFound ?? true, isEndless: answer === null })
+  const drawn = mutants.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+  const testFresh = async (): Promise<void> => {
+    for (const mutant of drawn.filter(({ id }) => loaded.has(id))) {
+      tell(mutant, await askFresh(mutant.id))
+    }
+  }
+  const testWarm = async (): Promise<void> => {
+    for (const mutant of drawn.filter(({ id }) => !loaded.has(id))) {
+      const met = warm.up.met.filter(([, each]) => each.includes(mutant.id)).map(([test]) => test)
+      const asked = await askWarm(warm, startWarm, { mutant: mutant.id, tests: met })
       warm = asked.warm ?? warm
-      const { answer } = asked
-      tested({ ...told, isFound: answer?.isFound ?? true, isEndless: answer === null })
+      tell(mutant, asked.answer)
     }
     warm.child.kill('SIGKILL')
   }
-  await Promise.all(started.map(work))
+  await Promise.all([testWarm(), testFresh()])
 }
 
-const rank = (loaded: ReadonlySet<string>, id: string): number => (loaded.has(id) ? 1 : 0)
+/** In an order of chance, the same each time: a run that is cut short is a sample. */
+const placeOf = ({ id }: Mutant): string => createHash('sha256').update(id).digest('hex')

@@ -12,8 +12,6 @@ export type Order = {
   /** Files, or `file:from-to` lines. */
   readonly mutate: readonly string[]
   readonly tests: readonly string[]
-  /** Whether only some of the mutants are tested: those that `drawEnvironment` names. */
-  readonly isSample: boolean
   /** Where the sandboxes go, below the folder of the project. */
   readonly sandboxes: string
 }
@@ -31,7 +29,7 @@ const leftOut = [
   '*.tgz',
 ]
 
-const optionsOf = ({ isSample, mutate, sandboxes, tests }: Order): object => ({
+const optionsOf = ({ mutate, sandboxes, tests }: Order): object => ({
   mutate,
   testRunner: 'tap',
   tap: { testFiles: tests, nodeArgs: ['--test-reporter=tap'] },
@@ -40,7 +38,6 @@ const optionsOf = ({ isSample, mutate, sandboxes, tests }: Order): object => ({
     fileURLToPath(new URL('tested-mutant.ts', import.meta.url)),
   ],
   reporters: ['telling'],
-  checkers: isSample ? ['drawing'] : [],
   coverageAnalysis: 'perTest',
   // Each test file runs in a process of its own, which meets the mutant from its start: what is
   // computed while a file loads is mutated like the rest.

@@ -11,8 +11,8 @@ import type { TestedMutant } from './tested-mutant.ts'
 import type { WarmAnswer, WarmOrder, WarmQuestion, WarmUp } from './warm-program.ts'
 
 const program = fileURLToPath(new URL('warm-program.ts', import.meta.url))
-/** A mutant of a loop keeps its process busy for ever. */
-const timeoutMs = 240_000
+/** A mutant of a loop keeps its process busy for ever. A busy machine must not look like one. */
+const timeoutMs = 900_000
 
 const quiet = () => undefined
 const log = {

@@ -81,9 +81,10 @@ const main = async (): Promise<void> => {
     if (!(await mutate(drawn.get(name) ?? emptyTally(), name, [file]))) break
   }
   report(changed, drawn)
-  await removeSandboxes()
-  // What is still under way is not waited for.
-  process.exit()
 }
 
-await main()
+try {
+  await main()
+} finally {
+  await removeSandboxes()
+}

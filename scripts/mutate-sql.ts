@@ -3,24 +3,28 @@
  * src/storage, or of these names, and looks whether the tests that run a statement see its mutants.
  */
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sharePostgres } from '../test/support/postgres.ts'
 import { sqlEquivalentOf } from './mutation/sql-equivalents.ts'
-import { mutationsOf } from './mutation/sql-mutators.ts'
+import { type Mutation, mutationsOf } from './mutation/sql-mutators.ts'
 import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
 const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts', 'events.ts']
 const defaultFiles = [...triesFiles, 'idempotency.ts']
-/** `SQL_TESTS` narrows them down. */
+/**
+ * What proves these statements: each condition by rows that it must leave alone, each lock by a race on a
+ * PostgreSQL server. `SQL_TESTS` names others.
+ */
 const testFiles = globSync(
   process.env.SQL_TESTS?.split(' ') ?? [
-    'test/storage/*.test.ts',
-    'test/authorizing/*.test.ts',
-    'test/issuing/*.test.ts',
+    'test/storage/{tries,idempotency,ordered-lists}.test.ts',
+    'test/authorizing/{objections,attempts,events,in-flight,repeats,burst,tries-race}.test.ts',
+    'test/issuing/{idempotency,idempotency-race,events,expiry}.test.ts',
   ],
 )
 /** A test that runs into one of them cannot be told from one that waits for a lock for ever. */
@@ -32,13 +36,22 @@ type Run = { readonly passed: boolean; readonly tookMs: number }
 
 const seamUrl = new URL('mutation/sql-seam.ts', import.meta.url)
 
+/** Of this run alone: a test that is ended does not remove its files. */
+const temporary = mkdtempSync(join(tmpdir(), 'pinfold-sql-'))
+const testEnvironment = {
+  PROPERTY_CASES: 'few',
+  TEST_PGLITE_LEFT_OUT: 'PGlite leg left out: mutants are tested on PostgreSQL',
+  TMPDIR: temporary,
+  NODE_COMPILE_CACHE: join(temporary, 'compiled'),
+}
+
 /** Runs one test file behind the seam, to its end or to the first test that fails. */
 const runTests = async (file: string, env: Readonly<Record<string, string>>): Promise<Run> => {
   const startedMs = Date.now()
   const seam = ['--import', seamUrl.href, '--test-reporter=tap', '--test-force-exit', file]
   const child = spawn(process.execPath, seam, {
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, PROPERTY_CASES: 'few', ...env },
+    env: { ...process.env, ...testEnvironment, ...env },
     timeout: timeoutMs,
   })
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -50,10 +63,9 @@ const runTests = async (file: string, env: Readonly<Record<string, string>>): Pr
 
 /** The test files that run each statement, the quickest first. */
 const recordUses = async (): Promise<Map<string, string[]>> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pinfold-sql-'))
   const timed: { file: string; tookMs: number; names: string[] }[] = []
   for (const file of testFiles) {
-    const note = join(folder, `${timed.length}`)
+    const note = join(temporary, `used-${timed.length}`)
     const { passed, tookMs } = await runTests(file, { SQL_NOTE_FILE: note })
     console.log(
       `${file}: ${(tookMs / 1_000).toFixed(1)} s${passed ? '' : ', fails by itself: left out'}`,
@@ -95,30 +107,38 @@ const findKiller = async (mutant: SqlMutant, files: readonly string[]): Promise<
 
 type Counts = { found: number; survived: number; equivalent: number }
 
-/** Tries every mutant of one statement. */
-const mutateStatement = async (
-  { name, text }: Chosen,
+/** Tries one mutant. */
+const test = async (
+  mutant: SqlMutant & Pick<Mutation, 'what'>,
   files: readonly string[],
   counts: Counts,
 ): Promise<void> => {
-  for (const { mutated, what } of mutationsOf(text)) {
-    if (sqlEquivalentOf(name, what)) {
-      counts.equivalent += 1
-      continue
-    }
-    const killer = await findKiller({ name, text, mutated }, files)
-    counts[killer ? 'found' : 'survived'] += 1
-    console.log(killer ? `found ${name}: ${what} (${killer})` : `SURVIVED ${name}: ${what}`)
+  const { name, what } = mutant
+  if (sqlEquivalentOf(name, what)) {
+    counts.equivalent += 1
+    return
   }
+  const killer = await findKiller(mutant, files)
+  counts[killer ? 'found' : 'survived'] += 1
+  console.log(killer ? `found ${name}: ${what} (${killer})` : `SURVIVED ${name}: ${what}`)
 }
+
+/** In an order of chance, the same each time: a run that is cut short is a sample. */
+const placeOf = ({ mutated }: SqlMutant): string =>
+  createHash('sha256').update(mutated).digest('hex')
 
 const main = async (): Promise<void> => {
   const chosen = await choose(process.argv.slice(2))
   const postgres = await sharePostgres()
   const uses = await recordUses()
   const counts: Counts = { found: 0, survived: 0, equivalent: 0 }
-  for (const each of chosen) await mutateStatement(each, uses.get(each.name) ?? [], counts)
+  const mutants = chosen
+    .flatMap(({ name, text }) => mutationsOf(text).map((each) => ({ name, text, ...each })))
+    .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+  console.log(`${mutants.length} mutants`)
+  for (const mutant of mutants) await test(mutant, uses.get(mutant.name) ?? [], counts)
   await postgres.stop()
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 10 })
   const score = (100 * counts.found) / Math.max(1, counts.found + counts.survived)
   console.log(`sql: ${score.toFixed(1)} %, ${JSON.stringify(counts)}`)
   if (score < scoreMin) process.exitCode = 1

@@ -1,27 +1,22 @@
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Stryker } from '@stryker-mutator/core'
 import type { Room } from './rooms.ts'
-import { listener, type TestedMutant } from './tested-mutant.ts'
+import type { Order } from './stryker-program.ts'
+import type { TestedMutant } from './tested-mutant.ts'
 
-/** Of this run alone: another one may be under way. */
-const sandboxes = `.stryker-tmp/${process.pid}`
+const program = fileURLToPath(new URL('stryker-program.ts', import.meta.url))
+const project = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What no test of a room reads, and a configuration that Stryker would want to read with its own compiler. */
-const leftOut = [
-  '.stryker-tmp',
-  'tsconfig.json',
-  'web',
-  'docs',
-  'examples',
-  'bench',
-  '.data',
-  'artifacts',
-  '*.tgz',
-]
+/** Everything that mutants and their tests write. Of this run alone: another one may be under way. */
+const sandboxes = resolve(project, `.stryker-tmp/${process.pid}`)
+export const temporary = resolve(sandboxes, 'temporary')
+
+/** Ends what is under way. */
+let stop = (): void => undefined
 
 /**
  * Mutates files, or `file:from-to` lines, of a room and tells of each mutant that was tested.
@@ -34,39 +29,56 @@ export const runStryker = async (
   deadlineMs: number | null,
   tested: (mutant: TestedMutant) => void,
 ): Promise<boolean> => {
-  listener.tested = tested
-  // The runner starts `node`, once a mutant and test file: this one, with what it compiled before.
-  process.env.PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH}`
-  process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'pinfold-mutants-compiled')
-  process.env.PROPERTY_CASES ??= 'few'
-  process.env.TEST_POSTGRES_LEFT_OUT ??= 'PostgreSQL leg left out: mutants are tested on PGlite'
-  const running = new Stryker({
-    mutate: [...mutate],
-    testRunner: 'tap',
-    tap: { testFiles: room.tests, nodeArgs: ['--test-reporter=tap'] },
-    plugins: [
-      '@stryker-mutator/tap-runner',
-      fileURLToPath(new URL('tested-mutant.ts', import.meta.url)),
-    ],
-    reporters: ['telling'],
-    coverageAnalysis: 'perTest',
-    // Each test file runs in a process of its own, which meets the mutant from its start: what is
-    // computed while a file loads is mutated like the rest.
-    ignoreStatic: false,
-    concurrency: 2,
-    timeoutMS: 20_000,
-    timeoutFactor: 3,
-    ignorePatterns: leftOut,
-    disableTypeChecks: false,
-    tempDirName: sandboxes,
-    logLevel: 'warn',
-  } as ConstructorParameters<typeof Stryker>[0]).runMutationTest()
-  const whole = running.then(() => true)
-  if (deadlineMs === null) return whole
+  await mkdir(temporary, { recursive: true })
+  const env = {
+    PROPERTY_CASES: 'few',
+    TEST_POSTGRES_LEFT_OUT: 'PostgreSQL leg left out: it proves nothing of these mutants',
+    ...process.env,
+    // A test that is ended does not remove its files: they go with the sandboxes.
+    TMPDIR: temporary,
+    NODE_COMPILE_CACHE: resolve(temporary, 'compiled'),
+  }
+  // A group of its own, so that the tests of a mutant end with what started them.
+  const stryker = fork(program, { cwd: project, detached: true, env })
+  stryker.on('message', (mutant) => tested(mutant as TestedMutant))
+  let isStopped = false
+  stop = () => {
+    isStopped = true
+    endGroup(stryker)
+  }
+  // Unlike `exit`, it comes after the last message.
+  const ended = once(stryker, 'close').then(([code]) => {
+    stop = () => undefined
+    if (isStopped) return false
+    if (code !== 0) throw new Error(`Stryker ended with ${code}`)
+    return true
+  })
+  const order: Order = { mutate, tests: room.tests, sandboxes }
+  stryker.send(order)
+  if (deadlineMs === null) return ended
   const late = wait(Math.max(0, deadlineMs - Date.now()), false, { ref: false })
-  const isDone = await Promise.race([whole, late])
-  if (!isDone) running.catch(() => {})
-  return isDone
+  const isDone = await Promise.race([ended, late])
+  if (!isDone) stop()
+  return ended
 }
 
-export const removeSandboxes = (): Promise<void> => rm(sandboxes, { recursive: true, force: true })
+const endGroup = ({ pid }: ChildProcess): void => {
+  if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+}
+
+/** What cannot be removed is told, and is no fault of the mutants. */
+export const removeSandboxes = (): Promise<void> =>
+  rm(sandboxes, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch((error) =>
+    console.log(`left behind: ${sandboxes}: ${error}`),
+  )
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.once(signal, async () => {
+    stop()
+    await removeSandboxes()
+    process.exit(code)
+  })
+}

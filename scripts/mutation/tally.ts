@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { type Equivalent, equivalentOf } from './equivalents.ts'
+import type { Equivalent } from './equivalent.ts'
+import { equivalentOf } from './equivalents.ts'
 import type { TestedMutant } from './tested-mutant.ts'
 
 /** What became of the mutants of one run. */
 export type Tally = {
   found: number
+  /** Of those, the ones that were found because no test ended any more. */
+  endless: number
   /** Explained in the list of equivalents; they count for nothing. */
   readonly explained: Set<Equivalent>
   equivalent: number
@@ -13,6 +16,7 @@ export type Tally = {
 
 export const emptyTally = (): Tally => ({
   found: 0,
+  endless: 0,
   explained: new Set(),
   equivalent: 0,
   survivors: [],
@@ -22,6 +26,7 @@ export const emptyTally = (): Tally => ({
 export const count = (tally: Tally, mutant: TestedMutant): void => {
   if (mutant.isFound) {
     tally.found += 1
+    if (mutant.isEndless) tally.endless += 1
     return
   }
   const source = lineOf(mutant)
@@ -46,5 +51,5 @@ export const scoreOf = ({ found, survivors }: Tally): number => {
 }
 
 export const describeTally = (name: string, tally: Tally): string =>
-  `${name}: ${scoreOf(tally).toFixed(1)} %, ${tally.found} found, ${tally.survivors.length} survived, ` +
+  `${name}: ${scoreOf(tally).toFixed(1)} %, ${tally.found} found (${tally.endless} without an end), ${tally.survivors.length} survived, ` +
   `${tally.equivalent} equivalent`

@@ -16,6 +16,8 @@ export type TestedMutant = {
   readonly mutator: string
   readonly replacement: string
   readonly isFound: boolean
+  /** Found because no test ended any more. */
+  readonly isEndless: boolean
 }
 
 /** Called for each mutant as soon as its fate is known. */
@@ -35,6 +37,7 @@ class TellingReporter {
       mutator: result.mutatorName,
       replacement: result.replacement ?? '',
       isFound: found.includes(result.status),
+      isEndless: result.status === 'Timeout',
     })
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '../storage/authorizations.ts'
 import { findZoneKey } from '../storage/zone-keys.ts'
 import type { ResponseCode } from './authorization-schema.ts'
-import { type Authorizing, askHsm, type Question } from './authorizing.ts'
+import { type Authorizing, askHsm, type NamedPinBlock, type Question } from './authorizing.ts'
 
 /** A card that may be tried, with the PIN block as the HSM takes it; or the first objection. */
 export type Presented =
@@ -37,7 +37,7 @@ export async function presentCard(
     const isPinDue = question.entryMode === 'atm'
     return isPinDue ? { objection: '86', card } : { objection: null, card, pinBlock: null }
   }
-  return presentPinBlock(authorizing, card, question)
+  return presentPinBlock(authorizing, card, question.networkId, question.pinBlock)
 }
 
 /** The token of the card, `''` where there is none, null where the HSM gives no answer. */
@@ -79,9 +79,9 @@ const isExpiryWrong = (card: AuthorizedCard, { expiryDate }: Question): boolean 
 async function presentPinBlock(
   authorizing: Authorizing,
   card: AuthorizedCard,
-  { networkId, pinBlock: named }: Question,
+  networkId: string,
+  named: NamedPinBlock,
 ): Promise<Presented> {
-  if (!named) return { objection: '86', card }
   const zoneKey = await findZoneKey(authorizing.database, networkId, named.key)
   if (!zoneKey?.pinBlockFormats.includes(named.format)) return { objection: '86', card }
   const bytes = Buffer.from(named.data, 'hex')

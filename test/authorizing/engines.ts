@@ -6,6 +6,7 @@ import {
   openEmbedded,
   openServerDatabase,
   openTestService,
+  pgliteLeftOut,
   pool,
   type TestService,
 } from '../support/service.ts'
@@ -52,7 +53,7 @@ const openTwo = async (
 const engines: readonly Engine[] = [
   {
     name: 'PGlite',
-    skip: false,
+    skip: pgliteLeftOut,
     open: async ({ env } = {}) => {
       const database = await openEmbedded()
       return openTwo([database, database], env)

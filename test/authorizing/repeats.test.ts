@@ -215,6 +215,20 @@ onEachEngine((engine) => {
     assert.equal((await attemptsOf(opened.database, card.publicToken)).length, 1)
   })
 
+  test('a repeat that waits when its key is retired is told so, and spends nothing', async () => {
+    const gate = holdComparisons(hsm)
+    const right = question()
+    const first = send(right)
+    await gate.arrived(1)
+    const waiting = send(right, 1)
+    assert.equal((await send(question(otherDigits(card.pin)), 1)).status, 422)
+    const { json, status } = await waiting
+    assert.deepEqual([status, json.code], [422, 'idempotency_key_reused'])
+    gate.release(0)
+    await first
+    assert.equal(await spent(), 1)
+  })
+
   test('a key belongs to its network: another one under the same key asks anew', async () => {
     const other = await addNetwork(opened.service)
     const plain = { publicToken: card.publicToken, entryMode: 'chip', reference: 'R-1' }

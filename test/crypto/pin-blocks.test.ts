@@ -11,7 +11,6 @@ import {
   decodePinBlockFormat2,
   encodePinBlockFormat2,
 } from '../../src/crypto/pin-block-format-2.ts'
-import { drawFill } from '../../src/crypto/pin-field.ts'
 import { bytes, cases, digits, fewerCases, pins } from './arbitraries.ts'
 import { refused } from './refused.ts'
 
@@ -118,21 +117,3 @@ test('the same PIN never makes the same block twice in formats 3 and 4', () => {
     assert.equal(new Set(blocks.map(String)).size, 100)
   }
 })
-
-for (const [from, choices] of [
-  [0, 16],
-  [10, 6],
-] as const) {
-  test(`fill nibbles from ${from} are drawn without bias`, () => {
-    const draws = 60_000
-    const counts = new Map<number, number>()
-    for (const nibble of drawFill(draws, from)) counts.set(nibble, (counts.get(nibble) ?? 0) + 1)
-    assert.deepEqual(
-      [...counts.keys()].sort((a, b) => a - b),
-      lengths(from, 15),
-    )
-    // Six standard deviations: an honest draw fails once in half a billion runs.
-    const tolerance = 6 * Math.sqrt(draws / choices)
-    for (const count of counts.values()) assert.ok(Math.abs(count - draws / choices) < tolerance)
-  })
-}

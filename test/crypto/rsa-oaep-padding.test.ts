@@ -109,6 +109,12 @@ test('every way in which a padding can be wrong leaves by one exit', () => {
   for (const encoded of wrong) refused('rsa_oaep_refused', () => removeOaepPadding(encoded))
 })
 
+test('a padded message may hold nothing, and then be no longer than its hash and its seed', () => {
+  const shortest = encode(Buffer.concat([sha256(), Buffer.of(1)]))
+  assert.equal(shortest.length, 66)
+  assert.deepEqual(removeOaepPadding(shortest), Buffer.alloc(0))
+})
+
 test('the published JWEs under RSA-OAEP-256 open by the bare operation and this padding', async () => {
   const file = new URL('../vectors/jwe.json', import.meta.url)
   const { vectors } = JSON.parse(await readFile(file, 'utf8')) as {

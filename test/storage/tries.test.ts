@@ -16,7 +16,7 @@ import { listUntoldBlocks, tellBlock } from '../../src/storage/blocks.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { recordEvent } from '../../src/storage/events.ts'
 import { findTries } from '../../src/storage/tries.ts'
-import { openEmbedded, sql } from '../support/service.ts'
+import { openTestDatabase, sql } from '../support/service.ts'
 
 let database: Database
 /** The card that a test is about, and one beside it, which no statement about the first may move. */
@@ -27,7 +27,7 @@ const origin = { entryMode: 'chip', reference: 'R-1' }
 const clientId = 'client-1'
 
 before(async () => {
-  database = await openEmbedded()
+  database = await openTestDatabase()
   await sql(
     database,
     `insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,

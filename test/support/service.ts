@@ -26,10 +26,10 @@ import {
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/postgres.ts'
 import { openTestPglite } from './pglite.ts'
-import type { TestPostgres } from './postgres.ts'
+import { openPostgres, type TestPostgres } from './postgres.ts'
 
 export type TestServiceOptions = {
-  /** One that is at this program's schema; without it an embedded one. */
+  /** One that is at this program's schema; without it an embedded one, or what is in its place. */
   database?: Database
   /** Connections for each who uses it; without them all share the one. */
   databases?: Databases
@@ -91,6 +91,16 @@ after(async () => {
 export const openEmbedded = (): Promise<Database> =>
   openTestPglite({ prepare: (fresh) => migrate(fresh, migrations) })
 
+/**
+ * Why there is no embedded database, or false. For programs that run the same tests again and again:
+ * a server that is there already costs a test file half the time of a processor.
+ */
+export const pgliteLeftOut: string | false = process.env.TEST_PGLITE_LEFT_OUT ?? false
+
+/** A database at this program's schema, on whichever engine is there. */
+export const openTestDatabase = async (): Promise<Database> =>
+  pgliteLeftOut ? (await openServerDatabase(await openPostgres())).database : openEmbedded()
+
 /** A pool on a database of a PostgreSQL server, at this program's schema. */
 export const openServerDatabase = async (
   postgres: TestPostgres,
@@ -128,7 +138,7 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
 
 export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
-  const database = options.database ?? options.databases?.background ?? (await openEmbedded())
+  const database = options.database ?? options.databases?.background ?? (await openTestDatabase())
   const config = readConfig({
     SANDBOX: 'true',
     DATA_DIR: dataDir,

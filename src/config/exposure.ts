@@ -73,17 +73,41 @@ function sslOf(mode: string | null): boolean | 'no-verify' {
 
 /** A block so wide holds addresses that nobody meant. */
 const narrowest = { ipv4: 8, ipv6: 16 }
-/** Where clouds hand out the credentials of a machine. */
-const metadataAddress = '169.254.169.254'
+
+/** Where clouds hand out the credentials of a machine; the first as IPv6 spells it when it is mapped or translated, too. */
+const metadataAddresses = [
+  '169.254.169.254',
+  '::ffff:169.254.169.254',
+  '64:ff9b::169.254.169.254',
+  'fd00:ec2::254',
+] as const
 
 /** The blocks that hold more than somebody can have meant. */
 export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
   cidrs.filter((cidr) => {
-    const [address = '', prefix] = cidr.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    const bits = Number(prefix ?? (family === 'ipv6' ? 128 : 32))
-    if (bits < narrowest[family]) return true
-    const block = new BlockList()
-    block.addSubnet(address, bits, family)
-    return family === 'ipv4' && block.check(metadataAddress)
+    const { bits, family } = sizeOf(cidr)
+    return bits < narrowest[family] || metadataAddresses.some((address) => holds(cidr, address))
   })
+
+/** Whether a block holds so many addresses that whoever trusts it trusts strangers, under IPv4 or mapped. */
+export function holdsStrangers(cidr: string): boolean {
+  const { bits, family } = sizeOf(cidr)
+  const widest = family === 'ipv6' && holds(cidr, '::ffff:0.0.0.0') ? 96 + 8 : 8
+  return bits < widest
+}
+
+function sizeOf(cidr: string) {
+  const [address = '', prefix] = cidr.split('/')
+  const family = isIPv6(address) ? ('ipv6' as const) : ('ipv4' as const)
+  return { address, family, bits: Number(prefix ?? (family === 'ipv6' ? 128 : 32)) }
+}
+
+function holds(cidr: string, held: string): boolean {
+  const { address, bits, family } = sizeOf(cidr)
+  const heldFamily = isIPv6(held) ? 'ipv6' : 'ipv4'
+  // Of two families Node would hold the mapped form against the block.
+  if (family !== heldFamily) return false
+  const block = new BlockList()
+  block.addSubnet(address, bits, family)
+  return block.check(held, heldFamily)
+}

@@ -1,4 +1,5 @@
 import { isCidr } from '../domain/cidr.ts'
+import { holdsStrangers } from './exposure.ts'
 
 /** Who may connect, and who speaks for others. */
 export interface NetworkConfig {
@@ -23,18 +24,15 @@ export const readNetwork = (read: VariableReader): NetworkConfig => ({
   connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
 })
 
-/** Whoever trusts every address lets every caller say where it comes from. */
-const holdsEverybody = (cidr: string): boolean => cidr.endsWith('/0')
-
 function readTrustedProxies(read: VariableReader): readonly string[] {
   const cidrs =
     read
       .text('TRUSTED_PROXIES')
       ?.split(',')
       .map((cidr) => cidr.trim()) ?? []
-  if (cidrs.every((cidr) => isCidr(cidr) && !holdsEverybody(cidr))) return cidrs
+  if (cidrs.every((cidr) => isCidr(cidr) && !holdsStrangers(cidr))) return cidrs
   read.faults.push(
-    'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and never everybody.',
+    'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and none wider: whoever is in them says where callers come from.',
   )
   return []
 }

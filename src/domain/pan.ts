@@ -1,4 +1,4 @@
-import { binRangeOf } from './bin-range.ts'
+import { binRanges, hasLengthOf, hasPrefixOf } from './bin-range.ts'
 
 /** How many digits the PANs issued here have. */
 export const PAN_LENGTH = 16
@@ -100,13 +100,50 @@ export const holdsPan = (text: string): boolean =>
 // Not every stretch of 12 digits counts: in 16 random digits, four times of five some stretch is
 // Luhn-valid by chance, and honest references would be refused.
 function holdsNetworkPan(digits: string): boolean {
+  const isStretchValid = stretches(digits)
   for (let start = 0; start + 12 <= digits.length; start++) {
-    for (let length = 12; length <= 19 && start + length <= digits.length; length++) {
-      const stretch = digits.slice(start, start + length)
-      if (binRangeOf(stretch) && isLuhnValid(stretch)) return true
+    for (const length of networkLengths(digits.slice(start, start + 4))) {
+      const end = start + length
+      if (end <= digits.length && isStretchValid(start, end)) return true
     }
   }
   return false
+}
+
+const lengthsOfPrefix = new Map<string, readonly number[]>()
+
+/** How long PANs of networks are that begin with four digits. Asked again and again: a text may be long. */
+function networkLengths(prefix: string): readonly number[] {
+  const known = lengthsOfPrefix.get(prefix)
+  if (known) return known
+  const ranges = binRanges.filter((range) => hasPrefixOf(range, prefix))
+  const lengths = [12, 13, 14, 15, 16, 17, 18, 19].filter((length) =>
+    ranges.some((range) => hasLengthOf(range, length)),
+  )
+  lengthsOfPrefix.set(prefix, lengths)
+  return lengths
+}
+
+/**
+ * Tells of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each digit is
+ * looked at twice, however many stretches are asked for.
+ */
+function stretches(digits: string): (start: number, end: number) => boolean {
+  // Doubled are the digits at even places, or at odd ones.
+  const sums = [0, 1].map((doubledPlaces) => {
+    const sum = new Uint32Array(digits.length + 1)
+    for (let place = 0; place < digits.length; place++) {
+      const digit = Number(digits[place])
+      const weighed = place % 2 === doubledPlaces ? doubled(digit) : digit
+      sum[place + 1] = (sum[place] ?? 0) + weighed
+    }
+    return sum
+  })
+  return (start, end) => {
+    // The last one is never doubled, the one before it is.
+    const sum = sums[end % 2]
+    return ((sum?.[end] ?? 0) - (sum?.[start] ?? 0)) % 10 === 0
+  }
 }
 
 // Spaces, dashes (the minus sign is not a dash to Unicode), and what adorns a digit or does not show.
@@ -120,8 +157,16 @@ const digitRuns = (text: string): readonly string[] => text.match(digitRun) ?? [
 const asciiDigits = (text: string): string =>
   text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
 
-// Unicode encodes the decimal digits of a script as ten code points in a row, zero first.
+const valueOfDigit = new Map<string, string>()
+
 function digitValue(character: string): string {
+  const value = valueOfDigit.get(character) ?? findDigitValue(character)
+  valueOfDigit.set(character, value)
+  return value
+}
+
+// Unicode encodes the decimal digits of a script as ten code points in a row, zero first.
+function findDigitValue(character: string): string {
   let before = character.codePointAt(0) ?? 0
   const place = before
   while (/^\p{Nd}$/u.test(String.fromCodePoint(before - 1))) before--

@@ -5,8 +5,8 @@ import { type CallerAddresses, networkOf, plainAddress } from './caller-address.
 /** How long a peer may take for its request, for a handshake, and to take some of its answer. */
 export const peerTimeoutMs = 10_000
 
-/** The times of an HTTP server, in milliseconds, the same for plain and for TLS ones. */
-export const serverTimes = {
+/** What an HTTP server is held to, the same for plain and for TLS ones. Times are in milliseconds. */
+export const serverRules = {
   headersTimeout: peerTimeoutMs,
   requestTimeout: peerTimeoutMs,
   // How often Node looks at those two. Its own half a minute would be added to what is promised.
@@ -14,6 +14,8 @@ export const serverTimes = {
   // Longer than the 60 seconds of common load balancers: they would send a request on a connection that
   // is just being closed.
   keepAliveTimeout: 72_000,
+  // Node would answer by itself, in no form of ours: see `refuseUnclearHost`.
+  requireHostHeader: false,
 } as const
 
 export interface ConnectionsOptions {

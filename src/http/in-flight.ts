@@ -28,11 +28,12 @@ const listWeight = 8
 
 /**
  * Bounds how many calls of one caller are in flight, so that none keeps the others waiting. It comes after
- * the caller is known, and before its body is read. A stream counts while it is opened only.
+ * the body is read: a few callers that send theirs slowly would have every place, and nothing to do. A stream
+ * counts while it is opened only.
  */
 export function boundInFlight(app: FastifyInstance, admissions: Admissions): void {
   app.decorateRequest('inFlight', null)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('preValidation', async (request, reply) => {
     const admission = request.caller && admissions[request.caller.kind]
     if (admission) request.inFlight = await enter(admission, request, reply)
   })

@@ -28,30 +28,43 @@ export function requestIdOf(request: Headers): string {
 }
 
 /**
- * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One of decimal digits
- * alone is none that a tracer draws, and may be a card number with zeros before it.
+ * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One that may hold a card
+ * number is none: a tracer draws one of a few hundred so, and whoever wants a number in the log every one.
  */
 export function traceIdOf(headers: IncomingHttpHeaders): string | null {
   const given = headers.traceparent
   const [, traceId] =
     /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(String(given ?? '')) ?? []
-  return traceId && !/^[0-9]+$/.test(traceId) ? traceId : null
+  return traceId && !holdsPan(traceId) && !/^[0-9]+$/.test(traceId) ? traceId : null
+}
+
+type RawHeaders = Pick<IncomingMessage, 'headers' | 'rawHeaders'>
+
+/** How often a header is there, by its name in lower case: of two, Node.js hands on one alone. */
+const timesGiven = ({ rawHeaders }: RawHeaders, name: string): number =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
+
+/**
+ * Refuses a request of HTTP/1.1 that does not name its host, or names two: a proxy may have judged the other
+ * (RFC 9112 section 3.2).
+ * @throws `Problem` `malformed_request`
+ */
+export function refuseUnclearHost(
+  request: RawHeaders & Pick<IncomingMessage, 'httpVersion'>,
+): void {
+  if (request.httpVersion !== '1.1' || timesGiven(request, 'host') === 1) return
+  throw new Problem('malformed_request', { detail: 'Host must be given once.' })
 }
 
 /**
  * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have judged the second.
  * @throws `Problem` `malformed_request` when it is given more than once.
  */
-export function authorizationOf({
-  headers,
-  rawHeaders,
-}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | undefined {
-  const isName = (text: string, index: number) =>
-    index % 2 === 0 && text.toLowerCase() === 'authorization'
-  if (rawHeaders.filter(isName).length > 1) {
+export function authorizationOf(request: RawHeaders): string | undefined {
+  if (timesGiven(request, 'authorization') > 1) {
     throw new Problem('malformed_request', { detail: 'Authorization must be given once.' })
   }
-  return headers.authorization
+  return request.headers.authorization
 }
 
 /** @throws `Problem` `malformed_request` when another version of the contract is asked for. */

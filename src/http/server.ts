@@ -14,7 +14,7 @@ import { bodyFaults } from './body-rules.ts'
 import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { answerClientError } from './client-error.ts'
 import type { RateLimiter } from './client-rate.ts'
-import { type Connections, serverTimes } from './connections.ts'
+import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { parseJsonBody } from './json-body.ts'
 import { refuseOtherMethods } from './method-not-allowed.ts'
@@ -25,6 +25,7 @@ import {
   givenRequestId,
   idempotencyKeyOf,
   refuseOtherVersion,
+  refuseUnclearHost,
   requestIdOf,
   riskyRequestId,
   traceIdOf,
@@ -105,8 +106,10 @@ const serverFactory =
   (handler: RequestListener) => {
     const server =
       tls?.create(handler) ??
-      createHttpServer({ ...serverTimes, maxHeaderSize: headerLimit }, handler)
+      createHttpServer({ ...serverRules, maxHeaderSize: headerLimit }, handler)
     server.on('clientError', answerClientError)
+    // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by itself.
+    server.on('checkExpectation', handler)
     connections.watch(server)
     return server
   }
@@ -168,6 +171,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
+    refuseUnclearHost(request.raw)
     refuseUnknownHost(options.hosts, request)
     if (request.url.length > urlLimit) {
       throw new Problem('malformed_request', { detail: `A URL may have ${urlLimit} characters.` })

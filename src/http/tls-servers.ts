@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
-import { peerTimeoutMs, serverTimes } from './connections.ts'
+import { peerTimeoutMs, serverRules } from './connections.ts'
 
 /** What a listener proves itself with, and whose certificates it trusts. */
 export type TlsIdentity = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
@@ -41,7 +41,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       const server = createServer(
         {
           ...current,
-          ...serverTimes,
+          ...serverRules,
           maxHeaderSize: options.headerLimit,
           handshakeTimeout: peerTimeoutMs,
           requestCert: options.clientCertificates !== 'off',

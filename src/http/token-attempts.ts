@@ -45,8 +45,10 @@ export function tokenAttempts({ address: addressRate, client }: TokenRates): Tok
     async verify({ address, clientId, gone }, work) {
       const network = networkOf(address)
       const pair = JSON.stringify([clientId ?? null, network])
-      // Whoever guesses at one client waits for turns of its own, and the others of its network for theirs.
-      const endTurn = await queue.enter(failuresOfPair.left(pair) < 1 ? pair : network, gone)
+      // Whoever guesses at one client waits for turns of its own, and the others of its network for theirs. From
+      // the first failure on: what is charged comes back all the time, and lets a flood in among the others.
+      const hasFailed = failuresOfPair.left(pair) < client.burst
+      const endTurn = await queue.enter(hasFailed ? pair : network, gone)
       try {
         await work({
           succeeded(provedClientId) {

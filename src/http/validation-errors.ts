@@ -12,7 +12,13 @@ export const schemaProblem = (
   further: readonly ProblemError[],
 ): Problem => validationFailed(...schemaFaults(faults, formats), ...further)
 
-/** All that a schema found wrong, at its JSON Pointer. Values are never repeated: they may be PINs. */
+/** More than anybody reads. A list of thousands of wrong entries would be answered by megabytes. */
+const faultsMost = 100
+
+/**
+ * What a schema found wrong, at its JSON Pointer: all of it, up to a hundred. Values are never repeated: they
+ * may be PINs.
+ */
 function schemaFaults(
   faults: readonly FastifySchemaValidationError[],
   formats: FormatDetails,
@@ -22,6 +28,7 @@ function schemaFaults(
     if (fault.keyword === 'oneOf' || fault.keyword === 'anyOf' || fault.keyword === 'if') continue
     const error = { pointer: pointerOf(fault), detail: detailOf(fault, formats) }
     errors.set(`${error.pointer} ${error.detail}`, error)
+    if (errors.size === faultsMost) break
   }
   return [...errors.values()]
 }

@@ -23,3 +23,11 @@ test('a delivery address of a virtual card is told with every other fault', asyn
   assert.equal(status, 422)
   assert.deepEqual(pointersOf(json), ['/fulfilment', '/nameOnCard'])
 })
+
+test('of thousands of faults the first hundred are told: an answer is not many times its question', async () => {
+  const body = { url: 'https://a.example/', events: Array.from({ length: 9_000 }, () => 'x') }
+  const { json, status, text } = await service.call('POST', '/webhooks', { body })
+  assert.equal(status, 422)
+  assert.equal(json.errors.length, 100)
+  assert.ok(text.length < JSON.stringify(body).length)
+})

@@ -73,7 +73,7 @@ test('in IPv6 the /64 is charged, in IPv4 the address', () => {
   assert.equal(networkOf('2001::1:2:3:4:5'), '2001:0:0:1::/64')
 })
 
-test('trusted proxies are blocks of addresses, and never everybody', () => {
+test('trusted proxies are blocks of addresses, and never half of everybody', () => {
   const trusted = (text: string) => readConfig({ TRUSTED_PROXIES: text }).network.trustedProxies
   assert.deepEqual(trusted('10.0.0.0/8, fd00::/8,192.0.2.1'), [
     '10.0.0.0/8',
@@ -86,6 +86,9 @@ test('trusted proxies are blocks of addresses, and never everybody', () => {
     '10.0.0.0/8,',
     '0.0.0.0/0',
     '10.0.0.1,::/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '::ffff:0:0/96',
+    '::/8',
     'true',
   ]) {
     assert.throws(

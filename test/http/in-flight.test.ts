@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
@@ -102,6 +102,42 @@ test('an open stream keeps no call of its client waiting', async () => {
   assert.equal((await service.call('GET', '/products')).status, 200)
   stream.on('error', () => undefined)
   stream.destroy()
+})
+
+test('calls whose bodies are still on their way keep nobody waiting, whoever sends them', async () => {
+  // Of all clients together four calls are in work at once.
+  const service = await openTestService({ env: { CALLS_IN_FLIGHT: '2' } })
+  await service.publicServer.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = service.publicServer.server.address() as AddressInfo
+  const halfSent: ClientRequest[] = []
+  for (const as of ['client', 'otherClient'] as const) {
+    const headers = {
+      authorization: `Bearer ${await service.token(undefined, as)}`,
+      'content-type': 'application/json',
+      'content-length': '1000',
+      expect: '100-continue',
+    }
+    for (const _ of [1, 2]) {
+      const path = '/thr/processor/cards'
+      const host = '127.0.0.1:8080'
+      const begun = request({
+        port,
+        path,
+        method: 'POST',
+        agent: false,
+        headers: { host, ...headers },
+      })
+      begun.on('error', () => undefined)
+      begun.flushHeaders()
+      await once(begun, 'continue')
+      begun.write('{')
+      halfSent.push(begun)
+    }
+  }
+  for (const as of ['client', 'otherClient'] as const) {
+    assert.equal((await service.call('GET', '/cards/9999999999', { as })).status, 404)
+  }
+  for (const each of halfSent) each.destroy()
 })
 
 test('a question whose network has gone while it waited is never begun', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as settle, setTimeout as sleep } from 'node:timers/promises'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { tokenAttempts } from '../../src/http/token-attempts.ts'
+import type { TokenAttempt } from '../../src/oauth/token-attempt.ts'
 import { upsertClient } from '../../src/storage/clients.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openEmbedded, openTestService, type TestService } from '../support/service.ts'
@@ -278,3 +280,24 @@ for (const { error, headers = {}, method = 'POST', payload = 'a=b', status, titl
     assert.match(json.error_description, /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/)
   })
 }
+
+test('a flood that names one client takes no turns of the other clients of its address', async () => {
+  const slow = { perSecond: 0.001, burst: 10 }
+  const attempts = tokenAttempts({ client: slow, address: { ...slow, burst: 1 } })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const from = { address: newAddress(), gone: new AbortController().signal }
+  const begun: string[] = []
+  const verify = (clientId: string, work: (attempt: TokenAttempt) => Promise<void>) =>
+    attempts.verify({ ...from, clientId }, (attempt) => {
+      begun.push(clientId)
+      return work(attempt)
+    })
+  await verify('guessed-at', async (attempt) => void attempt.failed())
+  // The failures of the address are used up, those of the one that it guesses at are not yet.
+  const flood = [1, 2, 3].map(() => verify('guessed-at', () => released))
+  const other = verify('another', async () => {})
+  await settle()
+  assert.deepEqual(begun, ['guessed-at', 'guessed-at', 'guessed-at', 'another'])
+  release()
+  await Promise.all([...flood, other])
+})

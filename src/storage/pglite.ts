@@ -15,6 +15,7 @@ import { DurableFiles, syncPath } from './durable-files.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
 import { openSession, type PgliteSession } from './pglite-session.ts'
 
+const bytesOid = 17
 const dateOid = 1082
 
 /** PGlite's own default of 128 MB serves a server; a laptop's cards fit in far less. */
@@ -49,7 +50,11 @@ export async function openPglite(
       ...memory,
       ...(folder === undefined ? [] : durable),
     ],
-    parsers: { [dateOid]: (text: string) => text },
+    parsers: {
+      // The engine's own reads them digit by digit.
+      [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),
+      [dateOid]: (text: string) => text,
+    },
   })
   const session = openSession(engine)
   const { take } = createGroupCommit({

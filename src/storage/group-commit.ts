@@ -35,8 +35,8 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
    * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
    * end: now and then the event loop gets its turn.
    */
-  async function breathe(): Promise<void> {
-    if (performance.now() - breathedAtMs < breathAfterMs) return
+  async function breathe(afterMs: number): Promise<void> {
+    if (performance.now() - breathedAtMs < afterMs) return
     await turnOfEventLoop()
     breathedAtMs = performance.now()
   }
@@ -57,13 +57,19 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
     unsyncedSinceMs !== null &&
     (waiting.length === 0 || performance.now() - unsyncedSinceMs >= togetherMaxMs)
 
+  async function syncIfDue(): Promise<void> {
+    // Whoever has just been told something asks for the next turn in a moment.
+    if (unsyncedSinceMs !== null && waiting.length === 0) await breathe(0)
+    if (isSyncDue()) await syncTogether()
+  }
+
   async function runAll(): Promise<void> {
     if (isRunning) return
     isRunning = true
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      await breathe()
+      await breathe(breathAfterMs)
       await next()
-      if (isSyncDue()) await syncTogether()
+      await syncIfDue()
     }
     isRunning = false
   }

@@ -40,6 +40,8 @@ export interface Config {
   readonly network: NetworkConfig
   /** Null: limits are off. */
   readonly limits: Limits | null
+  /** How long a call waits until it is begun, before it is told that it was not. */
+  readonly callWaitMs: number
   readonly delivery: DeliveryConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
@@ -111,6 +113,8 @@ export function parseConfig(environment: Environment): {
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
     network: readNetwork(read),
     limits: readLimits(read),
+    // Who asks at a till has gone by then.
+    callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),

@@ -1,16 +1,16 @@
-import type { Limits } from '../config/limits.ts'
+import type { Config } from '../config.ts'
 import { createAdmission } from '../http/admission.ts'
 import type { Admissions } from '../http/in-flight.ts'
-
-/** How long a call may wait until it is begun: who asks at a till has gone by then. */
-const waitMs = 4_000
 
 /**
  * Who lets calls begin. A card network has no limit but what is in flight, whatever limits are on: a
  * question waits, and is never refused for its number alone. Of the calls of clients half of what is in
  * work at once is always left to the others, and as many may wait as the rate lets a client send at once.
  */
-export function createAdmissions(limits: Limits | null): Admissions {
+export function createAdmissions({
+  callWaitMs: waitMs,
+  limits,
+}: Pick<Config, 'callWaitMs' | 'limits'>): Admissions {
   const network = createAdmission({
     atOnce: 256,
     atOncePerCaller: 64,

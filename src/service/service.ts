@@ -107,7 +107,7 @@ async function createServers(
   const background = { ...issuing, database: databases.background }
   const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
   const tls = openTls(config, metrics.registry, log)
-  const admissions = createAdmissions(limits)
+  const admissions = createAdmissions(config)
   watchAdmissions(metrics.registry, admissions)
   const common = { ...commonOptions(config, issuing, metrics, log), admissions }
   const { callers } = common

@@ -84,9 +84,15 @@ export const findRememberedRequest = async (
   return firstRow(await connection.query(findStatement, values))
 }
 
-// Two that answer may know of different hashes, but of one in common, where the second finds the first's.
 const storeStatement = statement(
   'store_idempotent_answer',
+  `update idempotency_record set answer = coalesce(answer, $4)
+   where client_id = $1 and key_hash = $2 and claim_id = $3
+   returning answer, answer = $4 as "isOwn"`,
+)
+// Two that answer may know of different hashes, but of one in common, where the second finds the first's.
+const storeUnderSeveralStatement = statement(
+  'store_idempotent_answer_under_several_hashes',
   `with claimed as materialized (
      select key_hash, answer from idempotency_record where ${ofKey} and claim_id = $3
      order by key_hash for update
@@ -114,8 +120,15 @@ export const storeAnswer = async (
   { clientId, keyHashes }: IdempotencyReference,
   claimId: string,
   answer: Uint8Array,
-): Promise<StoredAnswer | null> =>
-  firstRow(await connection.query(storeStatement, [clientId, hexOf(keyHashes), claimId, answer]))
+): Promise<StoredAnswer | null> => {
+  const [keyHash, ...others] = keyHashes
+  // Mostly there is one, while no key is being replaced.
+  const isOne = others.length === 0
+  const values = [clientId, isOne ? keyHash : hexOf(keyHashes), claimId, answer]
+  return firstRow(
+    await connection.query(isOne ? storeStatement : storeUnderSeveralStatement, values),
+  )
+}
 
 const retireStatement = statement(
   'retire_idempotency_key',

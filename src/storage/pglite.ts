@@ -1,23 +1,38 @@
 import { execFile } from 'node:child_process'
 import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { PGlite, type Transaction } from '@electric-sql/pglite'
-import type { Connection, Database, SqlValue, Statement } from './database.ts'
+import { PGlite } from '@electric-sql/pglite'
+import {
+  type Connection,
+  type Database,
+  type SqlValue,
+  type Statement,
+  statement,
+} from './database.ts'
 import { DurableFiles, syncPath } from './durable-files.ts'
+import { createGroupCommit, type TurnEnd } from './group-commit.ts'
+import { openSession, type PgliteSession } from './pglite-session.ts'
 
+const bytesOid = 17
 const dateOid = 1082
 
 /** PGlite's own default of 128 MB serves a server; a laptop's cards fit in far less. */
 const memory = ['-c', 'shared_buffers=16MB']
 
 /**
- * What is committed is on the disk before it is acknowledged. PGlite turns that off (`-F`); and of the
- * ways to do it, `fsync` alone is handed on to the files.
+ * What is committed can be put on the disk. PGlite turns that off (`-F`); and of the ways to do it, `fsync`
+ * alone is handed on to the files. A commit does not do it by itself: one call does it for several, before
+ * any of them is acknowledged.
  */
-const durable = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync']
+const durable = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=off']
+
+// An empty message in the log of the database; the last value says that the log is on the disk when it returns.
+const syncStatement = statement(
+  'sync_commits',
+  "select pg_logical_emit_message(false, 'pinfold', '', true) as position",
+)
 
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
@@ -35,54 +50,63 @@ export async function openPglite(
       ...memory,
       ...(folder === undefined ? [] : durable),
     ],
-    parsers: { [dateOid]: (text: string) => text },
-  })
-  const breathe = breather()
-  return {
-    query: async (statement, values) => {
-      await breathe()
-      return run(engine, statement, values)
+    parsers: {
+      // The engine's own reads them digit by digit.
+      [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),
+      [dateOid]: (text: string) => text,
     },
-    script: (text) => engine.exec(text).then(() => undefined),
-    // Inside, where those that queued up at once come by one after the other.
-    transaction: (work) =>
-      engine.transaction(async (transaction) => {
-        await breathe()
-        return work(connectionOf(transaction))
+  })
+  const session = openSession(engine)
+  const { take } = createGroupCommit({
+    sync: async () => {
+      if (folder !== undefined) await session.query(syncStatement)
+    },
+  })
+  const unchanged = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: false })
+  const changed = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: true })
+  return {
+    query: <Row>(statement: Statement, values?: readonly SqlValue[]) =>
+      take(async () => {
+        const rows = await session.query<Row>(statement, values)
+        return mayWrite(statement) ? changed(rows) : unchanged(rows)
       }),
+    script: (text) => take(async () => changed(await session.script(text).then(() => undefined))),
+    transaction: (work) => take(() => inTransaction(session, work)),
     load: null,
-    dump: () => engine.dumpDataDir('none'),
-    close: () => engine.close(),
+    dump: () => take(async () => unchanged(await engine.dumpDataDir('none'))),
+    close: () => take(async () => unchanged(await engine.close())),
   }
 }
 
-/** How long this process may work for the database without looking at anything else. */
-const breathAfterMs = 10
+/** Whether a statement may leave something to be put on the disk. A lock on rows is taken for it, too. */
+const mayWrite = ({ text }: Statement): boolean =>
+  !/^\s*(select|with)\b/i.test(text) || /\b(insert|update|delete|merge)\b/i.test(text)
 
-/**
- * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
- * end: now and then the event loop gets its turn.
- */
-function breather(): () => Promise<void> {
-  let breathedAtMs = performance.now()
-  return async () => {
-    if (performance.now() - breathedAtMs < breathAfterMs) return
-    await turnOfEventLoop()
-    breathedAtMs = performance.now()
+async function inTransaction<Result>(
+  session: PgliteSession,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<TurnEnd<Result>> {
+  let isUnsynced = false
+  const connection: Connection = {
+    query: (statement, values) => {
+      isUnsynced ||= mayWrite(statement)
+      return session.query(statement, values)
+    },
+    async script(text) {
+      isUnsynced = true
+      await session.script(text)
+    },
   }
-}
-
-const connectionOf = (transaction: Transaction): Connection => ({
-  query: (statement, values) => run(transaction, statement, values),
-  script: (text) => transaction.exec(text).then(() => undefined),
-})
-
-async function run<Row>(
-  target: PGlite | Transaction,
-  { text }: Statement,
-  values: readonly SqlValue[] = [],
-): Promise<Row[]> {
-  return (await target.query<Row>(text, [...values])).rows
+  await session.script('begin')
+  try {
+    const result = await work(connection)
+    const ended = await session.script('commit')
+    if (ended !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
+    return { result, isUnsynced }
+  } catch (error) {
+    await session.script('rollback')
+    throw error
+  }
 }
 
 /**

@@ -30,19 +30,11 @@ onEachEngine((engine) => {
   let opened: Services
   let hsm: WatchedHsm
   before(async () => {
-    opened = await engine.open()
+    // A question waits as long as a machine takes that does much else: what is told here is the answers.
+    opened = await engine.open({ env: { CALL_WAIT_MS: '60000' } })
     hsm = watchHsm(opened.services)
     await addProduct(opened.service, { productId: generous, pinTryLimit: 15, cvvTryLimit: 15 })
   })
-
-  /** Asks, and asks again what was not begun in time: such a question has spent nothing, and says so. */
-  const askUntilBegun = async (on: Services['service'], question: object): Promise<Answer> => {
-    for (let asked = 1; ; asked += 1) {
-      const answer = await ask(on, question)
-      if (answer.status !== 503 || asked === 10) return answer
-      assert.ok(Number(answer.headers['retry-after']) >= 1)
-    }
-  }
 
   /** Asks all questions at once, of both services in turn. */
   const askAll = (
@@ -51,7 +43,7 @@ onEachEngine((engine) => {
   ): Promise<Answer[]> =>
     Promise.all(
       questions.map(async (question, index) => {
-        const answer = await askUntilBegun(opened.services[index % 2] ?? opened.service, question)
+        const answer = await ask(opened.services[index % 2] ?? opened.service, question)
         await onAnswer(index)
         return answer
       }),

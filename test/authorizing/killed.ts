@@ -110,7 +110,7 @@ export const ageWhatWasLost = async (database: Connection): Promise<void> => {
   )
   await sql(
     database,
-    `update attempt set attempted_at = attempted_at ${older} where result = 'unresolved'`,
+    `update attempt set attempted_at = least(attempted_at, now()) ${older} where result = 'unresolved'`,
   )
 }
 

@@ -39,7 +39,8 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
 
   test('of a thousand questions at once on two connections none is refused for their number', async () => {
     const { database } = await openServerDatabase(postgres, 2)
-    const service = await openTestService({ database })
+    // They wait as long as a machine takes that does much else.
+    const service = await openTestService({ database, env: { CALL_WAIT_MS: '60000' } })
     const cards = await Promise.all(Array.from({ length: 10 }, () => issueCard(service)))
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, index) => {
@@ -47,16 +48,10 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
         return card ? ask(service, pinTry(service, card)) : null
       }),
     )
-    const begun = answers.filter((answer) => answer?.status === 200)
-    const codes = new Set(begun.map((answer) => answer?.json.responseCode))
+    assert.deepEqual(new Set(answers.map((answer) => answer?.status)), new Set([200]))
+    const codes = new Set(answers.map((answer) => answer?.json.responseCode))
     for (const code of codes) assert.ok(code === '00' || code === '75', code)
-    // Where the machine is too slow for a thousand within 4 seconds, the rest is told so, and spent nothing.
-    const late = answers.filter((answer) => answer?.status !== 200)
-    for (const answer of late) {
-      assert.deepEqual([answer?.status, answer?.json.code], [503, 'unavailable'])
-      assert.equal(answer?.headers['retry-after'], '1')
-    }
-    const compared = begun.filter((answer) => answer?.json.responseCode === '00')
+    const compared = answers.filter((answer) => answer?.json.responseCode === '00')
     const [spent] = await sql<{ tries: number }>(
       database,
       'select count(*)::integer as tries from attempt',

@@ -1,6 +1,6 @@
 /** What the database says of a card's tries, and whether it is what the rules allow. */
 import assert from 'node:assert/strict'
-import type { Connection } from '../../src/storage/database.ts'
+import type { Connection, Database } from '../../src/storage/database.ts'
 import { sql } from '../support/service.ts'
 import type { Kind } from './watched-hsm.ts'
 
@@ -104,3 +104,12 @@ export const assertExplained = (attempts: readonly Attempt[], counter: Counter):
   assert.equal(counter.restored, lastMatch)
   assert.ok(longestWrongRun(attempts) <= counter.limit, 'no more wrong in a row than the limit')
 }
+
+/**
+ * From now on no try grows old by itself, so that however long a machine takes, none is taken for lost:
+ * one that is to be so is made so (`ageWhatWasLost`).
+ */
+export const keepTriesFresh = (database: Database): Promise<void> =>
+  database.script(
+    `alter table attempt alter column attempted_at set default now() + interval '1 day'`,
+  )

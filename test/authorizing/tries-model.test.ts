@@ -7,7 +7,7 @@ import { ask, cvvTry, type IssuedCard, issueCard, otherDigits, pinTry } from '..
 import { type Answer, sql } from '../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
-import { attemptsOf, typesOf } from './tried.ts'
+import { attemptsOf, keepTriesFresh, typesOf } from './tried.ts'
 import {
   brokenRules,
   type Comparison,
@@ -52,12 +52,7 @@ type Flight = {
   right: boolean
   place: number
   answer: Promise<Answer>
-  /** On this machine's clock. */
-  spentAtMs: number
 }
-
-/** A third of what the contract lets a sweep wait: by then no service may take a try for lost. */
-const surelyFreshMs = 10_000
 
 onEachEngine((engine) => {
   let opened: Services
@@ -65,6 +60,7 @@ onEachEngine((engine) => {
   let card: IssuedCard
   before(async () => {
     opened = await engine.open()
+    await keepTriesFresh(opened.database)
     hsm = watchHsm(opened.services)
     card = await issueCard(opened.service)
   })
@@ -135,7 +131,7 @@ class Run {
       assert.deepEqual(early.json[this.#kind], { result: 'blocked', remainingTries: 0 })
       return this.#record({ act: 'spend', by, number: null })
     }
-    this.#flights.push({ by, right, place: this.#arrived, answer, spentAtMs: performance.now() })
+    this.#flights.push({ by, right, place: this.#arrived, answer })
     this.#arrived += 1
     const attempts = await attemptsOf(this.#opened.database, this.#card.publicToken, this.#kind)
     const number = attempts.at(-1)?.tryNumber
@@ -154,7 +150,6 @@ class Run {
   async #settle(which: number, silent: boolean): Promise<void> {
     const [flight] = this.#flights.splice(which % Math.max(1, this.#flights.length), 1)
     if (!flight) return
-    await this.#doubtTheOld([flight, ...this.#flights])
     const comparison: Comparison = silent ? 'unresolved' : flight.right ? 'match' : 'mismatch'
     this.#gate.release(flight.place, silent ? hsmAway() : undefined)
     const { json } = await flight.answer
@@ -163,13 +158,6 @@ class Run {
     const told = await this.#newlyTold()
     assert.equal(told.includes('attempt_failed'), comparison === 'mismatch')
     await this.#record({ act: 'settle', by: flight.by, comparison, remaining, told })
-  }
-
-  /** On a slow machine a try may have grown so old that the service takes it for lost by itself. */
-  async #doubtTheOld(flights: readonly Flight[]): Promise<void> {
-    for (const { by, spentAtMs } of flights) {
-      if (performance.now() - spentAtMs > surelyFreshMs) await this.#record({ act: 'lapse', by })
-    }
   }
 
   async #lose(): Promise<void> {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { cases } from '../support/cases.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, otherDigits } from '../support/network.ts'
 import { onEachEngine, type Services } from './engines.ts'
-import { counterOf, typesOf } from './tried.ts'
+import { counterOf, keepTriesFresh, typesOf } from './tried.ts'
 import {
   brokenRules,
   type Comparison,
@@ -91,6 +91,7 @@ onEachEngine((engine) => {
   let hsm: WatchedHsm
   before(async () => {
     opened = await engine.open()
+    await keepTriesFresh(opened.database)
     hsm = watchHsm(opened.services)
   })
 

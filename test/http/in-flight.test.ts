@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { openDatabases, poolSizesOf } from '../../src/service/open-database.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { ask } from '../support/network.ts'
+import { ask, issueCard, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openEmbedded, openServerDatabase, openTestService, sql } from '../support/service.ts'
 
@@ -138,6 +138,23 @@ test('calls whose bodies are still on their way keep nobody waiting, whoever sen
     assert.equal((await service.call('GET', '/cards/9999999999', { as })).status, 404)
   }
   for (const each of halfSent) each.destroy()
+})
+
+test('a question that is not begun in time is told so, and has spent nothing', async () => {
+  const { database, held, release } = holding(await openEmbedded(), 'find_authorized_card')
+  const service = await openTestService({ database, env: { CALL_WAIT_MS: '1' } })
+  const card = await issueCard(service)
+  const inFlight = Array.from({ length: 64 }, () => ask(service, { publicToken: '9999999999' }))
+  await until(() => held() === 64)
+  const late = await ask(service, pinTry(service, card))
+  assert.deepEqual([late.status, late.json.code], [503, 'unavailable'])
+  assert.equal(late.headers['retry-after'], '1')
+  release()
+  for (const { status } of await Promise.all(inFlight)) assert.equal(status, 200)
+  const attempts = await sql(database, 'select try_number from attempt')
+  assert.deepEqual(attempts, [])
+  const { json } = await ask(service, pinTry(service, card))
+  assert.deepEqual([json.responseCode, json.pin.remainingTries], ['00', 3])
 })
 
 test('a question whose network has gone while it waited is never begun', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { statement } from '../../src/storage/database.ts'
+import { openPglite } from '../../src/storage/pglite.ts'
 import { openTestPglite } from '../support/pglite.ts'
 
 const insert = statement('insert_kept', 'insert into kept (text) values ($1)')
@@ -53,6 +54,30 @@ test('what the embedded database acknowledges is on the disk, not in memory of t
   }
   await database.query(count)
   assert.equal(syncs, 5, 'a read has none')
+})
+
+test('what is committed at once is acknowledged after the disk has it, and the disk holds all of it', async (t) => {
+  const { database, folder } = await openInFolder(t)
+  let acknowledged = 0
+  const acknowledgedAtSync: number[] = []
+  watchDisk(t, () => acknowledgedAtSync.push(acknowledged))
+  const rows = Array.from({ length: 20 }, (_, row) => `row ${row}`)
+  await Promise.all(
+    rows.map(async (row, index) => {
+      if (index % 2 === 0) await database.query(insert, [row])
+      else await database.transaction((connection) => connection.query(insert, [row]))
+      acknowledged += 1
+    }),
+  )
+  assert.equal(acknowledgedAtSync[0], 0)
+  assert.ok(acknowledgedAtSync.length <= rows.length)
+  // As a process that was killed would leave them: what lies in its memory is lost.
+  const copy = `${folder}-copy`
+  t.after(() => rm(copy, { recursive: true }))
+  await cp(folder, copy, { recursive: true })
+  const left = await openPglite(copy)
+  t.after(() => left.close())
+  assert.deepEqual(await left.query(count), [{ rows: rows.length }])
 })
 
 test('what the disk does not take is not acknowledged by the embedded database', async (t) => {

@@ -3,33 +3,24 @@ import { before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Database } from '../../src/storage/database.ts'
 import { findUsedUpLimit, type Limit, pruneLimits, spendLimit } from '../../src/storage/limits.ts'
+import { cases } from '../support/cases.ts'
+import { type DatabaseClock, ownClock } from '../support/database-clock.ts'
 import { openEmbedded, sql } from '../support/service.ts'
 
 let database: Database
+let clock: DatabaseClock
 before(async () => {
   database = await openEmbedded()
+  clock = await ownClock(database)
 })
 
-// Time passes in steps of five minutes, and the window ends halfway between two: what the machine
-// takes for a run cannot reach either.
-const stepMinutes = 5
-const windowMinutes = 57.5
-
-const letStepsPass = (subject: string, steps: number) =>
-  sql(
-    database,
-    `update client_limit set last_uses = array(
-       select used - $2::bigint from unnest(last_uses) with ordinality as each (used, place)
-       order by place
-     ) where client_id = $1`,
-    [subject, steps * stepMinutes * 60_000_000],
-  )
+const windowSeconds = 3_600
 
 const limitOf = (uses: number): Limit => ({
   limitName: 'test',
   purpose: 'tests',
   uses,
-  windowSeconds: windowMinutes * 60,
+  windowSeconds,
 })
 
 let subjects = 0
@@ -37,41 +28,55 @@ let subjects = 0
 /** Asks for as many uses as a run says, and holds each answer against every use that was had. */
 const compare = async (
   limit: Limit,
-  run: readonly { steps: number; uses: number }[],
+  run: readonly { seconds: number; uses: number }[],
   fewest: number,
 ): Promise<void> => {
   subjects += 1
   const subject = `client-${subjects}`
   const had: number[] = []
   let now = 0
-  for (const { steps, uses } of run) {
-    now += steps * stepMinutes
-    await letStepsPass(subject, steps)
+  for (const { seconds, uses } of run) {
+    now += seconds
+    await clock.pass(seconds)
     for (let use = 0; use < uses; use += 1) {
-      const within = had.filter((at) => now - at < windowMinutes)
+      const within = had.filter((at) => now - at < windowSeconds)
       const usedUp = await findUsedUpLimit(database, [{ kind: 'client', subject, limit }])
-      if (await spendLimit(database, 'client', subject, limit)) {
-        assert.ok(within.length < limit.uses, `${within.length} uses, and one more`)
-        assert.equal(usedUp, null)
-        had.push(now)
-      } else {
+      if (!(await spendLimit(database, 'client', subject, limit))) {
         assert.ok(within.length >= fewest, `refused after ${within.length} uses`)
-        const waitSeconds = usedUp?.seconds ?? 0
-        assert.ok(waitSeconds > 0 && waitSeconds <= limit.windowSeconds, `${waitSeconds}`)
-        if (fewest === limit.uses) {
-          const oldest = within.at(-limit.uses) ?? now
-          const exact = (oldest + windowMinutes - now) * 60
-          assert.ok(waitSeconds <= exact && waitSeconds > exact - 120, `${waitSeconds} of ${exact}`)
-        }
+        assertWait(usedUp?.seconds ?? 0, within, limit, fewest, now)
+        // At the same instant all others are refused, too.
+        break
       }
+      assert.ok(within.length < limit.uses, `${within.length} uses, and one more`)
+      assert.equal(usedUp, null)
+      had.push(now)
     }
   }
+}
+
+/** Until a use comes back: of an exact limit the oldest that counts, of another the last of the few beside it. */
+const assertWait = (
+  waitSeconds: number,
+  within: readonly number[],
+  { uses }: Limit,
+  fewest: number,
+  now: number,
+): void => {
+  const untilBack = (at = now) => at + windowSeconds - now
+  const least = untilBack(within.at(-uses) ?? within[0])
+  const most = untilBack(within[uses - fewest])
+  if (fewest === uses) assert.equal(waitSeconds, least)
+  assert.ok(waitSeconds >= least && waitSeconds <= most, `${waitSeconds}, not ${least} to ${most}`)
 }
 
 const runs = (usesMost: number) =>
   fc.array(
     fc.record({
-      steps: fc.integer({ min: 0, max: 14 }),
+      // Often to the second at which a use comes back.
+      seconds: fc.oneof(
+        fc.constantFrom(0, 1, windowSeconds - 1, windowSeconds),
+        fc.integer({ min: 0, max: windowSeconds + 600 }),
+      ),
       uses: fc.integer({ min: 0, max: usesMost }),
     }),
     { maxLength: 10 },
@@ -82,7 +87,7 @@ test('up to twenty uses a limit is exact: none too many in any window, none too 
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), runs(12), (uses, run) =>
       compare(limitOf(uses), run, uses),
     ),
-    { numRuns: 30 },
+    cases(50, 1_000),
   )
 })
 
@@ -95,7 +100,7 @@ test('above twenty a limit never gives too many in any window, and never fewer t
         Math.max(Math.floor(uses * 0.95), uses - Math.ceil(uses / 20) + 1),
       ),
     ),
-    { numRuns: 8 },
+    cases(15, 300),
   )
 })
 
@@ -111,7 +116,7 @@ test('rows are forgotten, a few at a time, when none of their uses counts any mo
   await sql(database, 'delete from client_limit')
   const day = { ...limitOf(3), windowSeconds: 86_400 }
   for (let each = 0; each < 25; each += 1) await spendLimit(database, 'client', `old-${each}`, day)
-  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
+  const inHours = (hours: number) => new Date(clock.now().getTime() + hours * 3_600_000)
   assert.equal(await pruneLimits(database, 'client', inHours(23), 100), 0)
   const forgotten: number[] = []
   for (let step = 0; step < 4; step += 1) {

@@ -12,7 +12,6 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -25,6 +24,7 @@ import {
 } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/postgres.ts'
+import { atEndOfFile } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
 import type { TestPostgres } from './postgres.ts'
 
@@ -83,13 +83,12 @@ const migrations = new URL('../../migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
 
-after(async () => {
+atEndOfFile(async () => {
   for (const close of [...closers]) await close()
 })
 
 /** An embedded database at this program's schema. */
-export const openEmbedded = (): Promise<Database> =>
-  openTestPglite({ prepare: (fresh) => migrate(fresh, migrations) })
+export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })
 
 /** A pool on a database of a PostgreSQL server, at this program's schema. */
 export const openServerDatabase = async (

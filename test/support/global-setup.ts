@@ -1,10 +1,17 @@
 /** What all test files share: `node --test --test-global-setup=test/support/global-setup.ts …`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cacheFolder } from './cache-folder.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
+
+// A test that is killed removes nothing; what it leaves goes with the run.
+const temporary = await mkdtemp(join(tmpdir(), 'pinfold-tests-'))
+process.env.TMPDIR = temporary
 
 // Every test file and every program that one starts reads the same sources: they are compiled once.
 process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
@@ -19,4 +26,7 @@ const compile = async (): Promise<void> => {
 const [postgres] = await Promise.all([sharePostgres(), pgliteImage('migrated'), compile()])
 if (postgres.leftOut) console.log(postgres.leftOut)
 
-export const globalTeardown = (): Promise<void> => postgres.stop()
+export const globalTeardown = async (): Promise<void> => {
+  await postgres.stop()
+  await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
+}

@@ -142,7 +142,7 @@ export const spawnProgram = async ({
   env = {},
   words: [word, ...others] = [process.execPath, mainFile],
 }: ProgramOptions): Promise<StartedProgram> => {
-  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makePreparedFolder()))
+  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makeMigratedFolder()))
   const [port, privatePort] = await freePorts()
   const child = spawn(word, others, {
     cwd: projectFolder,

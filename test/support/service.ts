@@ -125,8 +125,15 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
   return once
 }
 
+/** Removed after the last test of the file, also where the service refuses to start on it. */
+const makeDataDir = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-test-'))
+  onClose(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
+  const dataDir = options.dataDir ?? (await makeDataDir())
   const database = options.database ?? options.databases?.background ?? (await openEmbedded())
   const config = readConfig({
     SANDBOX: 'true',
@@ -146,7 +153,6 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const service = await createService(config, databases, log)
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
-    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })
   })
   const tokens = new Map<string, Promise<string>>()
   const token: TestService['token'] = (scope, as = 'client') => {

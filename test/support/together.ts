@@ -3,7 +3,7 @@
  * seconds of a processor before its first test: the program's modules, and an embedded PostgreSQL that is
  * compiled as it is used. What a file leaves open is closed before the next one begins.
  */
-import { after, test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import { endFile } from './end-of-file.ts'
 import { filesOf, type Together } from './programs.ts'
 
@@ -15,6 +15,7 @@ export const runTogether = (name: Together): void => {
       } finally {
         // After what the file does itself when its tests are through.
         after(endFile)
+        after(() => mock.reset())
       }
     })
   }

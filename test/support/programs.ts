@@ -1,4 +1,4 @@
-/** Which test files share a process, and which have one of their own. */
+/** Which test files share a process. Those of no folder here have one of their own. */
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -18,12 +18,6 @@ const folders = {
   web: ['web'],
 } as const
 
-/** What must not share a process with others, and why. */
-const alone: Readonly<Record<string, string>> = {
-  'test/authorizing/burst.test.ts': 'looks at how long the event loop is kept',
-  'test/http/in-flight.test.ts': 'looks at how long the event loop is kept',
-}
-
 export type Together = keyof typeof folders
 
 /** Everything that `node --test` is given: programs that run many files, and files that run alone. */
@@ -38,6 +32,4 @@ export const filesOf = (name: Together): string[] =>
   globSync(
     folders[name].map((folder) => `test/${folder}/*.test.ts`),
     { cwd: root },
-  )
-    .filter((file) => !Object.hasOwn(alone, file))
-    .sort()
+  ).sort()

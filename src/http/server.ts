@@ -30,6 +30,7 @@ import {
   riskyRequestId,
   traceIdOf,
 } from './request-headers.ts'
+import { compilersOnFirstUse } from './route-compilers.ts'
 import { refuseUnnamed } from './strict-input.ts'
 import type { TlsServers } from './tls-servers.ts'
 import type { FormatDetails } from './validation-errors.ts'
@@ -88,6 +89,7 @@ export function createServer(options: ServerOptions) {
     },
     // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
     clientErrorHandler: () => undefined,
+    schemaController: { compilersFactory: compilersOnFirstUse() },
     ajv: { customOptions: ajvOptions(options.formats) },
   }).withTypeProvider<TypeBoxTypeProvider>()
   const refuseOthers = refuseOtherMethods(app as unknown as FastifyInstance)

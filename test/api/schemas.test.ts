@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 import { stringFormats } from '../../src/api/schemas/formats.ts'
 import { openWithRoutes, type Route } from '../support/routes.ts'
-import { openTestService } from '../support/service.ts'
+import { openTestService, type TestService } from '../support/service.ts'
 
 interface SchemaNode {
   readonly type?: string | readonly string[]
@@ -19,9 +20,12 @@ const bounding = new Set([
 ])
 
 let routes: readonly Route[]
+let service: TestService
 
 before(async () => {
-  routes = (await openWithRoutes(() => openTestService())).routes
+  const opened = await openWithRoutes(() => openTestService())
+  routes = opened.routes
+  service = opened.service
 })
 
 /** Everything in a schema that lets more in than it says. */
@@ -88,4 +92,24 @@ test('every route that answers says what it takes of a query, and a changing one
     assert.ok(schema.querystring, `${method} ${url}`)
     assert.equal(schema.body !== undefined, /^(?:POST|PUT|PATCH)$/.test(method), `${method} ${url}`)
   }
+})
+
+test('every schema can be compiled, which the service does not try before it needs one', () => {
+  const compileAnswer = SerializerSelector()({}, {})
+  let compiled = 0
+  for (const { listener, method, schema, url } of routes) {
+    const { validatorCompiler } =
+      listener === 'public' ? service.publicServer : service.privateServer
+    for (const httpPart of ['body', 'querystring', 'params', 'headers'] as const) {
+      if (schema[httpPart] === undefined) continue
+      const validate = validatorCompiler?.({ schema: schema[httpPart], method, url, httpPart })
+      assert.equal(typeof validate?.({}), 'boolean', `${method} ${url} ${httpPart}`)
+      compiled += 1
+    }
+    for (const [httpStatus, answer] of Object.entries(schema.response ?? {})) {
+      compileAnswer({ schema: answer, method, url, httpStatus })
+      compiled += 1
+    }
+  }
+  assert.ok(compiled > 250, `${compiled}`)
 })

@@ -3,14 +3,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { pinfold } from './run-pinfold.ts'
 
 let program: Program
 let env: Record<string, string>
 
 before(async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const keys = []
   for (const kid of ['ana', 'bo']) {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

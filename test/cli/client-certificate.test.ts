@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
-import { makePreparedFolder, startProgram } from '../support/process.ts'
+import { makeMigratedFolder, startProgram } from '../support/process.ts'
 import { tlsEnvironment } from '../support/tls-service.ts'
 import { pinfold } from './run-pinfold.ts'
 
 test('a listener that requires certificates is reached with one, and by every kind of command', async () => {
-  const folder = await makePreparedFolder()
+  const folder = await makeMigratedFolder()
   const authority = await makeAuthority()
   const listeners = await tlsEnvironment(folder, authority, '127.0.0.1')
   await startProgram({ dataDir: folder, env: listeners })

@@ -1,14 +1,14 @@
 /** `pinfold` as an operator types it: the launcher in a process of its own. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { atEndOfFile } from '../support/end-of-file.ts'
 import { bareEnvironment } from '../support/process.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/pinfold.mjs', import.meta.url))
 const running = new Set<ChildProcessWithoutNullStreams>()
 
-after(() => {
+atEndOfFile(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { cases as casesOf } from '../support/cases.ts'
 
 /** How many random cases a property is tried with. */
-export const cases = casesOf(10_000)
+export const cases = casesOf(2_000, 10_000)
 
 /** How many where each case costs several operations. */
-export const fewerCases = casesOf(2_000)
+export const fewerCases = casesOf(500, 2_000)
 
 /** Decimal digits. */
 export function digits(minLength: number, maxLength: number): fc.Arbitrary<string> {

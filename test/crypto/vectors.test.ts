@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { constants, generateKeyPairSync, publicEncrypt, randomBytes } from 'node:crypto'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { runVectors, type Tally } from '../../scripts/vectors/run-vectors.ts'
 
 const cmac = {
@@ -34,8 +34,17 @@ const pvvTrap = {
 const run = (...vectors: readonly unknown[]): Promise<Tally & { readonly printed: string }> =>
   runContent({ primitive: 'AES-CMAC', notes: '', vectors })
 
-async function runContent(content: object): Promise<Tally & { readonly printed: string }> {
+const directories: string[] = []
+after(() => Promise.all(directories.map((directory) => rm(directory, { recursive: true }))))
+
+async function makeDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'vectors-'))
+  directories.push(directory)
+  return directory
+}
+
+async function runContent(content: object): Promise<Tally & { readonly printed: string }> {
+  const directory = await makeDirectory()
   await writeFile(join(directory, 'own.json'), JSON.stringify(content))
   const lines: string[] = []
   const tally = await runVectors([directory], (line) => lines.push(line))
@@ -120,7 +129,7 @@ test('rows of no form fail and stop nothing', async () => {
 })
 
 test('a directory without vectors fails, and so does a file that is none', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'vectors-'))
+  const directory = await makeDirectory()
   assert.equal((await runVectors([directory], () => {})).failed, 1)
   await writeFile(join(directory, 'broken.json'), '{')
   assert.equal((await runVectors([directory], () => {})).failed, 1)

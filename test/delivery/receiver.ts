@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { after } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { atEndOfFile } from '../support/end-of-file.ts'
 
 export type Received = {
   id: string
@@ -30,7 +30,7 @@ export type Receiver = {
 }
 
 const open = new Set<Receiver>()
-after(() => Promise.all([...open].map((receiver) => receiver.close())))
+atEndOfFile(() => Promise.all([...open].map((receiver) => receiver.close())))
 
 export const openReceiver = async (answer: Behaviour = () => 204, port = 0): Promise<Receiver> => {
   const server = createServer(async (request, response) => {

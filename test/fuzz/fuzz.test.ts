@@ -7,13 +7,14 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
+import { isNightly } from '../support/cases.ts'
 import { openWithRoutes } from '../support/routes.ts'
 import { bookOf, isForeign, type Matched, type RouteBook } from './document.ts'
 import { faultsOf } from './judge.ts'
 import { type Plan, plans } from './requests.ts'
 import { openWorld, settle, type World } from './world.ts'
 
-const runs = Number(process.env.FUZZ_RUNS ?? 3_000)
+const runs = Number(process.env.FUZZ_RUNS ?? (isNightly ? 3_000 : 1_000))
 const seed = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
 const engine = process.env.FUZZ_ENGINE ?? 'pglite'
 /** What is sampled at once is held at once, and the world is renewed in between. */

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { encipherPinBlock } from '../../src/crypto/pin-block.ts'
+import { isNightly } from '../support/cases.ts'
 import { newCard, strongPins } from '../support/service.ts'
 
 export type LoadAnswer = {
@@ -39,6 +40,9 @@ export type LoadOptions = {
 type LoadCard = { publicToken: string; maskedPan: string; pan: string; pin: string; pins: string[] }
 
 type Repeat = { path: string; body: object; idempotencyKey: string; answer: LoadAnswer }
+
+/** How many a key rotation is held against, at least. */
+export const requestsMin = isNightly ? 2_000 : 500
 
 export type Load = {
   /** Runs until it is told to stop, and so many requests are through. */

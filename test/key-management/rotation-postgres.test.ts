@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openPostgres } from '../support/postgres.ts'
 import { newCard, sql } from '../support/service.ts'
-import { openLoad } from './mixed-load.ts'
+import { openLoad, requestsMin } from './mixed-load.ts'
 import { countUnder, panReader, rotateAll, untilMoved } from './rotating.ts'
 import { administerOf, openInstallation, sendToAny } from './two-programs.ts'
 
@@ -23,7 +23,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       cardsEach: 10,
     })
     let isMoved = false
-    const loading = load.run(() => isMoved, 2_000)
+    const loading = load.run(() => isMoved, requestsMin)
     const administer = administerOf(first)
     const rotating = rotateAll(administer, dataDir)
       .then(() => untilMoved(administer, 2, 60_000))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { isNightly } from '../support/cases.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { newCard, strongPins } from '../support/service.ts'
@@ -62,7 +63,7 @@ async function proveAllAreThere(
 
 async function killAndRestart(env: Readonly<Record<string, string>>): Promise<void> {
   let program = await startProgram({ env })
-  for (const killAfter of [7, 40]) {
+  for (const killAfter of isNightly ? [7, 40] : [20]) {
     const acknowledged = await streamUntilKilled(program, killAfter)
     assert.ok(acknowledged.length > 0)
     program = await startProgram({ dataDir: program.dataDir, env })

@@ -8,7 +8,7 @@ import { isPan } from '../../src/domain/pan.ts'
 import { demoProducts } from '../../src/sandbox/demo-products.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
-import { grantProduct, insertProduct } from '../../src/storage/products.ts'
+import { newProduct } from '../administration/administer.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { newCard, sql } from '../support/service.ts'
 
@@ -30,17 +30,31 @@ async function withDatabase<Result>(
   }
 }
 
-/** A program that was started once and has a product with PINs of twelve digits. */
+/** A program with a product whose PINs have twelve digits. */
 async function startWithLongPins(): Promise<Program> {
-  const first = await startProgram()
-  await first.kill('SIGTERM')
-  await withDatabase(first.dataDir, async (database) => {
-    const [common] = demoProducts
-    assert.ok(common)
-    await insertProduct(database, { ...common, productId: longPinProduct, pinLength: 12 })
-    await grantProduct(database, first.sandbox.clientId, longPinProduct)
+  const program = await startProgram({ env: { LOG_LEVEL: 'trace' } })
+  const token = await tokenOfAdministrator(program)
+  const administer = async (method: string, path: string, body: object): Promise<void> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const url = `${program.privateUrl}${path}`
+    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) })
+    assert.ok(answer.ok, await answer.text())
+  }
+  await administer('POST', '/products', newProduct({ productId: longPinProduct, pinLength: 12 }))
+  const productIds = [...demoProducts.map(({ productId }) => productId), longPinProduct]
+  await administer('PATCH', `/clients/${program.sandbox.clientId}`, { productIds })
+  return program
+}
+
+async function tokenOfAdministrator({ sandbox }: Program): Promise<string> {
+  const { clientId, clientSecret } = sandbox.admin
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+  const answer = await fetch(sandbox.tokenEndpoint, {
+    method: 'POST',
+    headers: { authorization: `Basic ${basic}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
-  return startProgram({ dataDir: first.dataDir, env: { LOG_LEVEL: 'trace' } })
+  return ((await answer.json()) as { access_token: string }).access_token
 }
 
 interface Journey {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
 
 const postgres = await openPostgres()
@@ -35,7 +35,7 @@ const stop = async (program: Program) => {
 }
 
 test('SIGTERM in the middle of a long sweep closes the embedded database and exits with 0 within 5 s', async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   await (await startProgram({ dataDir })).kill('SIGTERM')
   const folder = join(dataDir, 'pgdata')
   const before = await openPglite(folder)

@@ -14,13 +14,13 @@ import { rename, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { Agent, type AgentOptions, request } from 'node:https'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import {
   BasicConstraintsExtension,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509'
+import { atEndOfFile } from './end-of-file.ts'
 
 /** A certificate and its key, both PEM. */
 export type Identity = { cert: string; key: string }
@@ -104,8 +104,9 @@ type FetchInit = {
 }
 
 const agents = new Set<Agent>()
-after(() => {
+atEndOfFile(() => {
   for (const agent of agents) agent.destroy()
+  agents.clear()
 })
 
 /**

@@ -5,12 +5,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { emptyPgliteImage } from './pglite-image.ts'
+import { cacheFolder } from './cache-folder.ts'
+import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
 
+// A test that is killed removes nothing; what it leaves goes with the run.
+const temporary = await mkdtemp(join(tmpdir(), 'pinfold-tests-'))
+process.env.TMPDIR = temporary
+
 // Every test file and every program that one starts reads the same sources: they are compiled once.
-const compileCache = await mkdtemp(join(tmpdir(), 'pinfold-compiled-'))
-process.env.NODE_COMPILE_CACHE = compileCache
+process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
 
 // Programs that are killed leave nothing compiled: this one ends by itself, of a port that is none.
 const compile = async (): Promise<void> => {
@@ -19,10 +23,10 @@ const compile = async (): Promise<void> => {
   await once(spawn(process.execPath, [main], { env, stdio: 'ignore' }), 'exit')
 }
 
-const [postgres] = await Promise.all([sharePostgres(), emptyPgliteImage(), compile()])
+const [postgres] = await Promise.all([sharePostgres(), pgliteImage('migrated'), compile()])
 if (postgres.leftOut) console.log(postgres.leftOut)
 
 export const globalTeardown = async (): Promise<void> => {
   await postgres.stop()
-  await rm(compileCache, { recursive: true, force: true })
+  await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
 }

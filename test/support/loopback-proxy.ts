@@ -2,15 +2,16 @@
 import { once } from 'node:events'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after } from 'node:test'
+import { atEndOfFile } from './end-of-file.ts'
 
 const proxies = new Set<Server>()
 
-after(() => {
+atEndOfFile(() => {
   for (const proxy of proxies) {
     proxy.closeAllConnections()
     proxy.close()
   }
+  proxies.clear()
 })
 
 /** @returns the port on which it listens, on 127.0.0.1. It connects to the service from there, too. */

@@ -15,12 +15,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { migrate } from '../../src/storage/migrate.ts'
+import { atEndOfFile } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
+import type { PgliteImage } from './pglite-image.ts'
 
 export type ProgramOptions = {
   /** One that another program has left; without it, a new one that is removed after the tests. */
@@ -72,15 +72,15 @@ export const bareEnvironment = {
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const migrations = new URL('../../migrations/', import.meta.url)
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
 
-after(async () => {
+atEndOfFile(async () => {
   const children = [...running]
   for (const child of children) child.kill('SIGKILL')
   await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
   for (const folder of folders) await rm(folder, { recursive: true, force: true })
+  folders.clear()
 })
 
 /** A folder that is removed after the tests of the file. */
@@ -96,16 +96,16 @@ export const makeFolder = async (): Promise<string> => {
  */
 export const makePreparedFolder = async (
   prepare: (database: Database) => Promise<unknown> = async () => undefined,
+  image: PgliteImage = 'empty',
 ): Promise<string> => {
   const folder = await makeFolder()
-  const database = await openTestPglite({ folder: join(folder, 'pgdata'), prepare })
+  const database = await openTestPglite({ folder: join(folder, 'pgdata'), image, prepare })
   await database.close()
   return folder
 }
 
 /** The same at this program's schema, as commands need it. */
-export const makeMigratedFolder = (): Promise<string> =>
-  makePreparedFolder((database) => migrate(database, migrations))
+export const makeMigratedFolder = (): Promise<string> => makePreparedFolder(undefined, 'migrated')
 
 /** Starts the program and waits until it is ready. */
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
@@ -142,7 +142,7 @@ export const spawnProgram = async ({
   env = {},
   words: [word, ...others] = [process.execPath, mainFile],
 }: ProgramOptions): Promise<StartedProgram> => {
-  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makePreparedFolder()))
+  const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makeMigratedFolder()))
   const [port, privatePort] = await freePorts()
   const child = spawn(word, others, {
     cwd: projectFolder,

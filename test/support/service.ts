@@ -12,7 +12,6 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -25,6 +24,7 @@ import {
 } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/postgres.ts'
+import { atEndOfFile } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
 import { openPostgres, type TestPostgres } from './postgres.ts'
 
@@ -83,13 +83,12 @@ const migrations = new URL('../../migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
 
-after(async () => {
+atEndOfFile(async () => {
   for (const close of [...closers]) await close()
 })
 
 /** An embedded database at this program's schema. */
-export const openEmbedded = (): Promise<Database> =>
-  openTestPglite({ prepare: (fresh) => migrate(fresh, migrations) })
+export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })
 
 /**
  * Why there is no embedded database, or false. For programs that run the same tests again and again:
@@ -136,8 +135,15 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
   return once
 }
 
+/** Removed after the last test of the file, also where the service refuses to start on it. */
+const makeDataDir = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-test-'))
+  onClose(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 export const openTestService = async (options: TestServiceOptions = {}): Promise<TestService> => {
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'pinfold-test-')))
+  const dataDir = options.dataDir ?? (await makeDataDir())
   const database = options.database ?? options.databases?.background ?? (await openTestDatabase())
   const config = readConfig({
     SANDBOX: 'true',
@@ -157,7 +163,6 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const service = await createService(config, databases, log)
   const close = onClose(async () => {
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
-    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })
   })
   const tokens = new Map<string, Promise<string>>()
   const token: TestService['token'] = (scope, as = 'client') => {

@@ -68,8 +68,9 @@ async function holderUrl({ dataDir }: Config): Promise<string | null> {
   return (await readHolder(dataDir))?.privateUrl ?? null
 }
 
+/** One that is busy is alive: where nobody listens, the refusal comes at once. */
 const isAlive = (url: string): Promise<boolean> =>
-  fetch(`${url}/livez`, { signal: AbortSignal.timeout(2_000) }).then(
+  fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) }).then(
     ({ ok }) => ok,
     () => false,
   )

@@ -26,42 +26,9 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
   take<Result>(turn: () => Promise<TurnEnd<Result>>): Promise<Result>
 } {
   const waiting: (() => Promise<void>)[] = []
-  let untold: PromiseWithResolvers<void> | null = null
-  let unsyncedSinceMs: number | null = null
+  const commits = collectCommits(sync)
+  const breathe = breather()
   let isRunning = false
-  let breathedAtMs = performance.now()
-
-  /**
-   * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
-   * end: now and then the event loop gets its turn.
-   */
-  async function breathe(afterMs: number): Promise<void> {
-    if (performance.now() - breathedAtMs < afterMs) return
-    await turnOfEventLoop()
-    breathedAtMs = performance.now()
-  }
-
-  async function syncTogether(): Promise<void> {
-    const told = untold
-    untold = null
-    try {
-      await sync()
-      unsyncedSinceMs = null
-      told?.resolve()
-    } catch (error) {
-      told?.reject(error)
-    }
-  }
-
-  const isSyncDue = () =>
-    unsyncedSinceMs !== null &&
-    (waiting.length === 0 || performance.now() - unsyncedSinceMs >= togetherMaxMs)
-
-  async function syncIfDue(): Promise<void> {
-    // Whoever has just been told something asks for the next turn in a moment.
-    if (unsyncedSinceMs !== null && waiting.length === 0) await breathe(0)
-    if (isSyncDue()) await syncTogether()
-  }
 
   async function runAll(): Promise<void> {
     if (isRunning) return
@@ -69,16 +36,12 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       await breathe(breathAfterMs)
       await next()
-      await syncIfDue()
+      // Whoever has just been told something asks for the next turn in a moment.
+      if (commits.ageMs() !== null && waiting.length === 0) await breathe(0)
+      const ageMs = commits.ageMs()
+      if (ageMs !== null && (waiting.length === 0 || ageMs >= togetherMaxMs)) await commits.sync()
     }
     isRunning = false
-  }
-
-  /** Resolves when all that was committed until now is on the disk. */
-  function synced(): Promise<void> | null {
-    if (unsyncedSinceMs === null) return null
-    untold ??= Promise.withResolvers()
-    return untold.promise
   }
 
   return {
@@ -87,14 +50,57 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
         waiting.push(async () => {
           try {
             const { isUnsynced, result } = await turn()
-            if (isUnsynced) unsyncedSinceMs ??= performance.now()
-            tellWhen(synced(), () => resolve(result), reject)
+            if (isUnsynced) commits.add()
+            tellWhen(commits.synced(), () => resolve(result), reject)
           } catch (error) {
-            tellWhen(synced(), () => reject(error), reject)
+            tellWhen(commits.synced(), () => reject(error), reject)
           }
         })
         void runAll()
       }),
+  }
+}
+
+/** What is committed and not on the disk yet. */
+function collectCommits(sync: () => Promise<void>) {
+  let told: PromiseWithResolvers<void> | null = null
+  let sinceMs: number | null = null
+  return {
+    add() {
+      sinceMs ??= performance.now()
+    },
+    /** For how long the oldest of them has waited; null where there is none. */
+    ageMs: () => (sinceMs === null ? null : performance.now() - sinceMs),
+    /** Resolves when all that was committed until now is on the disk; null where it is. */
+    synced(): Promise<void> | null {
+      if (sinceMs === null) return null
+      told ??= Promise.withResolvers()
+      return told.promise
+    },
+    async sync(): Promise<void> {
+      const waiting = told
+      told = null
+      try {
+        await sync()
+        sinceMs = null
+        waiting?.resolve()
+      } catch (error) {
+        waiting?.reject(error)
+      }
+    },
+  }
+}
+
+/**
+ * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
+ * end: now and then the event loop gets its turn.
+ */
+function breather(): (afterMs: number) => Promise<void> {
+  let breathedAtMs = performance.now()
+  return async (afterMs) => {
+    if (performance.now() - breathedAtMs < afterMs) return
+    await turnOfEventLoop()
+    breathedAtMs = performance.now()
   }
 }
 

@@ -51,33 +51,18 @@ export function openSession(engine: PGlite): PgliteSession {
     return prepared
   }
 
-  /** Bytes travel as they are, all else as the text that its type has. */
-  function encode(value: SqlValue, type: number | undefined): string | Uint8Array | null {
-    if (value === null || value instanceof Uint8Array) return value
-    const serializeValue = type === undefined ? undefined : engine.serializers[type]
-    return serializeValue ? serializeValue(value) : String(value)
-  }
-
-  const decode = (row: messages.DataRowMessage, fields: Prepared['fields']): object =>
-    Object.fromEntries(
-      fields.map(({ dataTypeID, name }, at) => [
-        name,
-        types.parseType(row.fields[at] ?? null, dataTypeID, engine.parsers),
-      ]),
-    )
-
   return {
     async query<Row>(statement: Statement, values: readonly SqlValue[] = []): Promise<Row[]> {
       const { fields, valueTypes } = await prepare(statement)
       const answered = await exchange(
         serialize.bind({
           statement: statement.name,
-          values: values.map((value, at) => encode(value, valueTypes[at])),
+          values: values.map((value, at) => encode(engine, value, valueTypes[at])),
         }),
         serialize.execute(),
         serialize.sync(),
       )
-      return answered.filter(isRow).map((row) => decode(row, fields) as Row)
+      return answered.filter(isRow).map((row) => decode(engine, row, fields) as Row)
     },
     async script(text) {
       const answered = await exchange(serialize.query(text))
@@ -85,6 +70,29 @@ export function openSession(engine: PGlite): PgliteSession {
     },
   }
 }
+
+/** Bytes travel as they are, all else as the text that its type has. */
+function encode(
+  { serializers }: PGlite,
+  value: SqlValue,
+  type: number | undefined,
+): string | Uint8Array | null {
+  if (value === null || value instanceof Uint8Array) return value
+  const serializeValue = type === undefined ? undefined : serializers[type]
+  return serializeValue ? serializeValue(value) : String(value)
+}
+
+const decode = (
+  { parsers }: PGlite,
+  row: messages.DataRowMessage,
+  fields: Prepared['fields'],
+): object =>
+  Object.fromEntries(
+    fields.map(({ dataTypeID, name }, at) => [
+      name,
+      types.parseType(row.fields[at] ?? null, dataTypeID, parsers),
+    ]),
+  )
 
 const isOfValues = (
   message: messages.BackendMessage,

@@ -175,7 +175,9 @@ const noMoreComparisonsThanTries: Rule = (transition) => {
 }
 
 const kindsCountApart: Rule = ({ otherKind }) =>
-  !otherKind || JSON.stringify(otherKind.before) === JSON.stringify(otherKind.after)
+  !otherKind ||
+  otherKind.before === otherKind.after ||
+  JSON.stringify(otherKind.before) === JSON.stringify(otherKind.after)
 
 const onRecordAndToldInTime: Rule = (transition) =>
   isRecorded(transition) && isToldInTime(transition)
@@ -219,8 +221,8 @@ export const rules = {
 
 export type RuleName = keyof typeof rules
 
+const listed: readonly (readonly [string, Rule])[] = Object.entries(rules)
+
 /** The rules that a step breaks. */
 export const brokenRules = (transition: Transition): string[] =>
-  Object.entries(rules)
-    .filter(([, holds]) => !holds(transition))
-    .map(([name]) => name)
+  listed.filter(([, holds]) => !holds(transition)).map(([name]) => name)

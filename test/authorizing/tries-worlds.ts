@@ -64,26 +64,36 @@ export const beginning = <Stored extends object>(
 export const keyOf = <Stored extends object>(world: World<Stored>): string => {
   const { changesLeft, ledgers, requests, stored } = world
   const who = requests.map((request, index) => {
-    const open = ledgers[request.local.kind].open[index]
-    return `${textOf(request)}${open ? textOf(open) : ''}`
+    const { at, end, isAged, local } = request
+    const { comparison, epoch, kind, number, read } = local
+    const open = ledgers[kind].open[index]
+    const lasts = open ? `${open.number} ${open.epoch} ${open.mayBeLost}` : ''
+    return `${kind} ${number} ${epoch} ${comparison} ${read} ${at} ${end} ${isAged} ${lasts}`
   })
   const known = kinds.map((kind) => {
     const { blockedByClient, blockTold, epoch, outstanding, spent } = ledgers[kind]
     return `${epoch} ${spent} ${blockedByClient} ${blockTold} ${outstanding}`
   })
-  return [textOf(stored), ...known, ...who.sort(), changesLeft].join('|')
+  const kept = Object.entries(stored).map(([name, part]) => `${name} ${textOf(part)}`)
+  return `${kept.join('|')}|${known.join('|')}|${who.sort().join('|')}|${changesLeft}`
 }
 
-const texts = new WeakMap<object, string>()
+const numbersByText = new Map<string, number>()
+const numbers = new WeakMap<object, number>()
 
-/** Written once for each object: worlds share most of what they are made of. */
-const textOf = (part: object): string => {
-  const known = texts.get(part)
+/** One number for all that is alike. Worlds share most of what they are made of: a part is written out once. */
+const numberOf = (part: object): number => {
+  const known = numbers.get(part)
   if (known !== undefined) return known
   const text = JSON.stringify(part)
-  texts.set(part, text)
-  return text
+  const number = numbersByText.get(text) ?? numbersByText.size
+  numbersByText.set(text, number)
+  numbers.set(part, number)
+  return number
 }
+
+const textOf = (part: unknown): string =>
+  typeof part === 'object' && part !== null ? `#${numberOf(part)}` : String(part)
 
 /** Every step that can be taken in a world. */
 export function* edgesOf<Stored extends object>(
@@ -225,9 +235,10 @@ const edge = <Stored extends object>(
         step: seen,
         after,
         view,
-        otherKind: changed.stored
-          ? { before: seenOf(world.stored, other), after: seenOf(stored, other) }
-          : null,
+        otherKind:
+          changed.stored && changed.stored !== world.stored
+            ? { before: seenOf(world.stored, other), after: seenOf(stored, other) }
+            : null,
       },
     ],
   }

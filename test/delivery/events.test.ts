@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { placeBatch } from '../../src/delivery/place-events.ts'
+import { Problem } from '../../src/errors.ts'
 import { createEventStreams, type EventStream } from '../../src/issuing/event-streams.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../support/service.ts'
@@ -201,14 +202,24 @@ test('however many place events at once, none is missed, doubled or put before w
       else if (wasPlaced) return
     }
   }
+  // On a machine that does much else, who waits for the clients' head may be turned away, and tries again.
+  const placeSome = (other: (typeof others)[number]): Promise<number> =>
+    placeBatch(other).catch((error: unknown) => {
+      assert.ok(error instanceof AggregateError)
+      assert.ok(error.errors.every(isUnavailable), String(error.cause))
+      return placeSome(other)
+    })
+  const isUnavailable = (error: unknown) => error instanceof Problem && error.code === 'unavailable'
   const place = async (other: (typeof others)[number]) => {
-    while (!isMade || (await placeBatch(other)) > 0) await placeBatch(other)
+    while (!isMade || (await placeSome(other)) > 0) await placeSome(other)
   }
+  // Fewer at once than there are connections, and of each card one: nobody waits for another's row or connection.
   const make = async () => {
     const { publicToken } = await crowd.createCard()
-    await Promise.all(
-      Array.from({ length: 20 }, () => crowd.call('POST', `/card-pin/${publicToken}/pin/unblock`)),
-    )
+    for (let time = 1; time <= 20; time += 1) {
+      const { status } = await crowd.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+      assert.equal(status, 204)
+    }
   }
   const placing = others.map(place)
   const reading = read()

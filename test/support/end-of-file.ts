@@ -11,8 +11,19 @@ export const atEndOfFile = (close: () => unknown): void => {
   closers.push(close)
 }
 
-export const endFile = async (): Promise<void> => {
-  for (const close of closers) await close()
+export const endFile = (): Promise<void> => closeAll(closers)
+
+/** One after the other, all of them: what one leaves open would be the next file's. */
+export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> => {
+  const failures: unknown[] = []
+  for (const close of all) {
+    try {
+      await close()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Not all could be closed.')
 }
 
 after(endFile)

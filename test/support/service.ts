@@ -24,7 +24,7 @@ import {
 } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/postgres.ts'
-import { atEndOfFile } from './end-of-file.ts'
+import { atEndOfFile, closeAll } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
 import { openPostgres, type TestPostgres } from './postgres.ts'
 
@@ -83,9 +83,7 @@ const migrations = new URL('../../migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
 
-atEndOfFile(async () => {
-  for (const close of [...closers]) await close()
-})
+atEndOfFile(() => closeAll([...closers]))
 
 /** An embedded database at this program's schema. */
 export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })

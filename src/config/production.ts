@@ -110,7 +110,8 @@ export const refusals: readonly Refusal[] = [
   },
   {
     variable: 'OUTBOUND_ALLOW_CIDRS',
-    refused: 'has a block wider than `/8` (IPv6: `/16`), or one that holds 169.254.169.254, in whatever spelling, or fd00:ec2::254',
+    refused:
+      'has a block wider than `/8` (IPv6: `/16`), or one that holds 169.254.169.254, in whatever spelling, or fd00:ec2::254',
     why: 'A client could have this machine call anything inside your network, or fetch its credentials from the cloud.',
     remedy: 'List only the blocks in which endpoints of your own lie, such as 10.20.0.0/16.',
     acceptance: 'ACCEPT_WIDE_OUTBOUND',

@@ -108,7 +108,8 @@ async function judgeEmbedded(
   const known = await newestKnown()
   return [
     good('database', 'The embedded database opens.'),
-    ...judgeDurability(facts),
+    // Its commits are put on the disk together, before any is acknowledged, and not each by itself.
+    ...judgeDurability({ ...facts, synchronousCommit: 'on' }),
     ...judgeSchema(facts, known),
     ...(await judgeInstallation(config, database, facts, known)),
     ...(await suspensionFindings(database, facts, known)),

@@ -22,15 +22,20 @@ export interface PlacedEvent {
 const eventColumns = `position::text as "position", event_id as "eventId",
   public_token as "publicToken", sequence, type, occurred_at as "occurredAt", details`
 
+// Bounds are row comparisons and limits are numbers, so that no plan reads all of a feed and sorts it, whatever
+// the planner has heard of the client.
 const listStatement = statement(
   'list_placed_events',
-  `select ${eventColumns} from placed_event
-   where client_id = $1 and position > $2::bigint
+  `select ${eventColumns} from (
+     select client_id, position, event_id, public_token, sequence, type, occurred_at, details
+     from placed_event
+     where (client_id, position) > ($1, $2::bigint) and client_id <= $1
+     order by client_id, position limit ${eventRowsMax}
+   ) as placed_event
    order by placed_event.position limit $3`,
 )
 
-// Each type is walked by itself, in its order: however rare they are, no others are looked at. Its bounds
-// are row comparisons and its limit is a number, so that no plan reads all of a feed, or sorts a type.
+// Each type is walked by itself, in its order: however rare they are, no others are looked at.
 const listTypesStatement = statement(
   'list_placed_events_of_types',
   `select ${eventColumns} from placed_event

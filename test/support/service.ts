@@ -147,6 +147,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     SANDBOX: 'true',
     DATA_DIR: dataDir,
     LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',
+    CALL_WAIT_MS: '60000',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
     OPEN_RATE_PER_SECOND: '100000',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
@@ -52,11 +53,11 @@ suite('the demo', { skip: chromium.leftOut }, () => {
     await untilState(page, 'shown', () => keyboard.press('Enter'))
     const { pan } = await readCard(devtools)
     await keyboard.press('Shift+Tab')
-    assert.match(await focused(devtools), /^textbox PIN/)
+    await untilFocused(devtools, /^textbox PIN/)
     for (let fields = 0; fields < 3; fields += 1) await keyboard.press('Shift+Tab')
-    assert.match(await focused(devtools), /^textbox Card number/)
+    await untilFocused(devtools, /^textbox Card number/)
     await untilState(page, 'masked', () => keyboard.press('Escape'))
-    assert.match(await focused(devtools), /^button Show details/)
+    await untilFocused(devtools, /^button Show details/)
     assert.ok(pan.length === 16)
   })
 
@@ -135,6 +136,15 @@ const faults = async (page: Page): Promise<string[]> => {
 }
 
 /** Role and name of what has the focus, as a screen reader tells them. */
+/** A busy browser takes a moment to say so. */
+const untilFocused = async (
+  devtools: Parameters<typeof readCard>[0],
+  name: RegExp,
+): Promise<void> => {
+  for (let looks = 0; looks < 100 && !name.test(await focused(devtools)); looks += 1) await wait(50)
+  assert.match(await focused(devtools), name)
+}
+
 const focused = async (devtools: Parameters<typeof readCard>[0]): Promise<string> => {
   const { nodes } = await devtools.send('Accessibility.getFullAXTree')
   const found = nodes.filter(({ properties = [] }) =>

@@ -35,8 +35,6 @@ export const rooms = {
     tests: [
       'test/operations/idempotency/idempotency.test.ts',
       'test/operations/idempotency/idempotency-race.test.ts',
-      'test/operations/keys/repeats.test.ts',
-      'test/operations/keys/life.test.ts',
       'test/operations/authorizations/repeats.test.ts',
     ],
     needsDatabase: true,

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { Problem } from '../../../src/domain/problem.ts'
+import { Secret } from '../../../src/domain/secret.ts'
 import {
   claimKey,
   findRemembered,
   type KeyedRequest,
+  once,
+  type RepeatableRequest,
+  recall,
 } from '../../../src/operations/idempotency/idempotency.ts'
+import { followKeys } from '../../../src/operations/keys/rotate.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import {
   type CallOptions,
@@ -240,4 +245,37 @@ test('that a key is in use is said of a wait alone, and of no other fault', asyn
     await claimKey(connection, keyedAnew())
   })
   await assert.rejects(fault, (error) => !isInUse(error))
+})
+
+const asked = (): RepeatableRequest => ({
+  clientId: 'demo-client',
+  idempotencyKey: key,
+  request: new Secret('POST /cards {}'),
+  bearsSecret: false,
+})
+
+test('a first answer is recalled before the act, and to ask for one that is not there changes nothing', async () => {
+  const store = { database: service.database, hsm: service.issuing.hsm }
+  assert.equal(await recall(store, null), null)
+  assert.equal(await recall(store, asked()), null)
+  const first = await once(store, asked(), async () => 'first')
+  assert.deepEqual(first, { result: 'first', replayed: false })
+  assert.deepEqual(await recall(store, asked()), { result: 'first', replayed: true })
+})
+
+test('a key is remembered though the key that it is hashed under has another version since', async () => {
+  const first = await create()
+  await service.call('POST', '//keys/request-fingerprint/rotate', {
+    as: 'admin',
+    listener: 'private',
+  })
+  await sql(
+    service.database,
+    `update hsm_key set state = 'active', activated_at = now() where key_name = 'request-fingerprint'`,
+  )
+  await followKeys(service.keys)
+  const second = await create()
+  assert.equal(second.headers['idempotency-replayed'], 'true')
+  assert.equal(second.json.publicToken, first.json.publicToken)
+  assert.equal((await create({ customerReference: 'other' })).json.code, 'idempotency_key_reused')
 })

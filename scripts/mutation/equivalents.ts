@@ -116,9 +116,9 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'src/operations/idempotency/idempotency.ts',
-    line: '} catch (error) {',
-    replacement: '{}',
-    reason: 'a recall only spares work: what is refused here is refused by the act itself, too',
+    line: 'if (!request) return null',
+    replacement: 'false',
+    reason: 'without a key the work runs and throws, which comes to the same',
   },
   {
     file: 'src/operations/idempotency/idempotency.ts',

@@ -1,5 +1,5 @@
 /**
- * `npm run mutate:sql [-- attempts.ts spend_try …]`: mutates SQL statements, those of the named files of
+ * `npm run mutate:sql [-- cards/tries.ts spend_try …]`: mutates SQL statements, those of the named files of
  * src/storage, or of these names, and looks whether the tests that run a statement see its mutants.
  */
 import { spawn } from 'node:child_process'
@@ -14,8 +14,12 @@ import { sqlEquivalentOf } from './mutation/sql-equivalents.ts'
 import { type Mutation, mutationsOf } from './mutation/sql-mutators.ts'
 import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
-const triesFiles = ['attempts.ts', 'tries.ts', 'blocks.ts', 'authorizations.ts', 'events.ts']
-const defaultFiles = [...triesFiles, 'idempotency.ts']
+const defaultFiles = [
+  'cards/tries.ts',
+  'cards/authorizations.ts',
+  'events/events.ts',
+  'idempotency/idempotency.ts',
+]
 /**
  * What proves these statements: each condition by rows that it must leave alone, each lock by a race on a
  * PostgreSQL server. `SQL_TESTS` names others.
@@ -86,9 +90,9 @@ const choose = async (asked: readonly string[]): Promise<Chosen[]> => {
   const names = asked.filter((each) => !each.endsWith('.ts'))
   const wanted = files.length > 0 || names.length > 0 ? files : defaultFiles
   const folder = fileURLToPath(new URL('../src/storage/', import.meta.url))
-  for (const file of globSync('*.ts', { cwd: folder })) {
+  for (const file of globSync('**/*.ts', { cwd: folder })) {
     // Alone it is a program.
-    if (file !== 'make-pglite.ts') await import(pathToFileURL(resolve(folder, file)).href)
+    if (file !== 'engine/make-pglite.ts') await import(pathToFileURL(resolve(folder, file)).href)
   }
   const sources = wanted.map((file) => readFileSync(resolve(folder, file), 'utf8'))
   return made.filter(

@@ -11,7 +11,7 @@ export type SqlMutant = { readonly name: string; readonly text: string; readonly
 type Made = { readonly name: string; readonly text: string }
 
 const seam = 'export const statement = (name: string, text: string): Statement => ({ name, text })'
-const place = /\/src\/storage\/database\.ts$/
+const place = /\/src\/storage\/engine\/database\.ts$/
 const noteFile = process.env.SQL_NOTE_FILE
 const mutant: SqlMutant | null = JSON.parse(process.env.SQL_MUTANT ?? 'null')
 const noted = new Set<string>()

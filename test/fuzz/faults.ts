@@ -35,7 +35,7 @@ export function faultsOf(
     ...(answer.status < 400
       ? successFaults(sent, route, answer)
       : matched?.url === authorizationServerPaths.token
-        ? tokenErrorFaults(answer)
+        ? tokenErrorFaults(sent, answer)
         : problemFaults(sent, answer)),
   ]
 }
@@ -71,7 +71,8 @@ function headerFaults({ headers }: Answered): string[] {
 }
 
 /** The token endpoint refuses in the terms of RFC 6749, section 5.2. */
-function tokenErrorFaults({ headers, status, text }: Answered): string[] {
+function tokenErrorFaults({ method }: Sent, { headers, status, text }: Answered): string[] {
+  if (method === 'HEAD') return text === '' ? [] : ['a body on HEAD']
   const isJson = String(headers['content-type']).startsWith('application/json')
   return isJson && typeof JSON.parse(text).error === 'string' ? [] : [`${status}: no token error`]
 }

@@ -4,9 +4,16 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** By the name of the program in `test/together`: the folders whose files it runs. */
+/**
+ * By the name of the program in `test/together`: the folders whose files it runs. They begin in this order, those that
+ * take longest first, so that none is left to run alone at the end.
+ */
 const folders = {
+  service: ['service'],
+  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
   authorizations: ['operations/authorizations'],
+  cli: ['cli'],
+  webhooks: ['operations/webhooks', 'operations/events', 'outbound', 'sandbox'],
   cards: [
     'operations/cards',
     'operations/card-data',
@@ -15,15 +22,12 @@ const folders = {
     'sdk/client',
     'sdk/device',
   ],
-  cli: ['cli'],
   guides: ['guides', 'scripts'],
+  web: ['web'],
   http: ['listeners/http', 'listeners/oauth'],
-  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
+  storage: ['storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
   listeners: ['listeners/public', 'listeners/private', 'operations/clients', 'service/config'],
   rules: ['crypto', 'domain', 'reference'],
-  service: ['service', 'storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
-  web: ['web'],
-  webhooks: ['operations/webhooks', 'operations/events', 'outbound', 'sandbox'],
 } as const
 
 export type Together = keyof typeof folders

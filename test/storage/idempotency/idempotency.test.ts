@@ -5,6 +5,7 @@ import type { Connection } from '../../../src/storage/engine/database.ts'
 import {
   claimIdempotencyKey,
   findRememberedRequest,
+  pruneIdempotencyRecords,
   storeAnswer,
 } from '../../../src/storage/idempotency/idempotency.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -31,12 +32,39 @@ test('a key that a process knew under one version of its hash is not free under 
   const before = { clientId, keyHashes: [older] } as const
   const claimId = await claimed(database, before)
   await storeAnswer(database, before, claimId, Buffer.from('answer'))
+  await claimed(database, { clientId: 'other', keyHashes: [newer] })
   const since = { clientId, keyHashes: [newer, older] } as const
   assert.equal(await claimIdempotencyKey(database, since, fingerprint), null)
-  assert.equal(await rows(database), 1, 'nothing is left under the newer version')
+  assert.equal(
+    await rows(database),
+    2,
+    "nothing but another client's is left under the newer version",
+  )
   const found = await findRememberedRequest(database, since, [fingerprint])
   assert.equal(Buffer.from(found?.answer ?? []).toString(), 'answer')
   assert.equal(found?.claimId, claimId)
+})
+
+test('no more are forgotten at once than were asked for, the oldest first, and none of today', async () => {
+  const database = await openEmbedded()
+  for (const hours of [23, 25, 26, 27]) {
+    await claimed(database, { clientId: `${hours}`, keyHashes: [randomBytes(32)] })
+    await sql(
+      database,
+      `update idempotency_record set created_at = now() - make_interval(hours => client_id::int)`,
+    )
+  }
+  const left = async () => {
+    const kept = await sql<{ clientId: string }>(
+      database,
+      'select client_id as "clientId" from idempotency_record order by 1',
+    )
+    return kept.map(({ clientId }) => clientId)
+  }
+  assert.equal(await pruneIdempotencyRecords(database, 2), 2)
+  assert.deepEqual(await left(), ['23', '25'])
+  assert.equal(await pruneIdempotencyRecords(database, 2), 1)
+  assert.deepEqual(await left(), ['23'])
 })
 
 test('a key that was claimed under two versions is found under either of them alone', async () => {
@@ -61,7 +89,9 @@ test('of two that know of different versions of a hash the first answer stays, w
   ]
   for (const [first, second] of [answers, answers.toReversed()]) {
     assert.ok(first && second)
-    const [older, newer] = [randomBytes(32), randomBytes(32)]
+    // Without an answer, where only one was known, is the row that an index comes to first.
+    const [newer, older] = [randomBytes(32), randomBytes(32)].sort(Buffer.compare)
+    assert.ok(older && newer)
     const claimId = await claimed(database, { clientId, keyHashes: [older, newer] })
     const store = ({ knows, text }: typeof first) =>
       storeAnswer(

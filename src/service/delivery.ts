@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
-
 import { createPost } from '../operations/webhooks/post.ts'
 import type { WebhookOperations } from '../operations/webhooks/webhooks.ts'
 import { nameServers } from '../outbound/resolve-host.ts'

@@ -18,7 +18,6 @@ import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
-
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'

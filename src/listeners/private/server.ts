@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerOptions } from '../http/server.ts
 import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
-import * as clientRegister from './routes/clients.ts'
+import * as clientRoutes from './routes/clients.ts'
 import {
   componentEntryRoutes,
   enterComponentRoute,
@@ -40,12 +40,8 @@ const routes = [
     productRoutes.createProductRoute,
     productRoutes.changeProductRoute,
   ],
-  ...[
-    clientRegister.clientRoutes,
-    clientRegister.createClientRoute,
-    clientRegister.changeClientRoute,
-  ],
-  ...[clientRegister.rotateClientSecretRoute, clientRegister.confirmClientRoute],
+  ...[clientRoutes.clientRoutes, clientRoutes.createClientRoute, clientRoutes.changeClientRoute],
+  ...[clientRoutes.rotateClientSecretRoute, clientRoutes.confirmClientRoute],
   productRoutes.grantRoutes,
   ...[listZonesRoute, createZoneRoute, retireZoneRoute],
   listActsRoute,

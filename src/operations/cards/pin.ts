@@ -9,7 +9,7 @@ import type { LockedCard } from '../../storage/cards/cards.ts'
 import { rememberPinEnvelope, updatePin } from '../../storage/cards/changes.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import * as cardOperations from './cards.ts'
+import * as cards from './cards.ts'
 import { disclose, revealablePin } from './disclosures.ts'
 import { revealPersonalData } from './personal-data.ts'
 
@@ -24,7 +24,7 @@ export type ChosenPin =
 interface PinChange {
   readonly publicToken: PublicToken
   readonly chosen: ChosenPin
-  readonly note: cardOperations.ChangeNote
+  readonly note: cards.ChangeNote
 }
 
 /**
@@ -33,15 +33,15 @@ interface PinChange {
  * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   requester: Requester,
   { chosen, note, publicToken }: PinChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
     const { hsm } = operations
-    const card = await cardOperations.lockOwnCard(connection, requester, publicToken)
-    cardOperations.refuseClosed(operations, card)
+    const card = await cards.lockOwnCard(connection, requester, publicToken)
+    cards.refuseClosed(operations, card)
     const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
     const { dateOfBirth } = cardHolder
     const rules: PinRules = { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
@@ -50,11 +50,7 @@ export const setPin = (
         ? await importPin(hsm, card, rules, chosen)
         : await importEncryptedPin({ hsm, connection }, card, rules, chosen.encryptedPin)
     const change = { publicToken, type: 'pin.set', note } as const
-    await updatePin(
-      connection,
-      await cardOperations.changeEvent(operations, requester, change),
-      pin,
-    )
+    await updatePin(connection, await cards.changeEvent(operations, requester, change), pin)
     return null
   })
 
@@ -95,7 +91,7 @@ async function importEncryptedPin(
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
  */
 export async function revealPin(
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   requester: Requester,
   publicToken: PublicToken,
 ): Promise<Pin> {

@@ -7,24 +7,24 @@ import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
 import { pruneIdempotencyRecords } from '../../storage/idempotency/idempotency.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import * as cardOperations from './cards.ts'
+import * as cards from './cards.ts'
 
 /** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
 export async function readCardStatus(
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<cardStatuses.CardStatus> {
   const card = await findCard(operations.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
-  return cardStatuses.describeCardStatus(cardOperations.statusNow(operations, card))
+  return cardStatuses.describeCardStatus(cards.statusNow(operations, card))
 }
 
 /** A move of a card to another status. */
 interface StatusChange {
   readonly publicToken: PublicToken
   readonly to: cardStatuses.CardStatusCode
-  readonly note: cardOperations.ChangeNote
+  readonly note: cards.ChangeNote
 }
 
 /**
@@ -32,15 +32,15 @@ interface StatusChange {
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
  */
 export const changeCardStatus = (
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   requester: Requester,
   { note, publicToken, to }: StatusChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    const from = cardOperations.statusNow(
+    const from = cards.statusNow(
       operations,
-      await cardOperations.lockOwnCard(connection, requester, publicToken),
+      await cards.lockOwnCard(connection, requester, publicToken),
     )
     if (from === to) return null
     if (!cardStatuses.mayMove(from, to)) {
@@ -55,11 +55,7 @@ export const changeCardStatus = (
       details: { from, to },
       note,
     } as const
-    await updateCardStatus(
-      connection,
-      await cardOperations.changeEvent(operations, requester, change),
-      to,
-    )
+    await updateCardStatus(connection, await cards.changeEvent(operations, requester, change), to)
     return null
   })
 
@@ -72,7 +68,7 @@ const stepSize = 100
  * @param stop ends it between two steps: the next sweep goes on from there.
  */
 export async function sweep(
-  { database, now }: Pick<cardOperations.CardOperations, 'database' | 'now'>,
+  { database, now }: Pick<cards.CardOperations, 'database' | 'now'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const today = dateOf(now())

@@ -11,12 +11,12 @@ import {
   findTries,
 } from '../../storage/cards/tries.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import * as cardOperations from './cards.ts'
+import * as cards from './cards.ts'
 import { spendUse } from './limits.ts'
 
 /** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
 export async function readTryStatus(
-  { database }: cardOperations.CardOperations,
+  { database }: cards.CardOperations,
   { clientId }: Requester,
   publicToken: PublicToken,
   kind: TryKind,
@@ -43,7 +43,7 @@ interface AttemptFilter {
 
 /** One page of the tries that were spent on the requester's card. @throws `Problem` `card_not_found`. */
 export async function listAttempts(
-  { database }: cardOperations.CardOperations,
+  { database }: cards.CardOperations,
   { clientId }: Requester,
   { after, limit, publicToken }: AttemptFilter,
 ): Promise<AttemptPage> {
@@ -62,7 +62,7 @@ export async function listAttempts(
 interface Unblocking {
   readonly publicToken: PublicToken
   readonly kind: TryKind
-  readonly note: cardOperations.ChangeNote
+  readonly note: cards.ChangeNote
 }
 
 /**
@@ -71,23 +71,19 @@ interface Unblocking {
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   requester: Requester,
   { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    const card = await cardOperations.lockOwnCard(connection, requester, publicToken)
+    const card = await cards.lockOwnCard(connection, requester, publicToken)
     const { unblocksPerCard } = operations.limits
     const limit = unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
     await spendUse(connection, 'card', publicToken, limit)
-    cardOperations.refuseClosed(operations, card)
+    cards.refuseClosed(operations, card)
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
-    await restoreTries(
-      connection,
-      await cardOperations.changeEvent(operations, requester, change),
-      kind,
-    )
+    await restoreTries(connection, await cards.changeEvent(operations, requester, change), kind)
     return null
   })
 
@@ -96,22 +92,15 @@ export const unblock = (
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
-  operations: cardOperations.CardOperations,
+  operations: cards.CardOperations,
   requester: Requester,
   { note, publicToken }: Omit<Unblocking, 'kind'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   once(operations, request, async (connection) => {
-    cardOperations.refuseClosed(
-      operations,
-      await cardOperations.lockOwnCard(connection, requester, publicToken),
-    )
+    cards.refuseClosed(operations, await cards.lockOwnCard(connection, requester, publicToken))
     const details = { blockedBy: 'client' }
     const change = { publicToken, type: 'cvv.blocked', details, note } as const
-    await spendAllTries(
-      connection,
-      await cardOperations.changeEvent(operations, requester, change),
-      'cvv',
-    )
+    await spendAllTries(connection, await cards.changeEvent(operations, requester, change), 'cvv')
     return null
   })

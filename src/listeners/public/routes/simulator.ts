@@ -7,7 +7,6 @@ import {
   AuthorizationSchema,
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
-
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'

@@ -113,20 +113,6 @@ create table zone_key (
   primary key (client_id, key_name)
 );
 
--- What was done to products, clients and zones, when and at whose word. Never changed.
-create table operator_act (
-  act_id uuid primary key default gen_random_uuid(),
-  acted_at timestamptz not null default clock_timestamp(),
-  act text not null,
-  subject_kind text not null check (subject_kind in ('product', 'client')),
-  subject text not null,
-  -- What changed, as JSON. Never a secret.
-  details text not null,
-  client_id text not null,
-  request_id text not null
-);
-create index operator_act_by_time on operator_act (acted_at desc, act_id desc);
-
 -- A request is done once. Its idempotency key is the caller's own text, and people put card numbers there: it is
 -- kept as a keyed hash alone. While the hash's key is rotated a request has a row for each version; one of them
 -- has the answer.

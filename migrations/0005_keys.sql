@@ -84,15 +84,3 @@ create table key_component (
   primary key (entry_id, component_number),
   unique (entry_id, person)
 );
-
--- What was done to keys, when and at whose word: nobody's where it was due. Never changed.
-create table key_act (
-  act_id uuid primary key default gen_random_uuid(),
-  -- By the clock: of two acts of one transaction the later is listed as the later.
-  acted_at timestamptz not null default clock_timestamp(),
-  act text not null,
-  key_reference text not null,
-  client_id text,
-  request_id text
-);
-create index key_act_by_time on key_act (acted_at desc, act_id desc);

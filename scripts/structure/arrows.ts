@@ -63,6 +63,7 @@ export const arrows = {
   ],
 
   'storage/engine': ['domain'],
+  'storage/audit': ['storage/engine', 'domain'],
   'storage/idempotency': ['storage/engine', 'domain'],
   'storage/events': ['storage/engine', 'domain'],
   'storage/cards': ['storage/engine', 'storage/events', 'domain'],

@@ -13,6 +13,7 @@ import {
   readMasterKeys,
   readOrMakeMasterKeys,
 } from '../hsm/software/master-keys.ts'
+import { recordKeyAct } from '../operations/audit/acts.ts'
 import { keyTimings, referenceOf } from '../operations/keys/keys.ts'
 import { seededDigits } from '../sandbox/clock.ts'
 import type { Database } from '../storage/engine/database.ts'
@@ -21,7 +22,6 @@ import {
   lockInstallation,
   rememberInstallation,
 } from '../storage/engine/installation.ts'
-import { insertKeyAct } from '../storage/keys/acts.ts'
 import { insertHsmKey, listHsmKeys } from '../storage/keys/hsm-keys.ts'
 import type { Config } from './config/config.ts'
 import type { Pkcs11Config } from './config/variables.ts'
@@ -84,8 +84,7 @@ const keyStoreOf = (database: Database, currentCheckValue: () => string): KeySto
       }
       if (!(await insertHsmKey(connection, key))) return
       const reference = referenceOf(key.keyName, key.keyVersion)
-      const act = { act: 'generated', key: reference, clientId: null, requestId: null }
-      await insertKeyAct(connection, act)
+      await recordKeyAct(connection, { act: 'generated', key: reference })
     }),
 })
 

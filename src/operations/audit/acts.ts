@@ -1,17 +1,19 @@
 import type { Requester } from '../../domain/client.ts'
 import {
   type ActPosition,
+  findKeyActs,
   findOperatorActs,
-  insertOperatorAct,
-  type NewOperatorAct,
+  insertAct,
+  type KeyActRow,
+  type NewAct,
   newestAct,
   type OperatorActRow,
-} from '../../storage/clients/acts.ts'
+} from '../../storage/audit/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { findKeyActs, insertKeyAct, type KeyActRow } from '../../storage/keys/acts.ts'
 
 /** What an operator did to a product or a client. The details hold no secret. */
-interface OperatorAct extends Pick<NewOperatorAct, 'act' | 'subjectKind' | 'subject'> {
+interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
+  readonly subjectKind: 'product' | 'client'
   readonly details: object
 }
 
@@ -21,7 +23,7 @@ export const recordAct = (
   { clientId, requestId }: Requester,
   { details, ...act }: OperatorAct,
 ): Promise<void> =>
-  insertOperatorAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+  insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
 
 /** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
 export interface KeyAct extends Partial<Requester> {
@@ -32,7 +34,8 @@ export interface KeyAct extends Partial<Requester> {
 /** Puts what happened to a key on record, in the transaction of its change. */
 export function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
   const { act, clientId = null, key, requestId = null } = keyAct
-  return insertKeyAct(connection, { act, key, clientId, requestId })
+  const subject = { subjectKind: 'key', subject: key } as const
+  return insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
 }
 
 export type { ActPosition }
@@ -44,12 +47,20 @@ export const listOperatorActs = (
   limit: number,
 ): Promise<OperatorActRow[]> => findOperatorActs(database, after ?? newestAct, limit)
 
+/** An act on a key, and where it stands in the list. */
+type ListedKeyAct = Pick<KeyActRow, 'actId' | 'at' | 'act' | 'clientId' | 'requestId'> & {
+  readonly key: string
+}
+
 /** What was done to keys, the newest first. */
-export const listKeyActs = (
+export async function listKeyActs(
   { database }: { readonly database: Connection },
   after: ActPosition | null,
   limit: number,
-): Promise<KeyActRow[]> => findKeyActs(database, after ?? newestAct, limit)
+): Promise<ListedKeyAct[]> {
+  const rows = await findKeyActs(database, after ?? newestAct, limit)
+  return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
+}
 
 /** The members of a record that a change gives other values, before and after. */
 export function differences<Kept extends object>(before: Kept, after: Kept): object {

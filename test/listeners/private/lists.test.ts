@@ -13,8 +13,8 @@ before(async () => {
       now() + n * interval '1 second'
     from zone_key, generate_series(1, 130) n where client_id = 'demo-network' and key_name = 'zone-b'`)
   await fill(`update zone_key set retired_at = now() where key_name in ('zone-129', 'zone-130')`)
-  await fill(`insert into key_act (act, key_reference, acted_at)
-    select 'drawn ' || n, 'x/1', '2026-01-01T00:00:00.000001Z'::timestamptz + (n / 3) * interval '1 microsecond'
+  await fill(`insert into audit_act (act, subject_kind, subject, details, acted_at)
+    select 'drawn ' || n, 'key', 'x/1', '{}', '2026-01-01T00:00:00.000001Z'::timestamptz + (n / 3) * interval '1 microsecond'
     from generate_series(1, 250) n`)
   await fill(`insert into component_entry (target, algorithm, length_bytes, component_count,
       key_check_value, opened_by, expires_at)
@@ -22,7 +22,7 @@ before(async () => {
       '2099-01-01T00:00:00Z'::timestamptz + (n / 3) * interval '1 microsecond'
     from generate_series(1, 120) n`)
   for (const name of ['product', 'client']) await fill(copies[name as keyof typeof copies])
-  await fill(`insert into operator_act (act, subject_kind, subject, details, client_id, request_id)
+  await fill(`insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
     select 'changed', 'client', 'demo-client', '{}', 'demo-admin', n::text from generate_series(1, 120) n`)
 })
 

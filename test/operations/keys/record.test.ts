@@ -21,11 +21,11 @@ const change = (text: string) => sql(service.database, text)
 
 /** Does something while nothing can be put on record. */
 const withoutRecord = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-  await change('alter table key_act add constraint shut check (act is null) not valid')
+  await change('alter table audit_act add constraint shut check (act is null) not valid')
   try {
     return await work()
   } finally {
-    await change('alter table key_act drop constraint shut')
+    await change('alter table audit_act drop constraint shut')
   }
 }
 
@@ -195,8 +195,8 @@ test('the master key does not rotate without being on record', async () => {
 test('the keys that an installation draws for itself are on record', async () => {
   const rows = await sql<{ key: string; clientId: string | null }>(
     service.database,
-    `select key_reference as key, client_id as "clientId" from key_act
-     where act = 'generated' and key_reference like '%/1'`,
+    `select subject as key, client_id as "clientId" from audit_act
+     where act = 'generated' and subject_kind = 'key' and subject like '%/1'`,
   )
   const ours = rows.filter(({ clientId }) => clientId === null).map(({ key }) => key)
   for (const key of ['pan/1', 'pin-storage/1', 'cvk/1', 'token-signing/1']) {

@@ -52,7 +52,7 @@ const versionsOf = async ({ database }: TestService, name: string): Promise<numb
 const actsOn = async ({ database }: TestService, reference: string): Promise<string[]> => {
   const rows = await sql<{ act: string }>(
     database,
-    'select act from key_act where key_reference = $1 order by acted_at',
+    'select act from audit_act where subject = $1 order by acted_at',
     [reference],
   )
   return rows.map(({ act }) => act)
@@ -86,7 +86,7 @@ for (const [where, open] of Object.entries(openers)) {
       const shut =
         'alter table idempotency_record add constraint shut check (answer is null) not valid'
       await sql(service.database, shut)
-      const acts = await sql(service.database, 'select act from key_act')
+      const acts = await sql(service.database, 'select act from audit_act')
       const key = randomUUID()
       const target = { family: 'zone', clientId: 'demo-network', key: 'zone-new' }
       const asked: readonly (readonly [string, object?])[] = [
@@ -98,7 +98,7 @@ for (const [where, open] of Object.entries(openers)) {
         assert.equal((await ask(service, path, key, body)).status, 500, path)
       }
       assert.deepEqual(await versionsOf(service, 'pvk'), [1])
-      assert.deepEqual(await sql(service.database, 'select act from key_act'), acts)
+      assert.deepEqual(await sql(service.database, 'select act from audit_act'), acts)
       await sql(service.database, 'alter table idempotency_record drop constraint shut')
       // And the key is free.
       assert.equal((await ask(service, '/keys/pvk/rotate', key)).status, 202)

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection } from '../../../src/storage/engine/database.ts'
 import {
   claimIdempotencyKey,
   findRememberedRequest,
   pruneIdempotencyRecords,
+  retireIdempotencyKey,
   storeAnswer,
 } from '../../../src/storage/idempotency/idempotency.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -47,24 +49,51 @@ test('a key that a process knew under one version of its hash is not free under 
 
 test('no more are forgotten at once than were asked for, the oldest first, and none of today', async () => {
   const database = await openEmbedded()
-  for (const hours of [23, 25, 26, 27]) {
-    await claimed(database, { clientId: `${hours}`, keyHashes: [randomBytes(32)] })
-    await sql(
-      database,
-      `update idempotency_record set created_at = now() - make_interval(hours => client_id::int)`,
-    )
+  const hashes = Array.from({ length: 4 }, () => randomBytes(32))
+  const claimAgo = async (name: string, hash: Buffer | undefined, hours: number) => {
+    assert.ok(hash)
+    const claimId = await claimed(database, { clientId: name, keyHashes: [hash] })
+    const age =
+      'update idempotency_record set created_at = now() - $2::interval where claim_id = $1'
+    await sql(database, age, [claimId, `${hours} hours`])
   }
-  const left = async () => {
-    const kept = await sql<{ clientId: string }>(
+  // One client's, and one of another that has a hash in common with the oldest.
+  for (const [at, hours] of [27, 26, 25, 23].entries()) await claimAgo('mine', hashes[at], hours)
+  await claimAgo('other', hashes[0], 25.5)
+  const left = async (): Promise<string[]> => {
+    const kept = await sql<{ clientId: string; hash: Uint8Array }>(
       database,
-      'select client_id as "clientId" from idempotency_record order by 1',
+      'select client_id as "clientId", key_hash as hash from idempotency_record order by created_at',
     )
-    return kept.map(({ clientId }) => clientId)
+    return kept.map(
+      ({ clientId: name, hash }) => `${name} ${hashes.findIndex((each) => each.equals(hash))}`,
+    )
   }
   assert.equal(await pruneIdempotencyRecords(database, 2), 2)
-  assert.deepEqual(await left(), ['23', '25'])
-  assert.equal(await pruneIdempotencyRecords(database, 2), 1)
-  assert.deepEqual(await left(), ['23'])
+  assert.deepEqual(await left(), ['other 0', 'mine 2', 'mine 3'])
+  assert.equal(await pruneIdempotencyRecords(database, 9), 2)
+  assert.deepEqual(await left(), ['mine 3'])
+})
+
+test('a key is retired under all its hashes, and no other with it', async () => {
+  const database = await openEmbedded()
+  const [one, other, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
+  const key = { clientId, keyHashes: [one, other] } as const
+  await claimed(database, key)
+  await claimed(database, { clientId, keyHashes: [third] })
+  await claimed(database, { clientId: 'other', keyHashes: [one] })
+  await retireIdempotencyKey(database, key)
+  const retired = await sql<{ clientId: string; hash: Uint8Array }>(
+    database,
+    'select client_id as "clientId", key_hash as hash from idempotency_record where retired',
+  )
+  const found = retired.map(
+    ({ clientId: name, hash }) => `${name} ${Buffer.from(hash).toString('hex')}`,
+  )
+  assert.deepEqual(
+    found.sort(),
+    [one, other].map((hash) => `${clientId} ${hash.toString('hex')}`).sort(),
+  )
 })
 
 test('a key that was claimed under two versions is found under either of them alone', async () => {
@@ -130,5 +159,28 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       ])
       assert.equal(claims.filter((claimId) => claimId !== null).length, 1)
     }
+  })
+
+  test('of two that answer at once the second waits for the first, and gets its answer', async () => {
+    const { database } = await openServerDatabase(postgres)
+    const key = { clientId, keyHashes: [randomBytes(32), randomBytes(32)] } as const
+    const claimId = await claimed(database, key)
+    const store = (connection: Connection, text: string) =>
+      storeAnswer(connection, key, claimId, Buffer.from(text))
+    const { second } = await database.transaction(async (connection) => {
+      assert.equal((await store(connection, 'first'))?.isOwn, true)
+      const pending = store(database, 'second')
+      // It has come to the rows, which are locked until this commits.
+      const isWaiting = async () => {
+        const waiting = `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
+        return (await sql(database, waiting)).length > 0
+      }
+      while (!(await isWaiting())) await wait(5)
+      return { second: pending }
+    })
+    const answered = await second
+    assert.equal(answered?.isOwn, false)
+    assert.equal(Buffer.from(answered?.answer ?? []).toString(), 'first')
   })
 })

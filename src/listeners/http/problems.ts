@@ -61,6 +61,8 @@ const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
     new Problem('malformed_request', { detail: 'Content-Length is not the length of the body.' }),
   FST_ERR_BAD_URL: () => new Problem('malformed_request', { detail: 'The URL is malformed.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new Problem('not_found'),
+  // A path with two slashes in a row, or one that leaves the folder.
+  FST_STATIC_FORBIDDEN_PATH: () => new Problem('not_found'),
 }
 
 function problemOf(error: FastifyError, request: FastifyRequest, formats: FormatDetails): Problem {

@@ -59,3 +59,18 @@ test('the keys are exported once, and the set is another one as soon as there is
   assert.equal(after.status, 200)
   assert.ok(after.json.keys.some(({ kid }: { kid: string }) => kid === 'card-data-pin-2'))
 })
+
+test('a path below the reference that no file can have is 404, and not a fault of the service', async () => {
+  for (const path of [
+    'index.html//',
+    'index.html///',
+    '/',
+    '//',
+    'a//b',
+    '%00',
+    '..%2f..%2fpackage.json',
+  ]) {
+    const { json, status } = await ask(`//docs/static/${path}`)
+    assert.deepEqual([status, json?.code], [404, 'not_found'], path)
+  }
+})

@@ -107,7 +107,9 @@ test('a key that was claimed under two versions is found under either of them al
     const found = await findRememberedRequest(database, alone, [fingerprint])
     assert.equal(Buffer.from(found?.answer ?? []).toString(), 'answer')
   }
-  await claimed(database, { clientId: 'other', keyHashes: [older] })
+  const theirs = { clientId: 'other', keyHashes: [older] } as const
+  const claimId = await claimed(database, theirs)
+  assert.equal((await findRememberedRequest(database, theirs, [fingerprint]))?.claimId, claimId)
 })
 
 test('of two that know of different versions of a hash the first answer stays, wherever it is looked for', async () => {

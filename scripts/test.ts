@@ -11,8 +11,10 @@ const named = process.argv.slice(2)
 // In this order, which `node --test` would not keep.
 const files = named.length > 0 ? named : testPrograms()
 const globalSetupPath = fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url))
+const runnerHook = new URL('../test/support/runner-hook.ts', import.meta.url)
+const execArgv = ['--import', runnerHook.href]
 // An object of its own: the types of Node do not know the last of its members yet.
-const options = { files, concurrency, globalSetupPath }
+const options = { files, concurrency, execArgv, globalSetupPath }
 const tests = run(options)
 tests.on('test:fail', () => {
   process.exitCode = 1

@@ -6,17 +6,27 @@
 import { after, mock, test } from 'node:test'
 import { endFile } from './end-of-file.ts'
 import { filesOf, type Together } from './programs.ts'
+import { followingPromises } from './runner-hook.ts'
 
 export const runTogether = (name: Together): void => {
+  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, endOfAll)
   for (const file of filesOf(name)) {
-    test(file, async () => {
-      try {
-        await import(new URL(`../../${file}`, import.meta.url).href)
-      } finally {
-        // After what the file does itself when its tests are through.
-        after(endFile)
-        after(() => mock.reset())
-      }
-    })
+    test(file, () =>
+      followingPromises(async () => {
+        try {
+          await import(new URL(`../../${file}`, import.meta.url).href)
+        } finally {
+          // After what the file does itself when its tests are through.
+          after(endFile)
+          after(() => mock.reset())
+        }
+      }),
+    )
   }
+}
+
+/** What no test awaits may keep one waiting for ever, and which one cannot be told while nobody follows promises. */
+const endOfAll = (error: unknown): void => {
+  console.error('Thrown where no test awaits it:', error)
+  process.exit(1)
 }

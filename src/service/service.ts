@@ -46,8 +46,8 @@ import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
 export interface Service {
-  readonly publicServer: Server['app']
-  readonly privateServer: Server['app']
+  readonly publicServer: Server
+  readonly privateServer: Server
   readonly issuing: CardDataOperations
   readonly delivering: DeliveryContext
   readonly keys: KeyOperations

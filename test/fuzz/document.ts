@@ -23,8 +23,7 @@ interface Openapi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { responses: object }>>>>
 }
 
-export const bookOf = (all: readonly Route[], openapi: Openapi): RouteBook => {
-  const routes = all.filter(({ config }) => config.refusesMethods !== true)
+export const bookOf = (routes: readonly Route[], openapi: Openapi): RouteBook => {
   const known = new Map(routes.map((route) => [keyOf(route), route]))
   return {
     routes,

@@ -32,6 +32,9 @@ before(async () => {
       server.addHook('onRequest', async ({ is404, method, routeOptions: { url } }) => {
         if (!is404 && url) matches.push({ url, method })
       })
+      server.addHook('onSend', async ({ method, refusedPattern }) => {
+        if (refusedPattern) matches.push({ url: refusedPattern, method })
+      })
     },
   )
   book = bookOf(routes, (await service.call('GET', '//openapi.json', { token: null })).json)

@@ -10,8 +10,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
     readonly access?: Scope | 'open'
-    /** Whether all that a route does is to refuse methods that its path does not have. */
-    readonly refusesMethods?: boolean
     /** Whether an open route limits its callers by itself, and not by their address alone. */
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { patternOf } from './paths.ts'
 
 /** What an operator can watch (the Prometheus text format). */
 export interface Metrics {
@@ -39,5 +40,4 @@ export function createMetrics(): Metrics {
 }
 
 /** The pattern that a request's path matched: `/cards/:publicToken`. */
-export const routeOf = (request: FastifyRequest): string =>
-  request.is404 ? 'none' : (request.routeOptions.url ?? 'none')
+export const routeOf = (request: FastifyRequest): string => patternOf(request) ?? 'none'

@@ -40,7 +40,7 @@ const index = publishedDocument(
  * The pages that the `type` of a problem document leads to: a path, and so a page of the listener that
  * answered, by whatever name it was called.
  */
-export function problemRoutes(app: Server['app']): void {
+export function problemRoutes(app: Server): void {
   const schema = { hide: true, response: { 200: Type.Any() } }
   app.get('/problems', { config: { access: 'open' }, schema }, async (request, reply) =>
     sendPublished(request, reply.header('content-security-policy', policy), index),

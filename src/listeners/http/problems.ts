@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { METHODS } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 import { authorizationServerPaths } from '../oauth/authorization-server.ts'
 import { tokenErrorOf } from '../oauth/token-endpoint.ts'
+import { patternOf } from './paths.ts'
 import { apiVersion, bodyFaults } from './request.ts'
 import { type FormatDetails, schemaProblem } from './validation.ts'
 
@@ -41,9 +41,9 @@ export const replyWithProblem =
   }
 
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
-  const { id, routeOptions } = reply.request
+  const { id } = reply.request
   // Whoever asks for a token understands RFC 6749, whatever in this service refuses it.
-  const isTokenRequest = routeOptions.url === authorizationServerPaths.token
+  const isTokenRequest = patternOf(reply.request) === authorizationServerPaths.token
   return reply
     .code(problem.status)
     .headers({ ...problem.headers, ...(isTokenRequest && { pragma: 'no-cache' }) })
@@ -110,41 +110,4 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   // moment: a connection closed over unread bytes takes the answer back.
   socket.resume()
   setTimeout(() => socket.destroy(), 1_000).unref()
-}
-
-/** `CONNECT` never comes to a route. */
-const answerable = METHODS.filter((method) => method !== 'CONNECT')
-
-/**
- * Answers every method that a path does not have with 405 and `Allow`.
- * @returns what to call when all routes are there.
- */
-export function refuseOtherMethods(app: FastifyInstance): () => void {
-  const methodsOf = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ method, url }) => {
-    // The index of a folder is one page, with the slash at its end and without.
-    const path = url.replace(/(?<=.)\/$/, '')
-    const methods = methodsOf.get(path) ?? new Set()
-    for (const each of [method].flat()) methods.add(each)
-    methodsOf.set(path, methods)
-  })
-  for (const method of answerable) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  }
-  return () => {
-    for (const [url, present] of [...methodsOf]) {
-      const allow = [...present].sort()
-      app.route({
-        method: answerable.filter((each) => !present.has(each)),
-        url,
-        schema: { hide: true },
-        config: { access: 'open', refusesMethods: true },
-        // Refused before a body is looked at.
-        onRequest: async () => {
-          throw new Problem('method_not_allowed', { allow })
-        },
-        handler: async () => {},
-      })
-    }
-  }
 }

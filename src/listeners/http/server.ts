@@ -14,6 +14,7 @@ import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { type Metrics, routeOf } from './metrics.ts'
+import { pathsOf } from './paths.ts'
 import * as problems from './problems.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import * as requests from './request.ts'
@@ -54,7 +55,7 @@ export type Server = ReturnType<typeof createServer>
 
 /**
  * A server without routes: limits, headers, authentication, problem documents, logs and metrics, the
- * same on both listeners. `finish` is called when every route is there.
+ * same on both listeners.
  */
 export function createServer(options: ServerOptions) {
   const formats = Object.entries(options.formats)
@@ -89,14 +90,14 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const refuseOthers = problems.refuseOtherMethods(app as unknown as FastifyInstance)
+  const unrouted = pathsOf(app as unknown as FastifyInstance, problems.urlLimit)
   app.decorateRequest('caller', null)
   app.setErrorHandler(problems.replyWithProblem(details))
   app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))
   acceptJsonOnly(app as unknown as FastifyInstance)
-  addHooks(app as unknown as FastifyInstance, options)
+  addHooks(app as unknown as FastifyInstance, options, unrouted)
   refuseUnnamed(app as unknown as FastifyInstance)
-  return { app, finish: refuseOthers }
+  return app
 }
 
 /** Makes the servers of the listener: of `localhost` it has one for each address. */
@@ -151,7 +152,11 @@ async function hashRiskyRequestId(
   Object.assign(reply, { log: own })
 }
 
-function addHooks(app: FastifyInstance, options: ServerOptions): void {
+function addHooks(
+  app: FastifyInstance,
+  options: ServerOptions,
+  unrouted: (request: FastifyRequest) => Problem,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request, reply)
     setCommonHeaders(request, reply)
@@ -179,7 +184,7 @@ function addHooks(app: FastifyInstance, options: ServerOptions): void {
       reply.headers(options.openRate.spend(network))
     }
     // Before its body is read, which would else be checked by a route that is not there.
-    if (request.is404) throw new Problem('not_found')
+    if (request.is404) throw unrouted(request)
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
   boundInFlight(app, options.admissions)

@@ -10,7 +10,7 @@ import type { Server } from '../http/server.ts'
 
 /** What the routes of the private listener work with. */
 export interface PrivateApi {
-  readonly app: Server['app']
+  readonly app: Server
   readonly authorizing: AuthorizationOperations
   readonly keys: KeyOperations
   readonly administration: ClientOperations

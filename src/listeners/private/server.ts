@@ -51,8 +51,8 @@ const open = { access: 'open' } as const
 const StatusSchema = Type.Object({ status: Type.String() })
 
 /** What card networks, administrators and the operator's monitoring call. */
-export async function createPrivateServer(options: PrivateServerOptions): Promise<Server['app']> {
-  const { app, finish } = createServer({ ...options, listener: 'private' })
+export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
+  const app = createServer({ ...options, listener: 'private' })
   const api: PrivateApi = { ...options, app }
   const { metrics, ready } = options
   app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
@@ -71,7 +71,6 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
-  app.after(finish)
   await app.ready()
   return app
 }

@@ -9,7 +9,7 @@ import type { Server } from '../http/server.ts'
 
 /** What the routes of the public listener work with. */
 export interface PublicApi {
-  readonly app: Server['app']
+  readonly app: Server
   readonly operations: CardDataOperations
   /** What every path of the specification begins with: `/thr/processor`. */
   readonly base: string

@@ -59,9 +59,9 @@ const routes = [
 ]
 
 /** What a client system calls. Nothing private is reachable here. */
-export async function createPublicServer(options: PublicServerOptions): Promise<Server['app']> {
+export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
-  const { app, finish } = createServer({ ...options, listener: 'public' })
+  const app = createServer({ ...options, listener: 'public' })
   await registerReference(app, baseUrl)
   const api: PublicApi = { ...options, app, base: `/thr/${options.processorPath}` }
   for (const add of routes) add(api)
@@ -70,7 +70,6 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   problemRoutes(app)
   documentRoutes(api)
   oauthRoutes(api, authorizationServer, callers, tokenAttempts)
-  app.after(finish)
   await app.ready()
   return app
 }

@@ -83,6 +83,17 @@ for (const { name, path } of operations) {
   })
 }
 
+test('a method that is refused is counted at its path, and what is not there under no path', async () => {
+  await service.call('PROPFIND', `/cards/${publicToken}`, { token: null })
+  await service.call('PROPFIND', '/nothing-here', { token: null })
+  const metrics = await service.call('GET', '//metrics', { token: null, listener: 'private' })
+  const counted = (route: string, status: number) =>
+    metrics.text.includes(`method="PROPFIND",route="${route}",status="${status}"`)
+  assert.ok(counted('/thr/processor/cards/:publicToken', 405))
+  assert.ok(counted('none', 404))
+  assert.ok(!metrics.text.includes('nothing-here'))
+})
+
 test('HEAD answers as GET does, without a body, and never where a PIN is told', async () => {
   const head = await service.call('HEAD', `/cards/${publicToken}`)
   assert.deepEqual([head.status, head.text], [200, ''])

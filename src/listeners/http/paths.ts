@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import FindMyWay from 'find-my-way'
+import { Problem } from '../../domain/problem.ts'
+
+/** What a server has at a path, whatever the method. */
+interface KnownPath {
+  /** `/cards/:publicToken` */
+  readonly pattern: string
+  readonly methods: Set<string>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The pattern of a path that does not take the request's method; null on a route, and where nothing is. */
+    refusedPattern: string | null
+  }
+}
+
+/**
+ * Knows the paths of all routes that are made after it, to tell a method that a path does not take from a
+ * path that is not there. They stand in a router of their own: a route for each method that is refused
+ * would be thirty to each that answers.
+ * @returns what refuses a request that came to no route: 405 with `Allow`, or 404.
+ */
+export const pathsOf = (
+  app: FastifyInstance,
+  maxParamLength: number,
+): ((request: FastifyRequest) => Problem) => {
+  const known = new Map<string, KnownPath>()
+  const router = FindMyWay({ maxParamLength })
+  app.decorateRequest('refusedPattern', null)
+  app.addHook('onRoute', ({ method, url }) => {
+    // The index of a folder is one page, with the slash at its end and without.
+    const pattern = url.replace(/(?<=.)\/$/, '')
+    const path = known.get(pattern) ?? { pattern, methods: new Set() }
+    known.set(pattern, path)
+    for (const each of [method].flat()) path.methods.add(each)
+    if (!router.hasRoute('GET', url)) router.on('GET', url, () => undefined, path)
+  })
+  return (request) => {
+    const path: KnownPath | undefined = router.find('GET', request.url)?.store
+    if (!path) return new Problem('not_found')
+    request.refusedPattern = path.pattern
+    return new Problem('method_not_allowed', { allow: [...path.methods].sort() })
+  }
+}
+
+/** The pattern that a request's path matched, whether it takes the request's method or not. */
+export const patternOf = ({
+  is404,
+  refusedPattern,
+  routeOptions,
+}: FastifyRequest): string | undefined => (is404 ? (refusedPattern ?? undefined) : routeOptions.url)

@@ -9,7 +9,7 @@ const concurrency = 3
 
 const named = process.argv.slice(2)
 // In this order, which `node --test` would not keep.
-const files = named.length > 0 ? named : testPrograms()
+const files = named.length > 0 ? named : await testPrograms()
 const globalSetupPath = fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url))
 const runnerHook = new URL('../test/support/runner-hook.ts', import.meta.url)
 const execArgv = ['--import', runnerHook.href]

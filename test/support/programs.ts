@@ -1,12 +1,15 @@
 /** Which test files share a process. Those of no folder here have one of their own. */
 import { globSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { cacheFolder } from './cache-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * By the name of the program in `test/together`: the folders whose files it runs. They begin in this order, those that
- * take longest first, so that none is left to run alone at the end.
+ * By the name of a program: the folders whose files it runs. They begin in this order, those that take longest
+ * first, so that none is left to run alone at the end.
  */
 const folders = {
   service: ['service'],
@@ -32,12 +35,20 @@ const folders = {
 
 export type Together = keyof typeof folders
 
-/** Everything that `node --test` is given: programs that run many files, and files that run alone. */
-export const testPrograms = (): string[] => {
+/** Everything that a run is given: programs that run many files, and files that run alone. */
+export const testPrograms = async (): Promise<string[]> => {
   const together = Object.keys(folders) as Together[]
   const shared = new Set(together.flatMap(filesOf))
   const others = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => !shared.has(file))
-  return [...together.map((name) => `test/together/${name}.ts`), ...others.sort()]
+  return [...(await Promise.all(together.map(programOf))), ...others.sort()]
+}
+
+/** The runner starts a process by a file, and gives it no word of its own. */
+const programOf = async (name: Together): Promise<string> => {
+  const program = join(await cacheFolder('programs'), `${name}.mjs`)
+  const { href } = new URL('together.ts', import.meta.url)
+  await writeFile(program, `import { runTogether } from '${href}'\nrunTogether('${name}')\n`)
+  return program
 }
 
 export const filesOf = (name: Together): string[] =>

@@ -28,8 +28,8 @@ export function rateLimiter(
   nowMs: () => number = () => performance.now(),
   counted = 'calls',
 ): { spend(caller: string): RateHeaders; left(caller: string): number } {
-  // It takes the memory for all of them at once, which not every listener needs.
-  let buckets: LRUCache<string, Bucket> | null = null
+  // Bounded by `max` it would take the memory for all of them at once, at the first call.
+  const buckets = new LRUCache<string, Bucket>({ maxSize: callersMax, sizeCalculation: () => 1 })
   const policy = `"${counted}";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
   function tokensOf({ filledAtMs, tokens }: Bucket, now: number): number {
@@ -38,7 +38,6 @@ export function rateLimiter(
 
   function refill(caller: string): Bucket {
     const now = nowMs()
-    buckets ??= new LRUCache({ max: callersMax })
     const bucket = buckets.get(caller) ?? { tokens: burst, filledAtMs: now }
     bucket.tokens = tokensOf(bucket, now)
     bucket.filledAtMs = now
@@ -67,7 +66,7 @@ export function rateLimiter(
     },
     /** How many it has left; spends nothing. */
     left(caller) {
-      const bucket = buckets?.peek(caller)
+      const bucket = buckets.peek(caller)
       return bucket ? Math.floor(tokensOf(bucket, nowMs())) : burst
     },
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { retireKey } from '../../../src/operations/keys/retire.ts'
 import { recordUses } from '../../../src/operations/keys/uses.ts'
@@ -9,8 +9,13 @@ import { type Database, statement } from '../../../src/storage/engine/database.t
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { subjectOf } from './rotating.ts'
 
+let service: TestService
+
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+})
+
 test('the number of a version, and so its key id, is never given to another key', async () => {
-  const service = await openTestService({ env: { RATE_LIMIT: 'off' } })
   const { administer } = subjectOf(service)
   const generate = () =>
     administer('POST', '//keys', { family: 'installation', key: 'token-signing' })
@@ -32,7 +37,6 @@ test('the number of a version, and so its key id, is never given to another key'
 })
 
 test('the only version of a key is not deleted: the next would have its number', async () => {
-  const service = await openTestService({ env: { RATE_LIMIT: 'off' } })
   const { administer } = subjectOf(service)
   const path = '//keys/card-data-pin/versions/1'
   // Made by an operator before the installation has made its own.
@@ -44,7 +48,6 @@ test('the only version of a key is not deleted: the next would have its number',
 })
 
 test('a rotation is begun once, however often it is asked for', async () => {
-  const service = await openTestService({ env: { RATE_LIMIT: 'off' } })
   const { administer } = subjectOf(service)
   const first = await administer('POST', '//keys/pan/rotate')
   const again = await administer('POST', '//keys/pan/rotate')
@@ -195,7 +198,6 @@ test('a version does not retire while a process may still make something under i
 })
 
 test('a version does not retire whose successor settled only while it was searched', async () => {
-  const service = await openTestService()
   await subjectOf(service).administer('POST', '//keys/cvk/rotate')
   await sql(
     service.database,

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyJobs, startJobs } from '../src/service/background.ts'
 import { createLog } from '../src/service/log.ts'
-import { subjectOf } from '../test/operations/keys/in-process.ts'
 import { openLoad, type Send } from '../test/operations/keys/mixed-load.ts'
 import {
   type Administer,
+  administerOf,
   countUnder,
+  openInstallation,
   panReader,
   rotateAll,
+  sendToAny,
+  subjectOf,
   untilReEncrypted,
 } from '../test/operations/keys/rotating.ts'
-import { administerOf, openInstallation, sendToAny } from '../test/operations/keys/two-programs.ts'
 import { openPostgres } from '../test/support/postgres.ts'
 import { openTestService } from '../test/support/service.ts'
 

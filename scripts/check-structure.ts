@@ -4,8 +4,7 @@
  * what is asked of all of them in structure/figures.ts.
  */
 import { resolve } from 'node:path'
-import { importCycles } from './structure/cycles.ts'
-import { type Figure, figuresOf } from './structure/figures.ts'
+import { type Figure, figuresOf, importCycles } from './structure/figures.ts'
 import { readSources, type Source } from './structure/read-source.ts'
 import { rules } from './structure/rules.ts'
 

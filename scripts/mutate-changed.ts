@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { quickRooms, type RoomName, rooms } from './mutation/rooms.ts'
-import { removeSandboxes, runStryker } from './mutation/run-stryker.ts'
+import { removeSandboxes, runStryker } from './mutation/run-mutants.ts'
 import { count, describeTally, emptyTally, scoreOf, type Tally } from './mutation/tally.ts'
 
 /** Of so few mutants one that survives is no trend. */

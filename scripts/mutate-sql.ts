@@ -10,8 +10,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { sharePostgres } from '../test/support/postgres.ts'
-import { sqlEquivalentOf } from './mutation/sql-equivalents.ts'
-import { type Mutation, mutationsOf } from './mutation/sql-mutators.ts'
+import { type Mutation, mutationsOf, sqlEquivalentOf } from './mutation/sql-mutants.ts'
 import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
 const defaultFiles = [
@@ -27,8 +26,8 @@ const defaultFiles = [
 const testFiles = globSync(
   process.env.SQL_TESTS?.split(' ') ?? [
     'test/storage/{cards/tries,idempotency/idempotency,cards/ordered-lists}.test.ts',
-    'test/operations/authorizations/{objections,attempts,events,in-flight,repeats,burst,tries-race}.test.ts',
-    'test/operations/{idempotency/idempotency,idempotency/idempotency-race,events/events,cards/expiry}.test.ts',
+    'test/operations/authorizations/{answers,attempts,events,in-flight,repeats,burst-and-outage,tries-race}.test.ts',
+    'test/operations/{idempotency/idempotency,idempotency/idempotency-race,events/events,cards/card-status}.test.ts',
   ],
 )
 /** A test that runs into one of them looks like one that waits for a lock for ever. */

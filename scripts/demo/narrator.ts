@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import type { Credentials } from '../../src/sandbox/seed.ts'
-import type { Answer, Call, Step } from './step.ts'
+import type { Answer, Call, Step } from './steps.ts'
 
 const width = 88
 const margin = '      '

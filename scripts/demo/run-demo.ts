@@ -14,7 +14,7 @@ import {
   printStep,
   printToken,
 } from './narrator.ts'
-import type { Actor, Answer, Call, Journey, Scenario, Step } from './step.ts'
+import type { Actor, Answer, Call, Journey, Scenario, Step } from './steps.ts'
 
 /** Runs all scenarios. @returns whether every answer is what the specification says. */
 export async function runDemo(

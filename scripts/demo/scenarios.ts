@@ -3,14 +3,17 @@ import {
   createCard,
   cvvScenario,
   issuingScenario,
+  type Journey,
   pinScenario,
   readPin,
   readTryStatus,
+  recall,
+  type Scenario,
+  type Step,
   setPin,
   unblockCvv,
   unblockPin,
-} from './card-steps.ts'
-import { type Journey, recall, type Scenario, type Step } from './step.ts'
+} from './steps.ts'
 
 /** What the simulator must answer about the kind that was tried. */
 interface Due {

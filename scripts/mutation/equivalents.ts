@@ -2,9 +2,11 @@
  * Mutants that no test can find, each with its reason. A line of code is named by what stands in it, so
  * that the list outlives lines that move; an entry that fits no mutant any more fails the run of its room.
  */
-import { cryptoEquivalents } from './crypto-equivalents.ts'
-import { domainEquivalents } from './domain-equivalents.ts'
-import type { Equivalent } from './equivalent.ts'
+import {
+  cryptoEquivalents,
+  domainEquivalents,
+  type Equivalent,
+} from './domain-and-crypto-equivalents.ts'
 import type { TestedMutant } from './tested-mutant.ts'
 
 export const equivalents: readonly Equivalent[] = [

@@ -17,15 +17,13 @@ export const rooms = {
   authorizations: {
     folder: 'src/operations/authorizations',
     tests: [
-      'test/operations/authorizations/answer-schema.test.ts',
-      'test/operations/authorizations/objections.test.ts',
+      'test/operations/authorizations/interface.test.ts',
+      'test/operations/authorizations/answers.test.ts',
       'test/operations/authorizations/repeats.test.ts',
       'test/operations/authorizations/events.test.ts',
       'test/operations/authorizations/in-flight.test.ts',
       'test/operations/authorizations/pin-blocks.test.ts',
-      'test/operations/authorizations/wrong-expiries.test.ts',
-      'test/operations/authorizations/products.test.ts',
-      'test/operations/authorizations/metrics.test.ts',
+      'test/operations/authorizations/counted.test.ts',
     ],
     needsDatabase: true,
     scoreMin: 90,

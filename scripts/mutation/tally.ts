@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Equivalent } from './equivalent.ts'
+import type { Equivalent } from './domain-and-crypto-equivalents.ts'
 import { equivalentOf } from './equivalents.ts'
 import type { TestedMutant } from './tested-mutant.ts'
 

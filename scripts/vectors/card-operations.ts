@@ -3,16 +3,17 @@ import { generatePvv } from '../../src/crypto/pvv.ts'
 import { type Expiry, makeExpiry } from '../../src/domain/calendar.ts'
 import { binRanges, isLuhnValid, luhnCheckDigit, maskPan } from '../../src/domain/pan.ts'
 import { Pin, type WeakPinContext, weakPinRule } from '../../src/domain/pin.ts'
-import { generateCavv, normalisePanForCavv } from '../../test/reference/cavv.ts'
-import { clearBlockKey, clearCvkPair } from '../../test/reference/clear-keys.ts'
+import { clearBlockKey, clearCvkPair } from '../../test/reference/keys.ts'
 import {
   decimalise,
+  generateCavv,
   generateNaturalPin,
   generatePinOffset,
   type Ibm3624Inputs,
+  normalisePanForCavv,
   pinFromOffset,
   validationDataOfPan,
-} from '../../test/reference/ibm3624.ts'
+} from '../../test/reference/verification-values.ts'
 import {
   type Answer,
   bytes,

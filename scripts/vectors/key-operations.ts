@@ -10,8 +10,7 @@ import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-
 import { areEqualBytes } from '../../src/crypto/refusal.ts'
 import { removeOaepPadding } from '../../src/crypto/rsa-oaep-padding.ts'
 import { combineComponents, hasOddParity, setOddParity } from '../../src/crypto/tdes-keys.ts'
-import { unwrapAesKey, wrapAesKey } from '../../test/reference/aes-key-wrap.ts'
-import { keyBlockVariantsOf } from '../../test/reference/key-block-variants.ts'
+import { keyBlockVariantsOf, unwrapAesKey, wrapAesKey } from '../../test/reference/keys.ts'
 import { openJwe } from '../../test/reference/open-jwe.ts'
 import {
   bytes,

@@ -17,16 +17,16 @@ import {
   pinFieldFormat4,
 } from '../../src/crypto/pin-block-format-4.ts'
 import { panFieldOfTwelve } from '../../src/crypto/pin-field.ts'
-import { decipherUnder, encipherUnder } from '../../test/reference/clear-keys.ts'
+
 import {
+  decipherUnder,
   decodePinBlockFormat2,
+  encipherUnder,
   encodePinBlockFormat2,
-} from '../../test/reference/pin-block-format-2.ts'
-import type { PinBlockContext } from '../../test/reference/pin-blocks.ts'
-import {
+  type PinBlockContext,
   requirePermittedTranslation,
   translatePinBlock,
-} from '../../test/reference/pin-translation.ts'
+} from '../../test/reference/pin-blocks.ts'
 import {
   bytes,
   type Inputs,

@@ -1,9 +1,8 @@
 import { importJWK, SignJWT } from 'jose'
 import { CallFailed } from './errors.ts'
 import { type PrivateJwk, type Settings, secureUrl } from './options.ts'
-import { type Answer, attempt } from './transport/attempt.ts'
+import { type Answer, attempt, repeat } from './transport/attempt.ts'
 import { objectIn, retryAfterOf } from './transport/content.ts'
-import { repeat } from './transport/repeat.ts'
 
 export interface TokenSource {
   /** A token that is good for a while yet; asked for once, however many wait for it. */

@@ -1,9 +1,13 @@
-import type { CardData } from './card-data.ts'
+import {
+  type CardData,
+  type DeviceKeyBody,
+  deviceKeyForm,
+  type SessionKeyBody,
+  sessionKeyForm,
+} from './card-data.ts'
 import { isJsonObject, refuse } from './device-error.ts'
-import { type DeviceKeyBody, deviceKeyForm } from './device-key-form.ts'
 import { isPublicToken } from './seal-pin.ts'
 import { type ServiceKeys, startClock } from './service-keys.ts'
-import { type SessionKeyBody, sessionKeyForm } from './session-key-form.ts'
 
 /** One question for one card's data. */
 export interface CardDataRequest {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { generateCvv } from '../../src/crypto/cvv.ts'
 import { decimaliseInTwoPasses, generatePvv } from '../../src/crypto/pvv.ts'
 import { areEqualDigits } from '../../src/crypto/refusal.ts'
-import { clearBlockKey, clearCvkPair } from '../reference/clear-keys.ts'
+import { clearBlockKey, clearCvkPair } from '../reference/keys.ts'
 import { bytes, cases, digits, fewerCases, pins, refusedLater } from './arbitraries.ts'
 
 test('decimalization of eight bytes is never short, whatever they are', () => {

@@ -3,8 +3,7 @@ import { METHODS } from 'node:http'
 import fc, { type Arbitrary } from 'fast-check'
 import type { Route } from '../support/routes.ts'
 import type { CallerName } from '../support/service.ts'
-import { bodiesFor } from './bodies.ts'
-import { canaryPan, hostile, type SchemaNode, validOf } from './values.ts'
+import { bodiesFor, canaryPan, hostile, type SchemaNode, validOf } from './values.ts'
 
 /** A request before its placeholders (`@card@`) are filled in. */
 export interface Plan {

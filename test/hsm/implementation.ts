@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { sealAesGcm } from '../../src/crypto/aes-gcm.ts'
@@ -5,7 +6,12 @@ import { isWeakTdesKey, setOddParity } from '../../src/crypto/tdes-keys.ts'
 import { makeExpiry } from '../../src/domain/calendar.ts'
 import type { Pan } from '../../src/domain/pan.ts'
 import type { CardReference, PinRules } from '../../src/hsm/contract/card.ts'
-import { type KeyName, keyCatalogue } from '../../src/hsm/contract/catalogue.ts'
+import {
+  type KeyKind,
+  type KeyName,
+  keyCatalogue,
+  keyNames,
+} from '../../src/hsm/contract/catalogue.ts'
 import type { Hsm } from '../../src/hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../../src/hsm/contract/key-administration.ts'
 import type { KeyStore, StoredKey } from '../../src/hsm/contract/stored-keys.ts'
@@ -100,4 +106,24 @@ export function vectorsOf<Inputs, Expected>(file: string, op: string): Row<Input
 export function fitTdesKey(hex: string): Buffer | null {
   const key = setOddParity(Buffer.from(hex, 'hex'))
   return key.length === 16 && !isWeakTdesKey(key) ? key : null
+}
+
+const kindOf = (name: KeyName): KeyKind => keyCatalogue[name].kind
+
+/** Asserts that a key says what it is for, and opens for that and for nothing else. */
+export async function assertOwnUseOnly(
+  engine: KeyEngine,
+  name: KeyName,
+  keyBlock: string,
+): Promise<void> {
+  const kind = kindOf(name)
+  await engine.open(kind, keyBlock)
+  const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)
+  assert.deepEqual(
+    [keyUsage, algorithm, modeOfUse, exportability],
+    [kind.keyUsage, kind.algorithm, kind.modeOfUse, 'N'],
+  )
+  for (const other of keyNames.filter((each) => each !== name)) {
+    await assert.rejects(engine.open(kindOf(other), keyBlock), `${name} as ${other}`)
+  }
 }

@@ -10,19 +10,25 @@ import {
   refused,
   refusedLater,
 } from '../crypto/arbitraries.ts'
-import { unwrapAesKey, wrapAesKey } from './aes-key-wrap.ts'
-import { generateCavv } from './cavv.ts'
-import { clearCvkPair } from './clear-keys.ts'
+import { cases as casesOf } from '../support/cases.ts'
+import { clearCvkPair, keyBlockVariantsOf, unwrapAesKey, wrapAesKey } from './keys.ts'
+import {
+  decipherUnder,
+  decodePinBlockFormat2,
+  encipherUnder,
+  encodePinBlockFormat2,
+  requirePermittedTranslation,
+  translatePinBlock,
+} from './pin-blocks.ts'
+import { ReferenceRefusal, refusesInputs } from './refusal.ts'
 import {
   decimalise,
+  generateCavv,
   generateNaturalPin,
   generatePinOffset,
   pinFromOffset,
   validationDataOfPan,
-} from './ibm3624.ts'
-import { keyBlockVariantsOf } from './key-block-variants.ts'
-import { decodePinBlockFormat2, encodePinBlockFormat2 } from './pin-block-format-2.ts'
-import { refusesInputs } from './refusal.ts'
+} from './verification-values.ts'
 
 const bytes = (length: number): Buffer => Buffer.alloc(length, 7)
 
@@ -127,5 +133,70 @@ test('a PIN of any length comes back out of a format 2 block, which has eight by
   fc.assert(fc.property(pins, roundTrip), cases)
   for (const length of [0, 7, 9]) {
     refused('pin_block_refused', () => decodePinBlockFormat2(Buffer.alloc(length, 0x24)))
+  }
+})
+
+const bound = [0, 3, 4] as const
+
+for (const from of [0, 1, 3, 4] as const) {
+  for (const to of bound) {
+    test(`a PIN is the same after translation from format ${from} to ${to}`, () => {
+      return fc.assert(
+        fc.asyncProperty(
+          pins,
+          digits(13, 19),
+          anyBytes(16),
+          anyBytes(16),
+          async (pin, pan, fromKey, toKey) => {
+            const [source, target] = [
+              { format: from, pan, key: fromKey },
+              { format: to, pan, key: toKey },
+            ]
+            const block = await encipherUnder(source, pin)
+            const translated = await translatePinBlock(block, source, target)
+            assert.equal(await decipherUnder(target, translated), pin)
+          },
+        ),
+        casesOf(1_000),
+      )
+    })
+  }
+}
+
+test('a block that is bound to a PAN is neither unbound nor bound to another', async () => {
+  const key = Buffer.alloc(16, 1)
+  for (const format of bound) {
+    const source = { format, pan: '4111111111111111', key }
+    const block = await encipherUnder(source, '1234')
+    for (const target of bound) {
+      const other = { format: target, pan: '4012888888881881', key }
+      await assert.rejects(translatePinBlock(block, source, other), ReferenceRefusal)
+    }
+    const unbound = { ...source, format: 1 as const }
+    await assert.rejects(translatePinBlock(block, source, unbound), ReferenceRefusal)
+  }
+})
+
+test('no format that is not named may be translated', () => {
+  for (const [fromFormat, toFormat] of [
+    [2, 0],
+    [0, 2],
+    [5, 0],
+    [Number.NaN, 0],
+    [0, -1],
+  ] as const) {
+    refusesInputs(() => requirePermittedTranslation({ fromFormat, toFormat }))
+  }
+})
+
+test('a block that does not decode is refused like a translation that is not permitted', async () => {
+  const context = { format: 0, pan: '4111111111111111', key: Buffer.alloc(16, 1) } as const
+  await assert.rejects(translatePinBlock(Buffer.alloc(8), context, context), ReferenceRefusal)
+})
+
+test('a block that is bound to no PAN may be bound to one', () => {
+  for (const toFormat of [0, 1, 3, 4]) {
+    const translation = { fromFormat: 1, toFormat, toPan: '4111111111111111' }
+    assert.equal(requirePermittedTranslation(translation), '')
   }
 })

@@ -6,10 +6,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { artifacts, openChromium, untilState } from './support/chromium.ts'
-import { readCard } from './support/closed-card.ts'
-import { choosePin, issueCard, openDemo, payWithPin, reveal } from './support/demo-visit.ts'
-import { type Sandbox, startSandbox } from './support/sandbox.ts'
+import { artifacts, openChromium, readCard, untilState } from './support/chromium.ts'
+import {
+  choosePin,
+  issueCard,
+  openDemo,
+  payWithPin,
+  reveal,
+  type Sandbox,
+  startSandbox,
+} from './support/demo.ts'
 
 const chromium = await openChromium()
 

@@ -7,8 +7,7 @@ import { readConfig } from '../../src/service/config/config.ts'
 import { createDemo } from '../../src/service/demo.ts'
 import { openTestService } from '../support/service.ts'
 import { openChromium } from './support/chromium.ts'
-import { issueCard, openDemo } from './support/demo-visit.ts'
-import { type Sandbox, startSandbox } from './support/sandbox.ts'
+import { issueCard, openDemo, type Sandbox, startSandbox } from './support/demo.ts'
 
 const host = '127.0.0.1:8080'
 const own = { origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
-import { artifacts, openChromium, untilState } from './support/chromium.ts'
-import { readAround, readCard, readCardAttributes } from './support/closed-card.ts'
+import {
+  artifacts,
+  openChromium,
+  readAround,
+  readCard,
+  readCardAttributes,
+  untilState,
+} from './support/chromium.ts'
 import {
   choosePin,
   issueCard,
@@ -10,10 +16,11 @@ import {
   payWithCvv,
   payWithPin,
   reveal,
+  type Sandbox,
+  startSandbox,
   textOf,
   untilSaid,
-} from './support/demo-visit.ts'
-import { type Sandbox, startSandbox } from './support/sandbox.ts'
+} from './support/demo.ts'
 
 const chromium = await openChromium()
 const phone = { viewport: { width: 360, height: 740 } }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
-import { openChromium, untilState, type Visit } from './support/chromium.ts'
-import { readCard } from './support/closed-card.ts'
-import { issueCard, openDemo, reveal } from './support/demo-visit.ts'
-import { startSandbox } from './support/sandbox.ts'
+import { openChromium, readCard, untilState, type Visit } from './support/chromium.ts'
+import { issueCard, openDemo, reveal, startSandbox } from './support/demo.ts'
 
 const chromium = await openChromium()
 

@@ -1,7 +1,6 @@
 import type { CardData, ServiceKeys } from '../../sdk/device/device.ts'
 import { revealCard } from './call-relay.ts'
-import { cardStyle } from './card-style.ts'
-import { type CardView, createView } from './card-view.ts'
+import { type CardView, cardStyle, createView } from './card-view.ts'
 import { type Countdown, copyForAWhile, startCountdown } from './field.ts'
 import { plainWords } from './plain-words.ts'
 

@@ -1,4 +1,4 @@
-import { createServiceClient, type ServiceAccess } from '../relay/service-client.ts'
+import { createServiceClient, type ServiceAccess } from '../relay/relay.ts'
 import { refusal, type Site } from '../site/site.ts'
 
 /**

@@ -1,10 +1,9 @@
 import { CallFailed } from '../errors.ts'
 import type { EventRecord, EventType } from '../models.ts'
 import { checkPatience } from '../options.ts'
-import { type OpenAnswer, withDeadline } from '../transport/attempt.ts'
+import { mayRepeat, type OpenAnswer, pause, waitAfter, withDeadline } from '../transport/attempt.ts'
 import { type Calls, type Listing, listing } from '../transport/calls.ts'
 import { contentOf } from '../transport/content.ts'
-import { mayRepeat, pause, waitAfter } from '../transport/repeat.ts'
 import { type Call, type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 export interface ListEvents {

@@ -1,9 +1,8 @@
 import { CallFailed } from '../errors.ts'
 import { checkPatience, type Settings } from '../options.ts'
-import type { Answer, OpenAnswer, Outgoing } from './attempt.ts'
+import { type Answer, type OpenAnswer, type Outgoing, repeat } from './attempt.ts'
 import { problemOf, type QueryValues } from './content.ts'
 import { createExchange, type Request } from './exchange.ts'
-import { repeat } from './repeat.ts'
 
 /** What a caller may say of any call. */
 export interface CallOptions {

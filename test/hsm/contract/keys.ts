@@ -18,6 +18,7 @@ import {
   keyNames,
 } from '../../../src/hsm/contract/catalogue.ts'
 import {
+  assertOwnUseOnly,
   drawTdesKey,
   fitTdesKey,
   memoryKeyStore,
@@ -26,7 +27,6 @@ import {
   type Subject,
   vectorsOf,
 } from '../implementation.ts'
-import { assertOwnUseOnly } from './own-use.ts'
 
 const kindOf = (name: KeyName): KeyKind => keyCatalogue[name].kind
 const sound = drawTdesKey()

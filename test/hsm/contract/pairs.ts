@@ -10,8 +10,7 @@ import {
 } from 'node:crypto'
 import { test } from 'node:test'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
-import type { Subject } from '../implementation.ts'
-import { assertOwnUseOnly } from './own-use.ts'
+import { assertOwnUseOnly, type Subject } from '../implementation.ts'
 
 const publicKeyOf = (jwk: object) => createPublicKey({ key: { ...jwk }, format: 'jwk' })
 

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { pinKeys, type ServiceKeys } from '../../../sdk/device/device.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
@@ -13,7 +13,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from '../../support/service.ts'
-import { rsaTestKey } from './rsa-test-key.ts'
+import rsaTestKeys from './rsa-test-keys.json' with { type: 'json' }
 
 /** The whole service with the keys of card data, and a device that speaks to it. */
 
@@ -78,3 +78,7 @@ export const relay = async (
   if (answer.status !== 200) throw new Error(`No card data: ${answer.text}`)
   return answer.json
 }
+
+/** The private half of a test key. */
+export const rsaTestKey = (name: 'card-data-wrap' | 'card-data-sign' | 'other'): KeyObject =>
+  createPrivateKey({ key: Buffer.from(rsaTestKeys[name], 'base64'), format: 'der', type: 'pkcs8' })

@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { after, before, mock, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Answer, CreatedCard } from '../../support/service.ts'
-import { rsaTestKey } from './rsa-test-key.ts'
-import { type CardDataService, openCardDataService } from './service.ts'
+import { type CardDataService, openCardDataService, rsaTestKey } from './service.ts'
 
 const run = promisify(execFile)
 

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { openTestService, sql, strongPins, type TestService } from '../../support/service.ts'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
+import { revealPin } from '../../../src/operations/cards/pin.ts'
+import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
+import { keyHashOf } from '../../support/idempotency.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import {
+  openServerDatabase,
+  openTestService,
+  pool,
+  sql,
+  strongPins,
+  type TestService,
+} from '../../support/service.ts'
 
 /** What each status may become, as it is published. */
 const moves: Readonly<Record<string, readonly string[]>> = {
@@ -25,6 +38,7 @@ const names: Readonly<Record<string, string>> = {
 }
 const codes = Object.keys(moves)
 
+const postgres = await openPostgres()
 let service: TestService
 
 before(async () => {
@@ -134,4 +148,138 @@ test('a code that is none is refused with the list of those that are', async () 
     assert.equal(json.errors[0].pointer, '/cardStatusCode')
     for (const known of codes) assert.ok(json.errors[0].detail.includes(known))
   }
+})
+
+const caller = { clientId: 'demo-client', requestId: 'test' }
+const lastInstant = '2031-02-28T23:59:59.999Z'
+const firstInstant = '2031-03-01T00:00:00.000Z'
+
+/** The operations at another instant than now. */
+const at = ({ issuing }: TestService, instant: string): CardOperations => ({
+  ...issuing,
+  now: () => new Date(instant),
+})
+
+/** A card whose last day is 28 February 2031. */
+const expiringCard = async (on = service, code = '00'): Promise<PublicToken> => {
+  const { publicToken } = await on.createCard({ activateNow: code !== '02' })
+  const update = `update card set expiry_date = '2031-02-28', start_date = '2026-01-01',
+    status_code = $2 where public_token = $1`
+  await sql(on.database, update, [publicToken, code])
+  return publicToken
+}
+
+const statusEvents = (on: TestService, publicToken: string) =>
+  sql<{ sequence: number; details: string; clientId: string }>(
+    on.database,
+    `select sequence, details, client_id as "clientId" from event
+     where public_token = $1 and type = 'card.status_changed'`,
+    [publicToken],
+  )
+
+for (const code of ['02', '00', '62'] as const) {
+  test(`a card in ${code} is expired from 00:00 UTC after its last day, before any sweep`, async () => {
+    const publicToken = await expiringCard(service, code)
+    const before = at(service, lastInstant)
+    const after = at(service, firstInstant)
+    assert.equal((await readCardStatus(before, caller, publicToken)).cardStatusCode, code)
+    assert.equal((await readCardStatus(after, caller, publicToken)).cardStatusCode, '54')
+    assert.equal((await getCard(before, caller, publicToken)).status !== 'Expired', true)
+    assert.equal((await getCard(after, caller, publicToken)).status, 'Expired')
+    assert.deepEqual(await statusEvents(service, publicToken), [])
+  })
+}
+
+test('a filter by status finds a card as expired from the same instant', async () => {
+  const publicToken = await expiringCard()
+  const found = async (instant: string, statusCode: '00' | '54'): Promise<boolean> => {
+    const filter = { customerReference: null, statusCode, after: null, limit: 100 }
+    const { cards } = await listCards(at(service, instant), caller, filter)
+    return cards.some((card) => card.publicToken === publicToken)
+  }
+  assert.deepEqual([await found(lastInstant, '00'), await found(lastInstant, '54')], [true, false])
+  assert.deepEqual(
+    [await found(firstInstant, '00'), await found(firstInstant, '54')],
+    [false, true],
+  )
+})
+
+test('decisions hold a card for expired from the same instant', async () => {
+  const publicToken = await expiringCard()
+  const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
+  assert.equal((await revealPin(before, caller, publicToken)).length, 4)
+  await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
+  const restrict = (operations: CardOperations) =>
+    changeCardStatus(operations, caller, { publicToken, to: '62', note: {} }, null)
+  await assert.rejects(restrict(after), { code: 'card_status_conflict' })
+  await restrict(before)
+})
+
+test('a card that had a final status keeps it beyond its last day', async () => {
+  const publicToken = await expiringCard(service, '41')
+  const after = at(service, firstInstant)
+  await sweep(after)
+  assert.equal((await readCardStatus(after, caller, publicToken)).cardStatusCode, '41')
+  assert.deepEqual(await statusEvents(service, publicToken), [])
+})
+
+test('a sweep on the last day moves nothing; one after it tells of the expiry once', async () => {
+  const publicToken = await expiringCard(service, '62')
+  await sweep(at(service, lastInstant))
+  assert.deepEqual(await statusEvents(service, publicToken), [])
+  await sweep(at(service, firstInstant))
+  await sweep(at(service, firstInstant))
+  const events = await statusEvents(service, publicToken)
+  assert.deepEqual(
+    events.map(({ details, ...event }) => ({ ...event, details: JSON.parse(details) })),
+    [{ sequence: 2, clientId: 'demo-client', details: { from: '62', to: '54' } }],
+  )
+})
+
+test('a sweep forgets idempotency keys after 24 hours and keeps the younger ones', async () => {
+  const body = { status: 'Blocked' }
+  const { publicToken } = await service.createCard()
+  for (const key of ['old', 'young']) {
+    const headers = { 'idempotency-key': key }
+    await service.call('PUT', `/card-cvv/${publicToken}/cvv/status`, { body, headers })
+  }
+  await sql(
+    service.database,
+    `update idempotency_record set created_at = now() - interval '25 hours'
+     where key_hash = $1`,
+    [await keyHashOf(service, 'old')],
+  )
+  await sweep(service.issuing)
+  const left = await sql<{ hash: Uint8Array }>(
+    service.database,
+    'select key_hash as "hash" from idempotency_record where key_hash in ($1, $2)',
+    [await keyHashOf(service, 'old'), await keyHashOf(service, 'young')],
+  )
+  assert.deepEqual(
+    left.map(({ hash }) => Buffer.from(hash)),
+    [Buffer.from(await keyHashOf(service, 'young'))],
+  )
+})
+
+test('many processes that sweep at once tell of each expiry once', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { database, url } = await openServerDatabase(postgres)
+  const first = await openTestService({ database })
+  const cards = await Promise.all(Array.from({ length: 250 }, () => first.createCard()))
+  await sql(database, `update card set expiry_date = '2031-02-28', start_date = '2026-01-01'`)
+  const operations = at(first, firstInstant)
+  const others = Array.from({ length: 4 }, () => pool(url, 2))
+  await Promise.all([
+    sweep(operations),
+    ...others.map((each) => sweep({ ...operations, database: each })),
+  ])
+  await Promise.all(others.map((each) => each.close()))
+  const [told] = await sql(
+    database,
+    `select count(*)::int as events, count(distinct public_token)::int as cards,
+       min(sequence) as least, max(sequence) as most
+     from event where type = 'card.status_changed'`,
+  )
+  assert.deepEqual(told, { events: cards.length, cards: cards.length, least: 2, most: 2 })
 })

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
-import { before, test } from 'node:test'
-import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
-import { administerOf, askToken } from './administer.ts'
+import { before, suite, test } from 'node:test'
+import { openPostgres } from '../../support/postgres.ts'
+import {
+  type Answer,
+  openServerDatabase,
+  openTestService,
+  sql,
+  type TestService,
+} from '../../support/service.ts'
+import { administerOf, askToken, newAdministrator, rootOf } from './administer.ts'
 
+const postgres = await openPostgres()
 let service: TestService
 let administer: ReturnType<typeof administerOf>
 
@@ -240,4 +248,25 @@ test('clients are listed by their ids, page by page', async () => {
   }
   assert.deepEqual(seen, ids)
   assert.ok(!JSON.stringify(whole).toLowerCase().includes('secrethash'))
+})
+
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  test('credentials that change while they are confirmed are not confirmed, whichever comes first', async () => {
+    const { database } = await openServerDatabase(postgres)
+    const service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
+    const maker = await rootOf(service, 'maker')
+    const witness = await rootOf(service, 'witness')
+    for (let round = 0; round < 15; round += 1) {
+      const clientId = `one-${round}`
+      await maker.call('POST', '/clients', newAdministrator(clientId))
+      const confirm = () =>
+        witness.call('POST', `/clients/${clientId}/confirm`, { credentialsVersion: 1 })
+      const rotate = () => maker.call('POST', `/clients/${clientId}/rotate-secret`)
+      const [one, other] = round % 2 === 0 ? [confirm, rotate] : [rotate, confirm]
+      const answers = await Promise.all([one(), other()])
+      for (const { status, text } of answers) assert.ok(status === 200 || status === 422, text)
+      const { json } = await maker.call('GET', `/clients/${clientId}`)
+      assert.deepEqual([json.confirmedBy, json.controlledBy], [[], ['maker']])
+    }
+  })
 })

@@ -7,8 +7,7 @@ import { createLog } from '../../../src/service/log.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
-import { subjectOf } from './in-process.ts'
-import { type Administer, keyStates } from './rotating.ts'
+import { type Administer, keyStates, subjectOf } from './rotating.ts'
 
 let service: TestService
 let administer: Administer

@@ -6,8 +6,7 @@ import { before, test } from 'node:test'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { subjectOf } from './in-process.ts'
-import type { Administer } from './rotating.ts'
+import { type Administer, subjectOf } from './rotating.ts'
 
 let service: TestService
 let administer: Administer

@@ -10,7 +10,7 @@ import {
   registeredBy,
   rootOf,
   signIn,
-} from './administrators.ts'
+} from '../clients/administer.ts'
 
 let service: TestService
 let root: Administrator

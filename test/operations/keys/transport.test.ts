@@ -9,8 +9,7 @@ import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { keyHashOf } from '../../support/idempotency.ts'
 import { ask, issueCard, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { subjectOf } from './in-process.ts'
-import type { Administer } from './rotating.ts'
+import { type Administer, subjectOf } from './rotating.ts'
 
 let service: TestService
 let administer: Administer

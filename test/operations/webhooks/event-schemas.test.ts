@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { before, suite, test } from 'node:test'
 import Type, { type TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { generateAsyncapi } from '../../../scripts/generate-asyncapi.ts'
 import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
@@ -89,3 +91,11 @@ suite('on PostgreSQL', { skip: postgres.leftOut }, () =>
     openDeliveryService({ database: (await openServerDatabase(postgres)).database }),
   ),
 )
+
+test('asyncapi.json is what the schemas of the messages say, every type of event in it', async () => {
+  const text = await readFile(new URL('../../../asyncapi.json', import.meta.url), 'utf8')
+  assert.equal(text, generateAsyncapi())
+  const { components } = JSON.parse(text)
+  const names = Object.values<{ name: string }>(components.messages).map(({ name }) => name)
+  assert.deepEqual(names, [...eventTypes, 'webhook.ping'])
+})

@@ -6,8 +6,8 @@ import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { createEventStreams, type EventStream } from '../../../src/operations/events/streams.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
+import { openLiveReader } from './client-system.ts'
 import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { openLiveReader } from './live-reader.ts'
 import { until } from './receiver.ts'
 
 const postgres = await openPostgres()

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import { prune } from '../../../src/operations/events/prune.ts'
 import { backOffSeconds, isGivenUp } from '../../../src/operations/webhooks/attempt.ts'
+import { createPost } from '../../../src/operations/webhooks/post.ts'
+import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import { sql } from '../../support/service.ts'
 import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
 import { openReceiver, type Received, type Receiver, until } from './receiver.ts'
@@ -202,4 +206,31 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
     const text = `select from ${table} where client_id = $1`
     assert.equal((await sql(database, text, [client])).length, count / 2, table)
   }
+})
+
+test('an endpoint that answers with an upgrade nobody asked for is a failed try, and no more', async (t) => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+    })
+  }).listen(0, '127.0.0.1')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  const post = createPost({
+    verdictOf: addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null }),
+    resolve: async () => [],
+    timeoutMs: 60_000,
+    httpsOnly: false,
+  })
+  const stop = new AbortController()
+  const outcome = await post(`http://127.0.0.1:${address.port}/`, {}, '{}', stop.signal)
+  assert.deepEqual(outcome, { outcome: 'connection_failed' })
 })

@@ -1,15 +1,30 @@
+/**
+ * Delivery by programs: two side by side, some that are killed, and one that is told to stop. Small in the
+ * suite; `npm run test:storm` runs it at its full size.
+ */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openPostgres } from '../../support/postgres.ts'
 import { type Program, startProgram } from '../../support/process.ts'
-import { openJournal } from './journal.ts'
-import { baseUrl, insist, produceEvents, readFeed, tokenOf } from './producer.ts'
-import { isSignedWith, openReceiver, type Receiver, until } from './receiver.ts'
+import {
+  baseUrl,
+  insist,
+  openLiveReader,
+  produceEvents,
+  readFeed,
+  tokenOf,
+} from './client-system.ts'
+import { isSignedWith, openJournal, openReceiver, type Receiver, until } from './receiver.ts'
 
-/**
- * Delivery under failures. Small in the suite; `npm run test:storm` runs it at its full size.
- */
+/** What two processes deliver while nothing fails. */
+const calm = {
+  cards: Number(process.env.STORM_CARDS ?? 20),
+  perCard: Number(process.env.STORM_EVENTS_PER_CARD ?? 10),
+}
+const calmTotal = calm.cards * calm.perCard
+const endpoints = 4
 
+/** What is delivered under failures. */
 const cards = Number(process.env.STORM_CARDS ?? 30)
 const perCard = Number(process.env.STORM_EVENTS_PER_CARD ?? 4)
 const serverKills = Number(process.env.STORM_SERVER_KILLS ?? 1)
@@ -19,6 +34,55 @@ const total = cards * perCard
 const patienceMs = total > 1_000 ? 8_000 : 1_500
 
 const postgres = await openPostgres()
+
+test('two processes deliver every event to every endpoint once, in order, when nothing fails', {
+  skip: postgres.leftOut,
+}, async () => {
+  const { url } = await postgres.createDatabase()
+  const env = {
+    BASE_URL: baseUrl,
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: url,
+    SANDBOX: 'true',
+  }
+  const one = await startProgram({ env })
+  const two = await startProgram({ env, dataDir: one.dataDir })
+  const journals = await Promise.all(
+    Array.from({ length: endpoints }, async () => {
+      const journal = openJournal()
+      const receiver = await openReceiver((received) => {
+        journal.note(received, true)
+        return 204
+      })
+      const body = { url: receiver.url, events: ['*'] }
+      await one.call('POST', '/webhooks', { token: await tokenOf(one), body })
+      return journal
+    }),
+  )
+  const startedMs = performance.now()
+  let turn = 0
+  await produceEvents(() => (turn++ % 2 === 0 ? one : two), calm)
+  const producedSeconds = (performance.now() - startedMs) / 1_000
+  const feed = await readFeed(two, calmTotal)
+  await until(() => journals.every((journal) => journal.acceptedCount() === calmTotal), 600_000)
+  const seconds = (performance.now() - startedMs) / 1_000
+  for (const journal of journals) {
+    assert.deepEqual(journal.check(feed), { received: calmTotal, accepted: calmTotal, again: 0 })
+  }
+  console.log(
+    `${calmTotal} events to ${endpoints} endpoints, none twice: made in ${producedSeconds.toFixed(1)} s, ` +
+      `delivered in ${seconds.toFixed(1)} s`,
+  )
+  const drained = await Promise.all([one, two].map(deliveredBy))
+  console.log(`deliveries by each process: ${drained.join(' and ')}`)
+  await Promise.all([one.kill('SIGTERM'), two.kill('SIGTERM')])
+})
+
+async function deliveredBy({ privateUrl }: { privateUrl: string }): Promise<number> {
+  const text = await (await fetch(`${privateUrl}/metrics`)).text()
+  return Number(/^pinfold_delivery_lag_seconds_count (\d+)$/m.exec(text)?.[1] ?? 0)
+}
 
 const engines: readonly {
   name: string
@@ -114,3 +178,38 @@ async function breakAlongTheWay(
     await breakOne()
   }
 }
+
+test('on SIGTERM streams end, requests on their way are cut, and the program exits within 5 s', async () => {
+  const program = await startProgram({ env: { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } })
+  const token = await program.token()
+  const silent = await openReceiver(() => undefined)
+  const body = { url: silent.url, events: ['*'] }
+  await program.call('POST', '/webhooks', { token, body })
+  const port = Number(new URL(program.baseUrl).port)
+  const reader = await openLiveReader(port, { token, host: `127.0.0.1:${port}` })
+  assert.equal(reader.status, 200)
+  await produceEvents(() => program, { cards: 2, perCard: 2 })
+  await until(() => silent.received.length === 2 && reader.ids.length === 4)
+  const startedMs = performance.now()
+  const { code } = await program.kill('SIGTERM')
+  assert.equal(code, 0)
+  assert.ok(performance.now() - startedMs < 5_000)
+  await until(reader.hasEnded)
+})
+
+test('after a kill an embedded service delivers at once: nobody else can hold what it held', async () => {
+  const env = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
+  const program = await startProgram({ env })
+  const receiver = await openReceiver(() => undefined)
+  const body = { url: receiver.url, events: ['*'] }
+  await program.call('POST', '/webhooks', { token: await program.token(), body })
+  await produceEvents(() => program, { cards: 1, perCard: 1 })
+  await until(() => receiver.received.length === 1)
+  await program.kill('SIGKILL')
+  receiver.answer = () => 204
+  await startProgram({ env, dataDir: program.dataDir })
+  const startedMs = performance.now()
+  await until(() => receiver.received.length === 2)
+  assert.ok(performance.now() - startedMs < 2_000)
+  assert.equal(receiver.received[0]?.id, receiver.received[1]?.id)
+})

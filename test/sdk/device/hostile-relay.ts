@@ -9,7 +9,7 @@ import {
   type JWK,
 } from 'jose'
 import { pinKeys } from '../../../sdk/device/device.ts'
-import { rsaTestKey } from '../../operations/card-data/rsa-test-key.ts'
+import { rsaTestKey } from '../../operations/card-data/service.ts'
 
 /** A service that a test can make say anything, with keys that the device trusts, and without. */
 

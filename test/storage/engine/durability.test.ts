@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { statement } from '../../../src/storage/engine/database.ts'
+import { createGroupCommit } from '../../../src/storage/engine/group-commit.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
 import { dataRoot } from '../../support/data-root.ts'
 import { openTestPglite } from '../../support/pglite.ts'
@@ -87,4 +88,109 @@ test('what the disk does not take is not acknowledged by the embedded database',
   })
   await assert.rejects(database.query(insert, ['lost']))
   await assert.rejects(database.query(count), 'it has stopped: nothing is answered from memory')
+})
+
+const togetherMaxMs = Number.POSITIVE_INFINITY
+
+/** Turns on a connection whose disk takes what it is given when the test says so. */
+function openDelayed() {
+  const syncs: PromiseWithResolvers<void>[] = []
+  const asked: PromiseWithResolvers<void>[] = [Promise.withResolvers()]
+  const { take } = createGroupCommit({
+    sync: () => {
+      const sync = Promise.withResolvers<void>()
+      syncs.push(sync)
+      asked.at(-1)?.resolve()
+      asked.push(Promise.withResolvers())
+      return sync.promise
+    },
+    togetherMaxMs,
+  })
+  const answered: string[] = []
+  const turn = (name: string, isUnsynced: boolean, fault?: Error) =>
+    take(async () => {
+      if (fault) throw fault
+      return { result: name, isUnsynced }
+    }).then(
+      (result) => answered.push(result),
+      (error: Error) => answered.push(error.message),
+    )
+  return {
+    answered,
+    syncs,
+    commit: (name: string) => turn(name, true),
+    read: (name: string) => turn(name, false),
+    fail: (name: string) => turn(name, false, new Error(name)),
+    /** Resolves when the disk is asked for the first, second, … time. */
+    isAsked: (time: number) => asked[time - 1]?.promise,
+  }
+}
+
+test('what is committed at once is put on the disk at once, and answered only then', async () => {
+  const { commit, isAsked, syncs, answered } = openDelayed()
+  const all = Promise.all(['a', 'b', 'c'].map(commit))
+  await isAsked(1)
+  assert.deepEqual(answered, [])
+  syncs[0]?.resolve()
+  await all
+  assert.deepEqual(answered, ['a', 'b', 'c'])
+  assert.equal(syncs.length, 1)
+})
+
+test('a read and a failure after a commit are not answered before the disk has the commit', async () => {
+  const { commit, fail, isAsked, read, syncs, answered } = openDelayed()
+  const before = read('before')
+  const all = [commit('commit'), read('read'), fail('failure')]
+  await isAsked(1)
+  await before
+  assert.deepEqual(answered, ['before'])
+  syncs[0]?.resolve()
+  await Promise.all(all)
+  assert.deepEqual(answered, ['before', 'commit', 'read', 'failure'])
+  await read('after')
+  assert.equal(syncs.length, 1, 'what only reads asks nothing of the disk')
+})
+
+test('what the disk refuses is told to nobody, and it is asked again for whoever comes next', async () => {
+  const { commit, isAsked, read, syncs, answered } = openDelayed()
+  const refused = [commit('first'), read('second')]
+  await isAsked(1)
+  syncs[0]?.reject(new Error('refused'))
+  await Promise.all(refused)
+  assert.deepEqual(answered, ['refused', 'refused'])
+  const next = read('third')
+  await isAsked(2)
+  assert.equal(answered.length, 2)
+  syncs[1]?.resolve()
+  await next
+  assert.deepEqual(answered.slice(2), ['third'])
+})
+
+test('however many come after it, a commit does not wait for them for ever', async () => {
+  let syncs = 0
+  const { take } = createGroupCommit({
+    sync: async () => {
+      syncs += 1
+    },
+    togetherMaxMs: 0,
+  })
+  const turns = Array.from({ length: 5 }, () =>
+    take(async () => ({ result: null, isUnsynced: true })),
+  )
+  await Promise.all(turns)
+  assert.equal(syncs, 5)
+})
+
+test('turns come one after the other, in the order in which they were asked for', async () => {
+  const { take } = createGroupCommit({ sync: async () => {} })
+  const seen: string[] = []
+  const turn = (name: string) =>
+    take(async () => {
+      seen.push(`${name} begins`)
+      await new Promise((resolve) => setImmediate(resolve))
+      seen.push(`${name} ends`)
+      return { result: name, isUnsynced: false }
+    })
+  assert.deepEqual(await Promise.all(['a', 'b'].map(turn)), ['a', 'b'])
+  assert.deepEqual(seen, ['a begins', 'a ends', 'b begins', 'b ends'])
 })

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { isPublicToken } from '../../src/domain/identifiers.ts'
+import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
+
+/** Who calls: the members of `sandbox.json` that hold credentials. */
+export type Actor = 'client' | 'otherClient' | 'network' | 'admin'
+
+/** One request. Card networks and administration call the private listener, the others the public one. */
+export interface Call {
+  readonly as: Actor
+  readonly method: 'GET' | 'POST' | 'PUT'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The JSON that came, or null where nothing came. */
+  readonly body: unknown
+}
+
+/** What the steps of one run know of each other. */
+export interface Journey {
+  readonly sandbox: SandboxFile
+  /** What every path of the specification begins with: `/thr/processor`. */
+  readonly base: string
+  /** By names that the steps agree on: `card`, `pin`. */
+  readonly memory: Map<string, string>
+}
+
+/** One request and what must be answered. */
+export interface Step {
+  readonly title: string
+  /** A sentence for whoever watches. */
+  readonly note?: string
+  readonly call: (journey: Journey) => Call
+  readonly status: number
+  /** The `code` of the problem document, where a refusal is what must be answered. */
+  readonly problem?: string
+  /** Checks the answer further, and remembers what later steps need. Throws what is wrong. */
+  readonly check?: (answer: Answer, journey: Journey) => void
+}
+
+/** Steps that belong together. To add one, list it in scenarios.ts. */
+export interface Scenario {
+  readonly title: string
+  readonly steps: readonly Step[]
+}
+
+/** What an earlier step remembered. */
+export function recall({ memory }: Journey, name: string): string {
+  const value = memory.get(name)
+  if (value === undefined) throw new Error(`No step before this one remembered “${name}”.`)
+  return value
+}
+
+const cardHolder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' }
+const address = {
+  addressLine1: 'Calle Mayor 1',
+  city: 'Madrid',
+  postCode: '28013',
+  country: 'ESP',
+}
+
+/** Creates a card and remembers its token under a name. */
+export const createCard = (title: string, cardProduct: number, name: string): Step => ({
+  title,
+  call: ({ base, memory }) => {
+    // One key for one intention: a repeat sends the same.
+    const key = memory.get(`${name} key`) ?? randomUUID()
+    memory.set(`${name} key`, key)
+    return {
+      as: 'client',
+      method: 'POST',
+      path: `${base}/cards`,
+      headers: { 'Idempotency-Key': key },
+      body: { cardType: 'Virtual', cardProduct, cardHolder, address },
+    }
+  },
+  status: 201,
+  check: (answer, journey) => rememberCard(answer, journey, name),
+})
+
+function rememberCard({ body, headers }: Answer, { base, memory }: Journey, name: string): void {
+  const { maskedPan, publicToken } = body as { publicToken: string; maskedPan: string }
+  assert.ok(isPublicToken(publicToken), 'publicToken must be ten digits')
+  assert.equal(headers.get('location'), `${base}/cards/${publicToken}`)
+  assert.equal(memory.get(name) ?? publicToken, publicToken, 'a repeat must answer the same card')
+  memory.set(name, publicToken)
+  memory.set(`${name} maskedPan`, maskedPan)
+}
+
+/** Sets the PIN of a remembered card. */
+export const setPin = (title: string, name: string, pin: (journey: Journey) => string): Step => ({
+  title,
+  call: (journey) => ({
+    as: 'client',
+    method: 'POST',
+    path: `${journey.base}/card-pin/${recall(journey, name)}/pin`,
+    body: { pin: pin(journey) },
+  }),
+  status: 204,
+})
+
+/** A PIN that is not weak, even if the card's last digits happen to be the first choice. */
+export function chosenPin(journey: Journey): string {
+  const pin = recall(journey, 'card maskedPan').endsWith('4821') ? '7350' : '4821'
+  journey.memory.set('pin', pin)
+  return pin
+}
+
+const createMainCard = createCard('Create a card', 1001, 'card')
+
+export const issuingScenario: Scenario = {
+  title: 'Issue a card',
+  steps: [
+    {
+      title: 'List the products',
+      call: ({ base }) => ({ as: 'client', method: 'GET', path: `${base}/products` }),
+      status: 200,
+      check: ({ body }) => {
+        const products = body as readonly { productId: number }[]
+        assert.deepEqual(
+          products.map(({ productId }) => productId),
+          [1001, 1002, 1003],
+          'the demo client has the products 1001, 1002 and 1003',
+        )
+      },
+    },
+    createMainCard,
+    {
+      ...createMainCard,
+      title: 'Send the same request again',
+      note: 'The same Idempotency-Key gets the first answer again, and no second card.',
+      check: (answer, journey) => {
+        assert.equal(answer.headers.get('idempotency-replayed'), 'true')
+        rememberCard(answer, journey, 'card')
+      },
+    },
+    setPin('Set the PIN that the cardholder chose', 'card', chosenPin),
+  ],
+}
+
+/** Reads the PIN of a remembered card, which must be the one given. */
+export const readPin = (name: string, pinName: string): Step => ({
+  title: 'Read the current PIN',
+  call: (journey) => ({
+    as: 'client',
+    method: 'GET',
+    path: `${journey.base}/card-pin/${recall(journey, name)}/pin`,
+  }),
+  status: 200,
+  check: ({ body }, journey) => assert.deepEqual(body, { pin: recall(journey, pinName) }),
+})
+
+/** Reads the PIN or CVV status of a remembered card. */
+export const readTryStatus = (
+  kind: 'pin' | 'cvv',
+  name: string,
+  status: 'Blocked' | 'Unblocked',
+  remainingTries: number,
+): Step => ({
+  title: `Read the ${kind.toUpperCase()} status`,
+  call: (journey) => ({
+    as: 'client',
+    method: 'GET',
+    path: `${journey.base}/card-${kind}/${recall(journey, name)}/${kind}/status`,
+  }),
+  status: 200,
+  check: ({ body }) => {
+    const { description, ...rest } = body as { description: string }
+    assert.deepEqual(rest, { status, remainingTries })
+    assert.ok(description.length > 0, 'description must say something')
+  },
+})
+
+/** Gives back the PIN tries of a remembered card. */
+export const unblockPin = (name: string): Step => ({
+  title: 'Unblock the PIN',
+  note: 'It restores all tries. No body is needed.',
+  call: (journey) => ({
+    as: 'client',
+    method: 'POST',
+    path: `${journey.base}/card-pin/${recall(journey, name)}/pin/unblock`,
+  }),
+  status: 204,
+})
+
+export const pinScenario: Scenario = {
+  title: 'Look after the PIN',
+  steps: [
+    readPin('card', 'pin'),
+    readTryStatus('pin', 'card', 'Unblocked', 3),
+    unblockPin('card'),
+    readTryStatus('pin', 'card', 'Unblocked', 3),
+    {
+      ...setPin('Try to set a weak PIN', 'card', () => '1234'),
+      status: 422,
+      problem: 'weak_pin',
+    },
+    { ...readPin('card', 'pin'), note: 'The PIN is still the one before.' },
+  ],
+}
+
+/** Sets the CVV status of the card. */
+const changeCvv = (title: string, status: 'Blocked' | 'Unblocked'): Step => ({
+  title,
+  call: (journey) => ({
+    as: 'client',
+    method: 'PUT',
+    path: `${journey.base}/card-cvv/${recall(journey, 'card')}/cvv/status`,
+    body: { status, updatedBy: 'demo' },
+  }),
+  status: 204,
+})
+
+/** Gives back the CVV tries of the card. */
+export const unblockCvv = changeCvv('Unblock the CVV', 'Unblocked')
+
+export const cvvScenario: Scenario = {
+  title: 'Look after the CVV',
+  steps: [
+    readTryStatus('cvv', 'card', 'Unblocked', 3),
+    changeCvv('Block the CVV', 'Blocked'),
+    readTryStatus('cvv', 'card', 'Blocked', 0),
+    unblockCvv,
+    readTryStatus('cvv', 'card', 'Unblocked', 3),
+  ],
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { keyJobs, startJobs } from '../../../src/service/background.ts'
+import { createLog } from '../../../src/service/log.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { newCard, openTestService, sql } from '../../support/service.ts'
+import { openLoad, requestsMin } from './mixed-load.ts'
+import {
+  administerOf,
+  countUnder,
+  openInstallation,
+  panReader,
+  rotateAll,
+  sendToAny,
+  subjectOf,
+  untilReEncrypted,
+} from './rotating.ts'
+
+const postgres = await openPostgres()
+
+test('every key rotates under hundreds of requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
+  const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
+  const service = await openTestService({ env })
+  const keeping = startJobs(keyJobs(service.keys), createLog('silent'))
+  t.after(() => keeping.stop())
+  const { administer, send, zoneKey } = subjectOf(service)
+  const panOf = await panReader(service.database, service.dataDir)
+  const load = await openLoad({ send, panOf, zoneKey, workers: 8, cardsEach: 10 })
+
+  const url = 'http://127.0.0.1:9/hook'
+  const hook = { url, events: ['pin.blocked'], description: 'To nobody.' }
+  const webhook = (await service.call('POST', '/webhooks', { body: hook })).json
+  assert.equal((await countUnder(service.database, 1)).at(-1), 1)
+
+  let isMoved = false
+  const loading = load.run(() => isMoved, requestsMin)
+  const rotating = rotateAll(administer, service.dataDir)
+    .then(() => untilReEncrypted(administer, 2, 60_000))
+    .finally(() => {
+      isMoved = true
+    })
+  const [figures] = await Promise.all([loading, rotating])
+
+  t.diagnostic(JSON.stringify(figures))
+  assert.ok(figures.requests >= requestsMin)
+  assert.ok((await load.check()) >= 80)
+  assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
+  const told = await service.call('GET', `/webhooks/${webhook.webhookId}`)
+  assert.equal(told.json.description, 'To nobody.')
+  const [pans] = await sql<{ cards: number; pans: number }>(
+    service.database,
+    `select (select count(*)::int from card) as cards,
+       (select count(*)::int from pan_fingerprint where key_version = 2) as pans`,
+  )
+  assert.equal(pans?.pans, pans?.cards)
+})
+
+suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  test('under load on two programs at once, none of whose requests fails', async (t) => {
+    const { database, dataDir, start } = await openInstallation(postgres, 100)
+    const programs = [await start(), await start()]
+    const [first] = programs
+    assert.ok(first)
+    const load = await openLoad({
+      send: sendToAny(programs),
+      panOf: await panReader(database, dataDir),
+      zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
+      workers: 8,
+      cardsEach: 10,
+    })
+    let isMoved = false
+    const loading = load.run(() => isMoved, requestsMin)
+    const administer = administerOf(first)
+    const rotating = rotateAll(administer, dataDir)
+      .then(() => untilReEncrypted(administer, 2, 60_000))
+      .finally(() => {
+        isMoved = true
+      })
+    const [figures] = await Promise.all([loading, rotating])
+    t.diagnostic(JSON.stringify(figures))
+    assert.ok((await load.check()) >= 80)
+    assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])
+    for (const program of programs) assert.equal(program.stderr(), '')
+  })
+
+  test('and a pass whose process is killed is taken up by another where it stopped', async () => {
+    const { database, dataDir, start } = await openInstallation(postgres, 100)
+    const first = await start()
+    const send = sendToAny([first])
+    const panOf = await panReader(database, dataDir)
+    const cards: { publicToken: string; pin: string; pan: string }[] = []
+    const create = async () => {
+      const { json, status, text } = await send('client', 'POST', '/cards', newCard())
+      assert.equal(status, 201, text)
+      const told = await send('client', 'GET', `/card-pin/${json.publicToken}/pin`)
+      const pan = await panOf(json.publicToken)
+      cards.push({ publicToken: json.publicToken, pin: told.json.pin, pan })
+    }
+    while (cards.length < 600) await Promise.all(Array.from({ length: 10 }, create))
+
+    await rotateAll(administerOf(first), dataDir)
+    const reEncrypted = await untilReEncrypting(database)
+    await first.kill('SIGKILL')
+    const [left] = await countUnder(database, 1)
+    assert.ok(
+      reEncrypted > 0 && left !== undefined && left > 0,
+      `${reEncrypted} walked, ${left} left`,
+    )
+
+    const second = await start()
+    await untilReEncrypted(administerOf(second), 2, 60_000)
+    assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])
+    const again = sendToAny([second])
+    for (const { pan, pin, publicToken } of cards) {
+      const told = await again('client', 'GET', `/card-pin/${publicToken}/pin`)
+      assert.equal(told.json.pin, pin)
+      assert.equal(await panOf(publicToken), pan)
+    }
+  })
+})
+
+/** Resolves in the middle of the first pass. */
+async function untilReEncrypting(database: Parameters<typeof sql>[0]): Promise<number> {
+  for (;;) {
+    const [pass] = await sql<{ walked: number }>(
+      database,
+      `select examined::int as walked from re_encryption where finished_at is null and examined > 0 and round = 1`,
+    )
+    if (pass) return pass.walked
+    await wait(5)
+  }
+}

@@ -1,14 +1,14 @@
-/** What all test files share: `node --test --test-global-setup=test/support/global-setup.ts …`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cacheFolder } from './cache-folder.ts'
-import { chooseDataRoot } from './data-root.ts'
+import { cacheFolder, chooseDataRoot } from './folders.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
+
+/** What all test files share: `node --test --test-global-setup=test/support/global-setup.ts …`. */
 
 // A test that is killed removes nothing; what it leaves goes with the run.
 const temporary = await mkdtemp(join(tmpdir(), 'pinfold-tests-'))

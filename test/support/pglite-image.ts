@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
-import { cacheFolder } from './cache-folder.ts'
+import { cacheFolder } from './folders.ts'
 
 /**
  * The files of embedded databases that tests begin with. Making them takes PGlite four seconds and

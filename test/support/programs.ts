@@ -1,9 +1,10 @@
-/** Which test files share a process. Those of no folder here have one of their own. */
 import { globSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cacheFolder } from './cache-folder.ts'
+import { cacheFolder } from './folders.ts'
+
+/** Which test files share a process. Those of no folder here have one of their own. */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -15,8 +15,8 @@ import {
 } from '../../src/storage/engine/database.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
-import { dataRoot } from './data-root.ts'
 import { atEndOfFile, closeAll } from './end-of-file.ts'
+import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
 import { openPostgres, type TestPostgres } from './postgres.ts'
 

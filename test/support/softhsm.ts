@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
-import { dataRoot } from './data-root.ts'
+import { dataRoot } from './folders.ts'
 
 /**
  * SoftHSM tokens for tests, in a folder of this process. `TEST_PKCS11=required` turns a missing

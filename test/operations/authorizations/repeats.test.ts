@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { sweep } from '../../../src/operations/cards/status.ts'
-import { keyHashOf } from '../../support/idempotency.ts'
+import { keyHashOf } from '../../support/identifiers.ts'
 import {
   addNetwork,
   ask,

@@ -4,7 +4,7 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
-import { keyHashOf } from '../../support/idempotency.ts'
+import { keyHashOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   openServerDatabase,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { keyHashOf } from '../../support/idempotency.ts'
+import { keyHashOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   newCard,

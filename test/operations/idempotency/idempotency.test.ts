@@ -12,7 +12,7 @@ import {
   recall,
 } from '../../../src/operations/idempotency/idempotency.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
-import { keyHashOf } from '../../support/idempotency.ts'
+import { keyHashOf } from '../../support/identifiers.ts'
 import {
   type CallOptions,
   newCard,

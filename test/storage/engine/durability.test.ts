@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { statement } from '../../../src/storage/engine/database.ts'
 import { createGroupCommit } from '../../../src/storage/engine/group-commit.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
-import { dataRoot } from '../../support/data-root.ts'
+import { dataRoot } from '../../support/folders.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 
 const insert = statement('insert_kept', 'insert into kept (text) values ($1)')

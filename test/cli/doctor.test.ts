@@ -14,11 +14,10 @@ import {
   makeFolder,
   makeMigratedFolder,
   makePreparedFolder,
-  startProgram,
 } from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
-import { pinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold } from './run-pinfold.ts'
 
 const postgres = await openPostgres()
 const softHsm = openSoftHsm()
@@ -89,21 +88,6 @@ test('nothing is said to be wrong where nothing is', async () => {
   assert.deepEqual(faultsIn(await examine(await healthy())), [])
 })
 
-test('a server that runs is found, and is no fault', async () => {
-  const program = await startProgram()
-  const port = (url: string) => new URL(url).port
-  const env = {
-    DATA_DIR: program.dataDir,
-    PORT: port(program.baseUrl),
-    PRIVATE_PORT: port(program.privateUrl),
-  }
-  const findings = await examine(env)
-  assert.deepEqual(faultsIn(findings), [])
-  assert.equal(findings.filter(({ found }) => /A Pinfold serves/.test(found)).length, 2)
-  const elsewhere = { ...env, BASE_URL: 'https://cards.test' }
-  await assertNamed(elsewhere, 'listeners', /calls itself/)
-})
-
 test('what is said in the environment is held to its rules', async () => {
   await assertNamed({ ...(await healthy()), LOG_LEVEL: 'loud' }, 'configuration', /LOG_LEVEL/)
   await assertNamed({ ...(await healthy()), OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0' }, 'egress', /0\/0/)
@@ -170,7 +154,7 @@ test('a token that is not there, and a PIN that is wrong, are named', {
   const settings = await softHsm.createToken()
   // A module is loaded once in a process.
   const faultsWith = async (changes: Env): Promise<string[]> => {
-    const { stdout } = await pinfold(
+    const { stdout } = await launchPinfold(
       {
         ...softHsm.env,
         ...(await healthy()),
@@ -276,7 +260,7 @@ test('ten faults at once are all named, by one command that exits with 1 and cha
     AUTH_ISSUER: 'http://127.0.0.1:9',
     AUTH_AUDIENCE: 'a',
   }
-  const { code, stdout } = await pinfold(env, 'doctor', '--json')
+  const { code, stdout } = await launchPinfold(env, 'doctor', '--json')
   const told = JSON.parse(stdout)
   assert.deepEqual([code, told.healthy], [1, false])
   const named = new Set(faultsIn(told.findings).map(({ check }) => check))

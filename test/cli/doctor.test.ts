@@ -10,11 +10,7 @@ import type { Finding } from '../../src/service/doctor/finding.ts'
 import { rememberInstallation } from '../../src/storage/engine/installation.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { openPostgres } from '../support/postgres.ts'
-import {
-  makeFolder,
-  makeMigratedFolder,
-  makePreparedFolder,
-} from '../support/process.ts'
+import { makeFolder, makeMigratedFolder, makePreparedFolder } from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'

@@ -14,15 +14,19 @@ import { openTestService, type TestService } from './service.ts'
 
 export type ServedService = DeliveryService & { sandbox: SandboxFile }
 
-export const openServedService = async (): Promise<ServedService> => {
+export const openServedService = async (
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServedService> => {
   const port = await freePort()
-  const service = await openDeliveryService({ env: { BASE_URL: `http://127.0.0.1:${port}` } })
+  const service = await openDeliveryService({
+    env: { BASE_URL: `http://127.0.0.1:${port}`, ...env },
+  })
   try {
     await service.publicServer.listen({ port, host: '127.0.0.1' })
   } catch (error) {
     // Between the choice of a port and its use another process may have taken it.
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return openServedService()
+    return openServedService(env)
   }
   await keepRsaKeys(service)
   const { sandbox } = service

@@ -137,16 +137,27 @@ function wrap(text: string, width: number): string {
   return lines.join('\n')
 }
 
-async function main(): Promise<void> {
-  const isCheck = process.argv.includes('--check')
-  const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
+/** The paths of the files of a folder that are not what the code says. */
+export async function findStale(folder: string): Promise<readonly string[]> {
+  const stale: string[] = []
   for (const [path, text] of Object.entries(await generateDocuments(folder))) {
-    const file = join(folder, path)
-    if (!isCheck) await writeFile(file, text)
-    else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+    const found = await readFile(join(folder, path), 'utf8').catch(() => '')
+    if (found !== text) stale.push(path)
+  }
+  return stale
+}
+
+async function main(): Promise<void> {
+  const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
+  if (process.argv.includes('--check')) {
+    for (const path of await findStale(folder)) {
       console.error(`${path} is not what the code says: npm run generate`)
       process.exitCode = 1
     }
+    return
+  }
+  for (const [path, text] of Object.entries(await generateDocuments(folder))) {
+    await writeFile(join(folder, path), text)
   }
 }
 

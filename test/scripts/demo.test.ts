@@ -43,22 +43,22 @@ const isReady = (): Promise<boolean> =>
     () => false,
   )
 
-test('a running server is used, and goes on running', async () => {
+test('the demo walks the whole journey', async (t) => {
   const { exitCode, stderr, stdout } = await runDemo(environmentOf(program))
-  assert.equal(exitCode, 0, stdout + stderr)
-  assert.match(stdout, /All \d+ answers are what the specification says/)
-  assert.doesNotMatch(stdout, /a server started for it/)
-  assert.equal(await isReady(), true)
-})
-
-test('what the demo shows has no secret, no token and, off a terminal, no colour', async () => {
-  const { stdout } = await runDemo(environmentOf(program))
-  assert.match(stdout, /Basic demo-client:\*+\n/)
-  for (const { clientSecret } of [program.sandbox, program.sandbox.otherClient]) {
-    assert.equal(stdout.includes(clientSecret), false)
-  }
-  assert.doesNotMatch(stdout, /eyJ/)
-  assert.equal(stdout.includes('\u001b'), false)
+  await t.test('a running server is used, and goes on running', async () => {
+    assert.equal(exitCode, 0, stdout + stderr)
+    assert.match(stdout, /All \d+ answers are what the specification says/)
+    assert.doesNotMatch(stdout, /a server started for it/)
+    assert.equal(await isReady(), true)
+  })
+  await t.test('what it shows has no secret, no token and, off a terminal, no colour', () => {
+    assert.match(stdout, /Basic demo-client:\*+\n/)
+    for (const { clientSecret } of [program.sandbox, program.sandbox.otherClient]) {
+      assert.equal(stdout.includes(clientSecret), false)
+    }
+    assert.doesNotMatch(stdout, /eyJ/)
+    assert.equal(stdout.includes('\u001b'), false)
+  })
 })
 
 test('without a server the demo starts one, walks the whole journey, and stops it', async () => {

@@ -13,6 +13,8 @@ import { dataRoot } from './data-root.ts'
 import { atEndOfFile } from './end-of-file.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
+import type { TestPostgres } from './postgres.ts'
+import { openServerDatabase } from './service.ts'
 
 /**
  * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
@@ -137,6 +139,15 @@ const makeTemplate = async (): Promise<string> => {
   await keepRsaKeys({ database, dataDir: folder })
   await database.close()
   return folder
+}
+
+/** The same for programs on a database server: the folder, and what names their database. */
+export const openServerFolder = async (postgres: TestPostgres) => {
+  const folder = await makeFolder()
+  await readOrMakeMasterKeys(join(folder, 'master.key'))
+  const { database, url } = await openServerDatabase(postgres, 1)
+  await keepRsaKeys({ database, dataDir: folder })
+  return { dataDir: folder, env: { DATABASE_URL: url, SANDBOX: 'true' } }
 }
 
 /** Starts the program and waits until it is ready. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPostgres } from '../../support/postgres.ts'
-import { startProgram } from '../../support/process.ts'
+import { openServerFolder, startProgram } from '../../support/process.ts'
 import { openJournal } from './journal.ts'
 import { baseUrl, produceEvents, readFeed, tokenOf } from './producer.ts'
 import { openReceiver, until } from './receiver.ts'
@@ -20,16 +20,15 @@ const postgres = await openPostgres()
 test('two processes deliver every event to every endpoint once, in order, when nothing fails', {
   skip: postgres.leftOut,
 }, async () => {
-  const { url } = await postgres.createDatabase()
+  const { dataDir, env: server } = await openServerFolder(postgres)
   const env = {
+    ...server,
     BASE_URL: baseUrl,
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'silent',
-    DATABASE_URL: url,
-    SANDBOX: 'true',
   }
-  const one = await startProgram({ env })
-  const two = await startProgram({ env, dataDir: one.dataDir })
+  const one = await startProgram({ env, dataDir })
+  const two = await startProgram({ env, dataDir })
   const journals = await Promise.all(
     Array.from({ length: endpoints }, async () => {
       const journal = openJournal()

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openPostgres } from '../../support/postgres.ts'
-import { type Program, startProgram } from '../../support/process.ts'
+import {
+  makeMigratedFolder,
+  openServerFolder,
+  type Program,
+  startProgram,
+} from '../../support/process.ts'
 import { openJournal } from './journal.ts'
 import { baseUrl, insist, produceEvents, readFeed, tokenOf } from './producer.ts'
 import { isSignedWith, openReceiver, type Receiver, until } from './receiver.ts'
@@ -20,36 +25,43 @@ const patienceMs = total > 1_000 ? 8_000 : 1_500
 
 const postgres = await openPostgres()
 
-const engines: readonly {
+type Engine = {
   name: string
   skip: string | false
-  url: () => Promise<string | null>
-}[] = [
-  { name: 'PGlite', skip: false, url: async () => null },
+  /** Where programs lie, with the RSA keys that each would otherwise draw for itself. */
+  open: () => Promise<{ dataDir: string; env: Readonly<Record<string, string>> }>
+}
+
+const engines: readonly Engine[] = [
+  {
+    name: 'PGlite',
+    skip: false,
+    open: async () => ({ dataDir: await makeMigratedFolder(), env: {} }),
+  },
   {
     name: 'PostgreSQL',
     skip: postgres.leftOut,
-    url: async () => (await postgres.createDatabase()).url,
+    open: () => openServerFolder(postgres),
   },
 ]
 
-for (const { name, skip, url } of engines) {
+for (const { name, open, skip } of engines) {
   suite(`on ${name}`, { skip }, () => {
     test('a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
-      await storm(await url())
+      await storm(await open())
     })
   })
 }
 
-async function storm(databaseUrl: string | null): Promise<void> {
+async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']>>): Promise<void> {
   const env = {
     BASE_URL: baseUrl,
     RATE_LIMIT: 'off',
     LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
     DELIVERY_TIMEOUT_MS: '1000',
-    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl, SANDBOX: 'true' }),
+    ...engine,
   }
-  let program: Program = await startProgram({ env })
+  let program: Program = await startProgram({ env, dataDir })
   const journal = openJournal()
   let secret = ''
   let forged = 0
@@ -71,7 +83,7 @@ async function storm(databaseUrl: string | null): Promise<void> {
   const producing = produceEvents(() => program, { cards, perCard })
   const restartServer = async () => {
     await program.kill('SIGKILL')
-    program = await startProgram({ env, dataDir: program.dataDir })
+    program = await startProgram({ env, dataDir })
   }
   const restartReceiver = async () => {
     await receiver.close()

@@ -8,6 +8,7 @@ import { commands } from '../../src/cli/pinfold.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Finding } from '../../src/service/doctor/finding.ts'
 import {
+  freePorts,
   makeMigratedFolder,
   makePreparedFolder,
   type Program,
@@ -251,25 +252,17 @@ test('start says in one line that it is ready, and stops on a signal to its laun
   assert.equal(refused.code, 3)
   assert.match(refused.stderr, /PRIVATE_PORT/)
   const dataDir = await makePreparedFolder()
-  const started = startPinfold({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...(await freePorts()) }, [
-    'start',
-    '--json',
-  ])
+  const [port, privatePort] = await freePorts()
+  const own = {
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+    PORT: `${port}`,
+    PRIVATE_PORT: `${privatePort}`,
+  }
+  const started = startPinfold(own, ['start', '--json'])
   while (!started.stdout().includes('\n')) await once(started.child.stdout, 'data')
   const ready = JSON.parse(started.stdout())
   assert.equal((await fetch(`${ready.privateUrl}/readyz`)).status, 200)
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
 })
-
-const freePorts = async () => {
-  const { createServer } = await import('node:net')
-  const servers = [createServer(), createServer()]
-  const ports: number[] = []
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    ports.push((server.address() as { port: number }).port)
-  }
-  for (const server of servers) await once(server.close(), 'close')
-  return { PORT: String(ports[0]), PRIVATE_PORT: String(ports[1]) }
-}

@@ -10,7 +10,12 @@ import type { Finding } from '../../src/service/doctor/finding.ts'
 import { rememberInstallation } from '../../src/storage/engine/installation.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, makeMigratedFolder, makePreparedFolder } from '../support/process.ts'
+import {
+  freePorts,
+  makeFolder,
+  makeMigratedFolder,
+  makePreparedFolder,
+} from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'
@@ -22,14 +27,8 @@ type Env = Record<string, string>
 let ports: Env
 
 before(async () => {
-  const servers = [createServer(), createServer()]
-  const numbers: number[] = []
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    numbers.push((server.address() as { port: number }).port)
-  }
-  for (const server of servers) await once(server.close(), 'close')
-  ports = { PORT: String(numbers[0]), PRIVATE_PORT: String(numbers[1]) }
+  const [port, privatePort] = await freePorts()
+  ports = { PORT: String(port), PRIVATE_PORT: String(privatePort) }
 })
 
 /** A sandbox in which nothing is wrong. */

@@ -238,7 +238,8 @@ export const printed = async (program: StartedProgram, text: string): Promise<tr
   return true
 }
 
-const freePorts = async (): Promise<readonly [number, number]> => {
+/** Two ports of loopback that nobody listens on. */
+export const freePorts = async (): Promise<readonly [number, number]> => {
   const servers = [createServer(), createServer()] as const
   const [first, second] = await Promise.all(
     servers.map(async (server) => {

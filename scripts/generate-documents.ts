@@ -6,7 +6,7 @@ import { readConfig } from '../src/service/config/config.ts'
 import { refusals } from '../src/service/config/production.ts'
 import { createLog } from '../src/service/log.ts'
 import { createService } from '../src/service/service.ts'
-import { undivided } from '../src/storage/engine/database.ts'
+import { type Database, undivided } from '../src/storage/engine/database.ts'
 import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
 import { drawArrows } from './structure/arrows.ts'
@@ -22,21 +22,24 @@ const root = resolve(import.meta.dirname, '..')
 const migrations = new URL('../migrations/', import.meta.url)
 
 /** The text of each generated file, by its path from the folder that has them. */
+type Documents = Readonly<Record<string, string>>
+
+/** @param open a database at this program's schema in place of a new one, which takes seconds to make. */
 export const generateDocuments = async (
   folder: string = root,
-): Promise<Readonly<Record<string, string>>> => ({
-  'openapi.json': `${JSON.stringify(await generateOpenapi(), null, 2)}\n`,
+  open: () => Promise<Database> = openMigrated,
+): Promise<Documents> => ({
+  'openapi.json': `${JSON.stringify(await generateOpenapi(open), null, 2)}\n`,
   'docs/errors.md': generateErrors(),
   'docs/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
 })
 
 /** The document of the real server, with nothing configured. */
-async function generateOpenapi(): Promise<unknown> {
+async function generateOpenapi(open: () => Promise<Database>): Promise<unknown> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-generate-'))
-  const database = await openPglite()
+  const database = await open()
   try {
-    await migrate(database, migrations)
     const config = readConfig({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
     const { privateServer, publicServer } = await createService(
       config,
@@ -53,6 +56,12 @@ async function generateOpenapi(): Promise<unknown> {
     await database.close()
     await rm(dataDir, { recursive: true })
   }
+}
+
+async function openMigrated(): Promise<Database> {
+  const database = await openPglite()
+  await migrate(database, migrations)
+  return database
 }
 
 const errorsIntroduction = `# Errors
@@ -137,16 +146,28 @@ function wrap(text: string, width: number): string {
   return lines.join('\n')
 }
 
+/** The paths of the files of a folder that are not what the code says. */
+export async function findStale(folder: string, documents: Documents): Promise<readonly string[]> {
+  const stale: string[] = []
+  for (const [path, text] of Object.entries(documents)) {
+    const found = await readFile(join(folder, path), 'utf8').catch(() => '')
+    if (found !== text) stale.push(path)
+  }
+  return stale
+}
+
 async function main(): Promise<void> {
-  const isCheck = process.argv.includes('--check')
   const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
-  for (const [path, text] of Object.entries(await generateDocuments(folder))) {
-    const file = join(folder, path)
-    if (!isCheck) await writeFile(file, text)
-    else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+  const documents = await generateDocuments(folder)
+  if (process.argv.includes('--check')) {
+    for (const path of await findStale(folder, documents)) {
       console.error(`${path} is not what the code says: npm run generate`)
       process.exitCode = 1
     }
+    return
+  }
+  for (const [path, text] of Object.entries(documents)) {
+    await writeFile(join(folder, path), text)
   }
 }
 

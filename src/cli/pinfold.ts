@@ -24,7 +24,7 @@ export const commands: readonly cli.Command[] = [
 ]
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */
-async function runPinfold(words: readonly string[]): Promise<number> {
+export async function runPinfold(words: readonly string[]): Promise<number> {
   try {
     const help = helpAsked(words)
     if (help !== null) {

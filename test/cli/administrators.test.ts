@@ -6,7 +6,7 @@ import { before, test } from 'node:test'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
 import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
-import { pinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold } from './run-pinfold.ts'
 
 let program: Program
 let env: Record<string, string>
@@ -95,10 +95,10 @@ test('a listener that requires certificates is reached with one, and by every ki
     PINFOLD_KEY_FILE: own.keyFile,
   }
   for (const words of ['products list', 'keys list', 'cards list']) {
-    const { code, stderr } = await pinfold(presenting, ...words.split(' '))
+    const { code, stderr } = await launchPinfold(presenting, ...words.split(' '))
     assert.equal(code, 0, stderr)
   }
-  const without = await pinfold(trusting, 'products', 'list')
+  const without = await launchPinfold(trusting, 'products', 'list')
   assert.equal(without.code, 3, without.stderr)
   const halves = { ...trusting, PINFOLD_CERT_FILE: own.certFile }
   for (const env of [halves, { ...halves, PINFOLD_KEY_FILE: other.keyFile }]) {

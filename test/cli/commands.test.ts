@@ -5,13 +5,16 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { commands } from '../../src/cli/pinfold.ts'
+import { examine } from '../../src/service/doctor/examine.ts'
+import type { Finding } from '../../src/service/doctor/finding.ts'
 import {
+  freePorts,
   makeMigratedFolder,
   makePreparedFolder,
   type Program,
   startProgram,
 } from '../support/process.ts'
-import { type Ended, pinfold, startPinfold } from './run-pinfold.ts'
+import { type Ended, launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
 
 let program: Program
 let env: Record<string, string>
@@ -31,7 +34,7 @@ const answer = async (...words: string[]) => {
 }
 
 test('every command says how it is used, with an example that it understands', async () => {
-  const { code, stdout } = await pinfold({}, '--help')
+  const { code, stdout } = await launchPinfold({}, '--help')
   assert.equal(code, 0)
   for (const { words } of commands) assert.ok(stdout.includes(`  ${words}`), words)
   for (const { example, summary, words } of commands) {
@@ -39,24 +42,31 @@ test('every command says how it is used, with an example that it understands', a
     assert.match(summary, /^[a-z]/, words)
   }
   for (const words of [['products'], ['products', 'create'], ['simulate'], ['keys'], ['demo']]) {
-    const help = await pinfold({}, ...words, '--help')
+    const run = words[0] === 'demo' ? launchPinfold : pinfold
+    const help = await run({}, ...words, '--help')
     assert.equal(help.code, 0, words.join(' '))
     assert.match(help.stdout, new RegExp(`pinfold ${words.join(' ')}`))
   }
 })
 
 test('exit codes tell a refusal, a mistake in typing and a server that is away from each other', async () => {
-  for (const words of [['nothing'], ['products', 'show'], ['cards', 'list', '--loud', 'x']]) {
+  const mistyped = await launchPinfold(env, 'nothing')
+  assert.deepEqual([mistyped.code, mistyped.stdout], [2, ''])
+  assert.match(mistyped.stderr, /--help/)
+  for (const words of [
+    ['products', 'show'],
+    ['cards', 'list', '--loud', 'x'],
+  ]) {
     const { code, stderr } = await run(...words)
     assert.equal(code, 2, words.join(' '))
     assert.match(stderr, /--help/)
   }
-  const refused = await run('products', 'show', '9', '--json')
+  const refused = await launchPinfold(env, 'products', 'show', '9', '--json')
   assert.equal(refused.code, 1)
   assert.equal(JSON.parse(refused.stdout).error.code, 'not_found')
   const away = { PINFOLD_URL: 'http://127.0.0.1:9', PINFOLD_PRIVATE_URL: 'http://127.0.0.1:9' }
   const secret = { PINFOLD_CLIENT_ID: 'a', PINFOLD_CLIENT_SECRET: 'b' }
-  const unreachable = await pinfold({ ...away, ...secret }, 'products', 'list', '--json')
+  const unreachable = await launchPinfold({ ...away, ...secret }, 'products', 'list', '--json')
   assert.equal(unreachable.code, 3)
   assert.equal(JSON.parse(unreachable.stdout).error.code, 'unreachable')
   const database = { SANDBOX: 'true', DATABASE_URL: 'postgres://a:secret-of-a@127.0.0.1:9/a' }
@@ -213,6 +223,22 @@ test('events are followed from now on, and later from the last one that was seen
   )
 })
 
+test('the doctor finds a server that runs, and that is no fault', async () => {
+  const port = (url: string) => new URL(url).port
+  const ports = { PORT: port(program.baseUrl), PRIVATE_PORT: port(program.privateUrl) }
+  const findings = await examine({ ...env, ...ports })
+  assert.deepEqual(faultsIn(findings), [])
+  assert.equal(findings.filter(({ found }) => /A Pinfold serves/.test(found)).length, 2)
+  const [elsewhere, ...others] = faultsIn(
+    await examine({ ...env, ...ports, BASE_URL: 'https://cards.test' }),
+  )
+  assert.deepEqual([elsewhere?.check, others], ['listeners', []])
+  assert.match(elsewhere?.found ?? '', /calls itself/)
+})
+
+const faultsIn = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.filter(({ verdict }) => verdict === 'fault')
+
 test('without a server a command opens the service itself; to follow events is not possible then', async () => {
   const own = { DATA_DIR: await makeMigratedFolder() }
   const listed = await pinfold(own, 'products', 'list', '--json')
@@ -226,25 +252,17 @@ test('start says in one line that it is ready, and stops on a signal to its laun
   assert.equal(refused.code, 3)
   assert.match(refused.stderr, /PRIVATE_PORT/)
   const dataDir = await makePreparedFolder()
-  const started = startPinfold({ DATA_DIR: dataDir, LOG_LEVEL: 'silent', ...(await freePorts()) }, [
-    'start',
-    '--json',
-  ])
+  const [port, privatePort] = await freePorts()
+  const own = {
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'silent',
+    PORT: `${port}`,
+    PRIVATE_PORT: `${privatePort}`,
+  }
+  const started = startPinfold(own, ['start', '--json'])
   while (!started.stdout().includes('\n')) await once(started.child.stdout, 'data')
   const ready = JSON.parse(started.stdout())
   assert.equal((await fetch(`${ready.privateUrl}/readyz`)).status, 200)
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
 })
-
-const freePorts = async () => {
-  const { createServer } = await import('node:net')
-  const servers = [createServer(), createServer()]
-  const ports: number[] = []
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    ports.push((server.address() as { port: number }).port)
-  }
-  for (const server of servers) await once(server.close(), 'close')
-  return { PORT: String(ports[0]), PRIVATE_PORT: String(ports[1]) }
-}

@@ -11,14 +11,14 @@ import { rememberInstallation } from '../../src/storage/engine/installation.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
+  freePorts,
   makeFolder,
   makeMigratedFolder,
   makePreparedFolder,
-  startProgram,
 } from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
-import { pinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold } from './run-pinfold.ts'
 
 const postgres = await openPostgres()
 const softHsm = openSoftHsm()
@@ -27,14 +27,8 @@ type Env = Record<string, string>
 let ports: Env
 
 before(async () => {
-  const servers = [createServer(), createServer()]
-  const numbers: number[] = []
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    numbers.push((server.address() as { port: number }).port)
-  }
-  for (const server of servers) await once(server.close(), 'close')
-  ports = { PORT: String(numbers[0]), PRIVATE_PORT: String(numbers[1]) }
+  const [port, privatePort] = await freePorts()
+  ports = { PORT: String(port), PRIVATE_PORT: String(privatePort) }
 })
 
 /** A sandbox in which nothing is wrong. */
@@ -87,21 +81,6 @@ async function assertNamed(
 
 test('nothing is said to be wrong where nothing is', async () => {
   assert.deepEqual(faultsIn(await examine(await healthy())), [])
-})
-
-test('a server that runs is found, and is no fault', async () => {
-  const program = await startProgram()
-  const port = (url: string) => new URL(url).port
-  const env = {
-    DATA_DIR: program.dataDir,
-    PORT: port(program.baseUrl),
-    PRIVATE_PORT: port(program.privateUrl),
-  }
-  const findings = await examine(env)
-  assert.deepEqual(faultsIn(findings), [])
-  assert.equal(findings.filter(({ found }) => /A Pinfold serves/.test(found)).length, 2)
-  const elsewhere = { ...env, BASE_URL: 'https://cards.test' }
-  await assertNamed(elsewhere, 'listeners', /calls itself/)
 })
 
 test('what is said in the environment is held to its rules', async () => {
@@ -170,7 +149,7 @@ test('a token that is not there, and a PIN that is wrong, are named', {
   const settings = await softHsm.createToken()
   // A module is loaded once in a process.
   const faultsWith = async (changes: Env): Promise<string[]> => {
-    const { stdout } = await pinfold(
+    const { stdout } = await launchPinfold(
       {
         ...softHsm.env,
         ...(await healthy()),
@@ -276,7 +255,7 @@ test('ten faults at once are all named, by one command that exits with 1 and cha
     AUTH_ISSUER: 'http://127.0.0.1:9',
     AUTH_AUDIENCE: 'a',
   }
-  const { code, stdout } = await pinfold(env, 'doctor', '--json')
+  const { code, stdout } = await launchPinfold(env, 'doctor', '--json')
   const told = JSON.parse(stdout)
   assert.deepEqual([code, told.healthy], [1, false])
   const named = new Set(faultsIn(told.findings).map(({ check }) => check))

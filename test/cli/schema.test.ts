@@ -10,7 +10,7 @@ import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
-import { pinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold } from './run-pinfold.ts'
 
 /** The schema of a database is changed by a start and by `pinfold migrate`, and by no other command. */
 
@@ -76,7 +76,9 @@ for (const [engine, open, skip] of [
       const { env, look } = await open()
       const before = await look(findNewestMigration)
       for (const words of [['clients', 'list'], ['demo']]) {
-        const { code, stderr } = await pinfold(env, ...words)
+        // The demo is a program of its own.
+        const run = words[0] === 'demo' ? launchPinfold : pinfold
+        const { code, stderr } = await run(env, ...words)
         assert.equal(code, words[0] === 'demo' ? 1 : 3, stderr)
         assert.match(stderr, /pinfold migrate/, words.join(' '))
       }

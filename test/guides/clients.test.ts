@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import { openProject, type Project, packSdk } from '../support/packed-sdk.ts'
-import { startProgram } from '../support/process.ts'
+import { openProject } from '../support/packed-sdk.ts'
+import { type Program, startProgram } from '../support/process.ts'
 import { openServedService } from '../support/served-service.ts'
 
 /** A guide as its reader follows it: every command run, every file written, every output compared. */
@@ -38,57 +37,46 @@ export const assertShown = (blocks: readonly Block[], printed: string): void => 
   for (const text of shown) assert.ok(masked(printed).includes(masked(text)), printed)
 }
 
-test('the guide to the first card, followed to the letter in a clean folder, ends with a card', async () => {
-  const [blocks, program, project] = await Promise.all([
-    readGuide('first-card.md'),
-    startProgram(),
-    openProject(),
-  ])
-  // The first step is done already: the program that `npm start` starts runs, at other ports.
-  const [start, ...rest] = blocks
-  assert.equal(start?.text, 'npm ci\nnpm start\n')
-  await mkdir(join(project.folder, '.data'))
-  await cp(join(program.dataDir, 'sandbox.json'), join(project.folder, '.data/sandbox.json'))
-
-  const printed = await project.run(scriptOf(rest))
-  assertShown(rest, printed)
-  const publicToken = /^Card ([0-9]{10}) is Active/m.exec(printed)?.[1]
-  const token = await program.token()
-  const card = await program.call('GET', `/cards/${publicToken}`, { token })
-  assert.equal(card.status, 200)
-  assert.equal(card.json.pinStatus.status, 'Unblocked')
-  const pin = await program.call('GET', `/card-pin/${publicToken}/pin`, { token })
-  assert.equal(pin.json.pin, '4821')
-
-  // The machine's own Node ran it above; the one that the service runs on does it, too.
-  const folder = join(dirname(project.folder), 'first-card')
-  const again = await project.run(`"${process.execPath}" first-card.mjs`, folder)
-  assertShown(rest, again)
-})
-
-let project: Project
-let folder: string
-before(async () => {
-  const service = await openServedService()
-  project = await openProject()
-  // What the guide to the first card leaves behind.
-  folder = join(dirname(project.folder), 'first-card')
-  await mkdir(folder)
-  await cp(await writeSandboxFile(project.folder, service.sandbox), join(folder, 'sandbox.json'))
-  await project.run(`npm init --yes && npm install ${await packSdk(project)}`, folder)
-})
-
 const guides: [title: string, name: string][] = [
   ['a PIN is sealed, shown, blocked and unblocked', 'set-and-show-a-pin.md'],
   ['card data is opened on the device alone', 'card-data-on-a-device.md'],
   ['a webhook is received and a forgery refused', 'receive-webhooks.md'],
 ]
 
-for (const [title, name] of guides) {
-  test(`by the guide ${name}, ${title}`, async () => {
-    const blocks = await readGuide(name)
-    assertShown(blocks, await project.run(scriptOf(blocks), folder))
+test('the guides, followed to the letter from a clean folder, lead where they say', async (t) => {
+  const [program, project] = await Promise.all([
+    startProgram({ env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' } }),
+    openProject(),
+  ])
+  // What the first guide makes, and the others go on in.
+  const folder = join(dirname(project.folder), 'first-card')
+  await t.test('the guide to the first card ends with a card', async () => {
+    const [start, ...rest] = await readGuide('first-card.md')
+    // The first step is done already: the program that `npm start` starts runs, at other ports.
+    assert.equal(start?.text, 'npm ci\nnpm start\n')
+    await mkdir(join(project.folder, '.data'))
+    await cp(join(program.dataDir, 'sandbox.json'), join(project.folder, '.data/sandbox.json'))
+    const printed = await project.run(scriptOf(rest))
+    assertShown(rest, printed)
+    await assertIssued(program, /^Card ([0-9]{10}) is Active/m.exec(printed)?.[1])
+    // The machine's own Node ran it above; the one that the service runs on does it, too.
+    assertShown(rest, await project.run(`"${process.execPath}" first-card.mjs`, folder))
   })
+  for (const [title, name] of guides) {
+    await t.test(`by the guide ${name}, ${title}`, async () => {
+      const blocks = await readGuide(name)
+      assertShown(blocks, await project.run(scriptOf(blocks), folder))
+    })
+  }
+})
+
+const assertIssued = async (program: Program, publicToken: string | undefined): Promise<void> => {
+  const token = await program.token()
+  const card = await program.call('GET', `/cards/${publicToken}`, { token })
+  assert.equal(card.status, 200)
+  assert.equal(card.json.pinStatus.status, 'Unblocked')
+  const pin = await program.call('GET', `/card-pin/${publicToken}/pin`, { token })
+  assert.equal(pin.json.pin, '4821')
 }
 
 const run = promisify(execFile)
@@ -97,14 +85,13 @@ const script = fileURLToPath(
 )
 
 test('a client written for a Thredd-shaped API passes when its base URL alone is changed', async () => {
-  const program = await startProgram({ env: { PROCESSOR_PATH: 'thredd' } })
-  const { clientId, clientSecret } = program.sandbox
+  const { sandbox } = await openServedService({ PROCESSOR_PATH: 'thredd' })
   const { stdout } = await run(process.execPath, [script], {
     env: {
       PATH: process.env.PATH,
-      BASE_URL: program.baseUrl,
-      CLIENT_ID: clientId,
-      CLIENT_SECRET: clientSecret,
+      BASE_URL: sandbox.baseUrl,
+      CLIENT_ID: sandbox.clientId,
+      CLIENT_SECRET: sandbox.clientSecret,
     },
   })
   const steps = stdout.trimEnd().split('\n')

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
+import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { bareEnvironment, freePorts, makeFolder, makeMigratedFolder } from '../support/process.ts'
+import { openServedService, type ServedService } from '../support/served-service.ts'
 
 interface Run {
   readonly exitCode: number
@@ -17,14 +19,6 @@ interface Run {
 
 const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url))
 
-/** What a demo is given that belongs to a program. */
-const environmentOf = ({ baseUrl, dataDir, privateUrl }: Program): NodeJS.ProcessEnv => ({
-  ...bareEnvironment,
-  DATA_DIR: dataDir,
-  PORT: new URL(baseUrl).port,
-  PRIVATE_PORT: new URL(privateUrl).port,
-})
-
 const runDemo = (env: NodeJS.ProcessEnv): Promise<Run> =>
   new Promise((resolve) => {
     execFile(process.execPath, [demo], { env }, (error, stdout, stderr) => {
@@ -32,45 +26,53 @@ const runDemo = (env: NodeJS.ProcessEnv): Promise<Run> =>
     })
   })
 
-let program: Program
+/** What a demo is given that is to start a server of its own. */
+let env: NodeJS.ProcessEnv
+let privateUrl: string
+let service: ServedService
 before(async () => {
-  program = await startProgram()
+  service = await openServedService()
+  const [port, privatePort] = await freePorts()
+  const own = { DATA_DIR: await makeMigratedFolder(), PORT: `${port}` }
+  env = { ...bareEnvironment, ...own, PRIVATE_PORT: `${privatePort}` }
+  privateUrl = `http://127.0.0.1:${privatePort}`
 })
 
-const isReady = (): Promise<boolean> =>
-  fetch(`${program.privateUrl}/readyz`).then(
+const isReady = (url = privateUrl): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
     ({ ok }) => ok,
     () => false,
   )
 
-test('a running server is used, and goes on running', async () => {
-  const { exitCode, stderr, stdout } = await runDemo(environmentOf(program))
-  assert.equal(exitCode, 0, stdout + stderr)
-  assert.match(stdout, /All \d+ answers are what the specification says/)
-  assert.doesNotMatch(stdout, /a server started for it/)
-  assert.equal(await isReady(), true)
-})
-
-test('what the demo shows has no secret, no token and, off a terminal, no colour', async () => {
-  const { stdout } = await runDemo(environmentOf(program))
-  assert.match(stdout, /Basic demo-client:\*+\n/)
-  for (const { clientSecret } of [program.sandbox, program.sandbox.otherClient]) {
-    assert.equal(stdout.includes(clientSecret), false)
-  }
-  assert.doesNotMatch(stdout, /eyJ/)
-  assert.equal(stdout.includes('\u001b'), false)
+test('the demo walks the whole journey', async (t) => {
+  const { dataDir, sandbox } = service
+  await writeSandboxFile(dataDir, sandbox)
+  const { exitCode, stderr, stdout } = await runDemo({ ...bareEnvironment, DATA_DIR: dataDir })
+  await t.test('a running server is used, and goes on running', async () => {
+    assert.equal(exitCode, 0, stdout + stderr)
+    assert.match(stdout, /All \d+ answers are what the specification says/)
+    assert.doesNotMatch(stdout, /a server started for it/)
+    assert.equal(await isReady(sandbox.privateUrl), true)
+  })
+  await t.test('what it shows has no secret, no token and, off a terminal, no colour', () => {
+    assert.match(stdout, /Basic demo-client:\*+\n/)
+    for (const { clientSecret } of [sandbox, sandbox.otherClient]) {
+      assert.equal(stdout.includes(clientSecret), false)
+    }
+    assert.doesNotMatch(stdout, /eyJ/)
+    assert.equal(stdout.includes('\u001b'), false)
+  })
 })
 
 test('without a server the demo starts one, walks the whole journey, and stops it', async () => {
-  await program.kill('SIGTERM')
-  const { exitCode, stderr, stdout } = await runDemo(environmentOf(program))
+  const { exitCode, stderr, stdout } = await runDemo(env)
   assert.equal(exitCode, 0, stdout + stderr)
   assert.match(stdout, /a server started for it/)
   assert.equal(await isReady(), false)
 })
 
 test('a demo that is ended leaves no server behind', async () => {
-  const child = spawn(process.execPath, [demo], { env: environmentOf(program) })
+  const child = spawn(process.execPath, [demo], { env: env })
   await once(child.stdout, 'data')
   child.kill('SIGTERM')
   await once(child, 'exit')
@@ -89,20 +91,20 @@ test('an answer that is not what the specification says ends the demo with 1', a
   const address = wrong.address()
   const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
   const file = {
-    ...program.sandbox,
+    ...service.sandbox,
     baseUrl: url,
     privateUrl: url,
     tokenEndpoint: `${url}/oauth/token`,
   }
   const dataDir = await makeFolder()
   await writeFile(join(dataDir, 'sandbox.json'), JSON.stringify(file))
-  const { exitCode, stdout } = await runDemo({ ...environmentOf(program), DATA_DIR: dataDir })
+  const { exitCode, stdout } = await runDemo({ ...env, DATA_DIR: dataDir })
   assert.equal(exitCode, 1)
   assert.match(stdout, /Not what the specification says/)
 })
 
 test('a demo of something that is no sandbox says so', async () => {
-  const { exitCode, stderr } = await runDemo({ ...environmentOf(program), SANDBOX: 'no' })
+  const { exitCode, stderr } = await runDemo({ ...env, SANDBOX: 'no' })
   assert.equal(exitCode, 1)
   assert.match(stderr, /SANDBOX must be true or false/)
 })

@@ -6,14 +6,16 @@ import { dirname, resolve } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Program, startProgram } from '../support/process.ts'
+import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { openServedService, type ServedService } from '../support/served-service.ts'
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
 const readText = (path: string): Promise<string> => readFile(resolve(projectRoot, path), 'utf8')
 
-let program: Program
+let service: ServedService
 before(async () => {
-  program = await startProgram()
+  service = await openServedService()
+  await writeSandboxFile(service.dataDir, service.sandbox)
 })
 
 test('the journey in the README can be pasted', async () => {
@@ -21,8 +23,8 @@ test('the journey in the README can be pasted', async () => {
   const script = blocks
     .map(([, commands]) => commands)
     .join('\n')
-    .replaceAll('http://127.0.0.1:8080', program.baseUrl)
-    .replaceAll('.data/', `${program.dataDir}/`)
+    .replaceAll('http://127.0.0.1:8080', service.sandbox.baseUrl)
+    .replaceAll('.data/', `${service.dataDir}/`)
   const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script])
   const { stdout, stderr } = await run
   assert.equal(stderr, '')
@@ -34,9 +36,9 @@ test('the journey in the README can be pasted', async () => {
 })
 
 test('the reference is the one of the server, whatever name of the machine it is called by', async () => {
-  const page = await fetch(`${program.baseUrl}/docs`)
+  const page = await fetch(`${service.sandbox.baseUrl}/docs`)
   assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none';/)
-  const told = await fetch(`${program.baseUrl}/docs/json`)
+  const told = await fetch(`${service.sandbox.baseUrl}/docs/json`)
   const { components, servers } = (await told.json()) as {
     servers: unknown
     components: { securitySchemes: { oauth2: { flows: { clientCredentials: object } } } }
@@ -88,9 +90,9 @@ for (const entrance of ['README.md', 'llms.txt']) {
 test('the calls of an administrator can be pasted', async () => {
   const [, commands = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(await readText('docs/admin.md')) ?? []
   const script = commands
-    .replaceAll('http://127.0.0.1:8080', program.baseUrl)
-    .replaceAll('http://127.0.0.1:8081', program.privateUrl)
-    .replaceAll('.data/', `${program.dataDir}/`)
+    .replaceAll('http://127.0.0.1:8080', service.sandbox.baseUrl)
+    .replaceAll('http://127.0.0.1:8081', service.sandbox.privateUrl)
+    .replaceAll('.data/', `${service.dataDir}/`)
   const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script])
   assert.equal(stderr, '')
   const statuses = stdout.split('\n').map((line) => line.slice(-3))

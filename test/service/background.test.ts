@@ -2,21 +2,19 @@ import assert from 'node:assert/strict'
 import childProcess from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
 import { before, mock, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
-import { forgetUsedOnce, keyMakingJob, startJobs } from '../../src/service/background.ts'
+import {
+  forgetUsedOnce,
+  keyMakingJob,
+  startBackground,
+  startJobs,
+} from '../../src/service/background.ts'
 import { rememberPinEnvelope } from '../../src/storage/cards/changes.ts'
 import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { migrate } from '../../src/storage/engine/migrate.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
-import { openTestPglite } from '../support/pglite.ts'
-import { makeFolder, type Program, startProgram } from '../support/process.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
-
-const migrations = new URL('../../migrations/', import.meta.url)
 
 /** Of each part of the sweep, something that a program which was lost has left to it. */
 const leaveBehind = async (database: Database, tried: string, expired: string): Promise<void> => {
@@ -38,40 +36,33 @@ const leaveBehind = async (database: Database, tried: string, expired: string): 
   )
 }
 
-const cardsOf = async (program: Program, type: string): Promise<string[]> => {
-  const { json } = await program.call('GET', `/events?types=${type}`, {
-    token: await program.token('events.read'),
-  })
+const cardsOf = async (service: TestService, type: string): Promise<string[]> => {
+  const { json } = await service.call('GET', `/events?types=${type}`)
   return json.map(({ data }: { data: { publicToken: string } }) => data.publicToken)
 }
 
 test('a service that starts sweeps up all that a lost one left: a block that nobody was told of, a card that expired, what was taken once', {
   timeout: 90_000,
 }, async () => {
-  const dataDir = await makeFolder()
-  const folder = join(dataDir, 'pgdata')
-  const lost = await openTestPglite({ folder, prepare: (fresh) => migrate(fresh, migrations) })
-  const service = await openTestService({ database: lost, dataDir })
-  const { publicToken: tried } = await service.createCard()
-  const { publicToken: expired } = await service.createCard()
-  await leaveBehind(lost, tried, expired)
-  await service.close()
+  const lost = await openTestService()
+  const { database, dataDir } = lost
+  const { publicToken: tried } = await lost.createCard()
+  const { publicToken: expired } = await lost.createCard()
+  await leaveBehind(database, tried, expired)
   await lost.close()
 
-  const program = await startProgram({ dataDir })
+  const next = await openTestService({ database, dataDir })
+  const { stop } = startBackground(next, database, 1_000, pino({ level: 'silent' }))
   for (const [type, publicToken] of [
     ['card.status_changed', expired],
     ['pin.blocked', tried],
   ] as const) {
-    while (!(await cardsOf(program, type)).includes(publicToken)) await wait(20)
-    assert.deepEqual(await cardsOf(program, type), [publicToken], type)
+    while (!(await cardsOf(next, type)).includes(publicToken)) await wait(20)
+    assert.deepEqual(await cardsOf(next, type), [publicToken], type)
   }
   // Stopping waits for the turn that runs.
-  assert.equal((await program.kill('SIGTERM')).code, 0)
-  const left = await openPglite(folder)
-  const envelopes = await sql(left, 'select public_token from pin_envelope')
-  await left.close()
-  assert.deepEqual(envelopes, [])
+  await stop()
+  assert.deepEqual(await sql(database, 'select public_token from pin_envelope'), [])
 })
 
 let service: TestService

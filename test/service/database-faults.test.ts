@@ -5,8 +5,8 @@ import type { Database } from '../../src/storage/engine/database.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openTestPglite } from '../support/pglite.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, type ProgramOptions, startProgram } from '../support/process.ts'
-import { newCard, pool } from '../support/service.ts'
+import { makeFolder, startProgram } from '../support/process.ts'
+import { newCard, openTestService, pool } from '../support/service.ts'
 
 const postgres = await openPostgres()
 const migrations = new URL('../../migrations/', import.meta.url)
@@ -24,26 +24,18 @@ const quoteEveryCard = async (database: Database): Promise<void> => {
   `)
 }
 
-const provesEachFault = async (options: ProgramOptions): Promise<void> => {
-  const program = await startProgram(options)
-  const token = await program.token()
-  // What a constraint refuses, what a trigger refuses, and a server that is at its end.
-  const codes = ['23514', 'P0001', '53100']
-  const answers: string[] = []
-  for (const designId of codes) {
-    const body = newCard({ designId })
-    const { status, text } = await program.call('POST', '/cards', { token, body })
-    assert.ok(status >= 500, text)
-    answers.push(text)
-  }
-  assert.equal((await program.kill('SIGTERM')).code, 0)
-  const faults = program.stdout().match(/^{.*"err".*$/gm) ?? []
+// What a constraint refuses, what a trigger refuses, and a server that is at its end.
+const codes = ['23514', 'P0001', '53100']
+
+/** The printed text of a service, once it was asked for a card of each fault, and what it answered. */
+const assertToldByCode = (stdout: string, others: readonly string[]): void => {
+  const faults = stdout.match(/^{.*"err".*$/gm) ?? []
   assert.deepEqual(
     faults.map((line) => JSON.parse(line).err.code),
     codes,
   )
-  for (const printed of [program.stdout(), program.stderr(), ...answers]) {
-    assert.doesNotMatch(printed, /quoted|encrypted_pan|public_token|Calle Mayor/)
+  for (const text of [stdout, ...others]) {
+    assert.doesNotMatch(text, /quoted|encrypted_pan|public_token|Calle Mayor/)
   }
 }
 
@@ -55,17 +47,38 @@ suite('on the embedded database', () => {
     const dataDir = await makeFolder()
     const folder = join(dataDir, 'pgdata')
     await (await openTestPglite({ folder, prepare: quoteEveryCard })).close()
-    await provesEachFault({ dataDir })
+    const program = await startProgram({ dataDir })
+    const token = await program.token()
+    const answers: string[] = []
+    for (const designId of codes) {
+      const body = newCard({ designId })
+      const { status, text } = await program.call('POST', '/cards', { token, body })
+      assert.ok(status >= 500, text)
+      answers.push(text)
+    }
+    assert.equal((await program.kill('SIGTERM')).code, 0)
+    assertToldByCode(program.stdout(), [program.stderr(), ...answers])
   })
 })
 
 suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   test(title, async (t) => {
     const { close, url } = await postgres.createDatabase()
-    t.after(close)
-    const database = pool(url, 1)
+    const database = pool(url, 2)
+    t.after(async () => {
+      await database.close()
+      await close()
+    })
     await quoteEveryCard(database)
-    await database.close()
-    await provesEachFault({ env: { DATABASE_URL: url, SANDBOX: 'true' } })
+    const lines: string[] = []
+    const service = await openTestService({ database, onLogLine: (line) => lines.push(line) })
+    const answers: string[] = []
+    for (const designId of codes) {
+      const { status, text } = await service.call('POST', '/cards', { body: newCard({ designId }) })
+      assert.ok(status >= 500, text)
+      answers.push(text)
+    }
+    await service.close()
+    assertToldByCode(lines.join(''), answers)
   })
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { unwrapKeyBlock } from '../../src/crypto/key-block.ts'
@@ -10,7 +12,7 @@ import type { Database } from '../../src/storage/engine/database.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { newProduct } from '../operations/clients/administer.ts'
 import { type Program, startProgram } from '../support/process.ts'
-import { newCard, sql } from '../support/service.ts'
+import { newCard, openTestService, sql } from '../support/service.ts'
 
 const longPinProduct = 9012
 
@@ -141,29 +143,157 @@ const spellings = (digits: string): readonly Buffer[] => [
   Buffer.from(digits, 'hex'),
 ]
 
-for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`after ${signal} no PAN and no PIN is in any file, log line or answer that should not hold it`, async () => {
-    const program = await startWithLongPins()
-    const journey = await runCards(program)
-    await program.kill(signal)
-    const printed = Buffer.from(program.stdout() + program.stderr() + journey.answers.join('\n'))
-    const files = await filesUnder(program.dataDir)
-    const contents = await Promise.all(files.map((file) => readFile(file)))
-    // Only now: opening the database writes to it.
-    const pans = await readPans(program.dataDir)
-    assert.ok(pans.length >= 3 && pans.every(isPan))
-    assert.ok(journey.pins.size > pins.length)
-    const places = [...contents.entries()].map(
-      ([index, content]) => [files[index], content] as const,
-    )
-    for (const secret of [...pans, ...journey.pins].flatMap(spellings)) {
-      assert.ok(!printed.includes(secret), 'what was printed or answered')
-      for (const [place, content] of places) assert.ok(!content.includes(secret), place)
-    }
-    const known = Buffer.from('Everyday Debit')
-    assert.ok(
-      places.some(([, content]) => content.includes(known)),
-      'the search finds what is there',
-    )
-  })
+async function assertNoLeak(program: Program, journey: Journey): Promise<void> {
+  const printed = Buffer.from(program.stdout() + program.stderr() + journey.answers.join('\n'))
+  const files = await filesUnder(program.dataDir)
+  const contents = await Promise.all(files.map((file) => readFile(file)))
+  // Only now: opening the database writes to it.
+  const pans = await readPans(program.dataDir)
+  assert.ok(pans.length >= 3 && pans.every(isPan))
+  assert.ok(journey.pins.size > pins.length)
+  const places = [...contents.entries()].map(([index, content]) => [files[index], content] as const)
+  for (const secret of [...pans, ...journey.pins].flatMap(spellings)) {
+    assert.ok(!printed.includes(secret), 'what was printed or answered')
+    for (const [place, content] of places) assert.ok(!content.includes(secret), place)
+  }
+  const known = Buffer.from('Everyday Debit')
+  assert.ok(
+    places.some(([, content]) => content.includes(known)),
+    'the search finds what is there',
+  )
 }
+
+const title = (signal: NodeJS.Signals) =>
+  `after ${signal} no PAN and no PIN is in any file, log line or answer that should not hold it`
+
+test(title('SIGKILL'), async () => {
+  const program = await startWithLongPins()
+  const journey = await runCards(program)
+  await program.kill('SIGKILL')
+  await assertNoLeak(program, journey)
+})
+
+test(title('SIGTERM'), async (t) => {
+  const program = await startWithLongPins()
+  const journey = await runCards(program)
+  const secrets = await sendTraced(program)
+  await program.kill('SIGTERM')
+  await assertNoLeak(program, journey)
+  await t.test('its log tells of each request by its route, id, trace and client', () => {
+    assertTraced(linesOf(program.stdout()))
+  })
+  await t.test('its log holds no secret of them', async () => {
+    const masterKey = (await readFile(join(program.dataDir, 'master.key'), 'utf8')).trim()
+    const printed = program.stdout() + program.stderr()
+    for (const secret of [...secrets, masterKey]) assert.ok(!printed.includes(secret), secret)
+  })
+})
+
+const bads = [
+  '00-0-0-0',
+  '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+  '00-abcdef4111111111111111abcdefabcd-b7ad6b7169203331-01',
+  'x',
+]
+
+/** Requests with names of their own. @returns what of them the log must not hold. */
+async function sendTraced(program: Program): Promise<string[]> {
+  const token = await program.token()
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const holder = { firstName: 'Zacharias', lastName: 'Quillfeather', dateOfBirth: '1990-04-17' }
+  const card = await program.call('POST', '/cards', {
+    token,
+    body: newCard({ cardHolder: holder, customerReference: 'reference-99', cardProduct: 1003 }),
+    headers: { 'x-request-id': 'first', traceparent, 'idempotency-key': 'key-of-a-client' },
+  })
+  const { publicToken } = card.json
+  const path = `/card-pin/${publicToken}/pin`
+  const { json } = await program.call('GET', path, { token, headers: { 'x-request-id': 'second' } })
+  await program.call('POST', path, { token, body: { pin: json.pin, description: 'Quiet note.' } })
+  await program.call('POST', path, { token, body: { pin: 'x', secret: json.pin } })
+  await program.call('GET', `/cards?customerReference=reference-99`, { token })
+  for (const bad of bads) {
+    await program.call('GET', '/products', {
+      token,
+      headers: { 'x-request-id': 'untraced', traceparent: bad },
+    })
+  }
+  await program.call('GET', '/products', {
+    token: `${token}x`,
+    headers: { 'x-request-id': 'last' },
+  })
+  const { clientSecret, network } = program.sandbox
+  return [
+    `"${json.pin}"`,
+    token,
+    token.split('.')[2] ?? '',
+    clientSecret,
+    ...network.zoneKeys.map(({ value }) => value),
+    'Zacharias',
+    'Quillfeather',
+    'QUILLFEATHER',
+    '1990-04-17',
+    'Quiet note.',
+    'reference-99',
+    'key-of-a-client',
+    publicToken,
+  ]
+}
+
+interface Line {
+  readonly level: number
+  readonly msg: string
+  readonly requestId?: string
+  readonly traceId?: string
+  readonly route?: string
+  readonly status?: number
+  readonly clientId?: string
+}
+
+/** The lines of the log: all of standard output but the welcome. */
+const linesOf = (stdout: string): Line[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line)
+
+function assertTraced(lines: readonly Line[]): void {
+  const about = (id: string) => lines.filter(({ requestId }) => requestId === id)
+  const [first, ...more] = about('first')
+  assert.deepEqual(more, [])
+  assert.partialDeepStrictEqual(first, {
+    msg: 'answered',
+    listener: 'public',
+    method: 'POST',
+    route: '/thr/processor/cards',
+    status: 201,
+    clientId: 'demo-client',
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+  })
+  assert.equal(about('second')[0]?.route, '/thr/processor/card-pin/:publicToken/pin')
+  assert.equal(about('untraced').length, bads.length)
+  assert.ok(about('untraced').every(({ traceId }) => traceId === undefined))
+  assert.deepEqual([about('last')[0]?.status, about('last')[0]?.clientId], [401, undefined])
+}
+
+test('a caller that goes away in the middle of its body is no fault of the service', async () => {
+  const lines: string[] = []
+  const service = await openTestService({ onLogLine: (line) => lines.push(line) })
+  const token = await service.token()
+  const { port } = new URL(await service.publicServer.listen({ host: '127.0.0.1', port: 0 }))
+  for (const path of ['/thr/processor/cards', '/oauth/token']) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n',
+    )
+    // The service has begun to read.
+    await once(socket, 'data')
+    socket.end('{"cardType":')
+    await once(socket, 'close')
+  }
+  await service.close()
+  assert.ok(lines.length > 0)
+  const errors = linesOf(lines.join('')).filter(({ level }) => level >= 50)
+  assert.deepEqual(errors, [])
+})

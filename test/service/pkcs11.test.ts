@@ -18,7 +18,7 @@ import { ConfigError, readConfig } from '../../src/service/config/config.ts'
 import { tokenProcesses } from '../hsm/pkcs11/token-processes.ts'
 import { specified } from '../listeners/public/operations.ts'
 import { ask, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
-import { startProgram } from '../support/process.ts'
+import { makePreparedFolder, startProgram } from '../support/process.ts'
 import { openEmbedded, openTestService, sql, type TestService } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 
@@ -144,11 +144,12 @@ suite('a service whose keys lie in a PKCS#11 token', { skip: softHsm.leftOut }, 
   })
 
   test('leaves no process behind, whether it is stopped in order, with its group, or killed', async () => {
+    const dataDir = await makePreparedFolder(undefined, 'migrated')
     for (const [signal, code] of [
       ['SIGTERM', 0],
       ['SIGKILL', null],
     ] as const) {
-      const program = await startProgram({ env: { ...env, ...softHsm.env } })
+      const program = await startProgram({ dataDir, env: { ...env, ...softHsm.env } })
       const [holder = 0] = await tokenProcesses(program.pid)
       // As from a terminal, where a signal goes to the whole group.
       process.kill(holder, 'SIGINT')

@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { chmod, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { format } from 'node:util'
 import { SignJWT } from 'jose'
 import pg from 'pg'
+import { ConfigError, describeStartFailure, readConfig } from '../../src/service/config/config.ts'
+import { openDatabases } from '../../src/service/database.ts'
+import { createLog } from '../../src/service/log.ts'
+import { createService } from '../../src/service/service.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, type StartedProgram, spawnProgram, startProgram } from '../support/process.ts'
+import {
+  makeFolder,
+  type Program,
+  type StartedProgram,
+  spawnProgram,
+  startProgram,
+} from '../support/process.ts'
 
 const postgres = await openPostgres()
-const skip = postgres.leftOut
 
 const isListening = (url: string): Promise<boolean> =>
   new Promise((resolve) => {
@@ -57,18 +67,46 @@ test('production says in one message all that it lacks, and opens no listener', 
   assert.ok(!/\n\s+at /.test(said), 'a message, no stack')
 })
 
-test('whoever reaches beyond a laptop must say whether it is a sandbox', async () => {
+test('whoever reaches beyond a laptop must say whether it is a sandbox', () => {
   for (const env of [
     { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
     { AUTH_ISSUER: 'https://issuer.test', AUTH_AUDIENCE: 'a' },
     { HOST: '0.0.0.0' },
     { PRIVATE_HOST: '0.0.0.0' },
   ]) {
-    const said = await refusal(await spawnProgram({ dataDir: await makeFolder(), env }))
+    const said = faultsOf(env)
     assert.match(said, /SANDBOX must be said/)
     assert.ok(said.includes(Object.keys(env)[0] ?? ''), said)
   }
 })
+
+const faultsOf = (env: Readonly<Record<string, string>>): string => {
+  try {
+    readConfig(env)
+    return ''
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return String(describeStartFailure(error))
+  }
+}
+
+/** Does in this process what a start does until it listens. @returns all that it would print. */
+async function openHere(env: Readonly<Record<string, string>>): Promise<string> {
+  const printed: string[] = []
+  const config = readConfig({ DATA_DIR: await makeFolder(), ...env })
+  const log = createLog(config.logLevel, { write: (line) => printed.push(line) })
+  const open = async () => {
+    const databases = await openDatabases(config, log)
+    try {
+      const { privateServer, publicServer } = await createService(config, databases, log)
+      await Promise.all([publicServer.close(), privateServer.close()])
+    } finally {
+      await databases.close()
+    }
+  }
+  await open().catch((error: unknown) => printed.push(format(describeStartFailure(error))))
+  return printed.join('\n')
+}
 
 /** All that production needs, and the administrator's key. */
 async function productionOn(url: string) {
@@ -89,75 +127,52 @@ async function productionOn(url: string) {
   return { env, folder, privateKey }
 }
 
-suite('on a PostgreSQL server', { skip }, () => {
-  test('production has no demo data and writes no secrets; its first administrator gets a token by key alone', async (t) => {
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  test('production starts on what it needs alone', async (t) => {
     const { close, url } = await postgres.createDatabase()
     t.after(close)
-    const { env, privateKey } = await productionOn(url)
-    const program = await startProgram({ dataDir: await makeFolder(), env })
-    assert.deepEqual(program.sandbox, {})
-    const askToken = (form: Record<string, string>) =>
-      fetch(`${program.baseUrl}/oauth/token`, {
-        method: 'POST',
-        body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
-      })
-    assert.equal((await askToken({ client_id: 'demo-client', client_secret: 'a' })).status, 401)
-    const assertion = await new SignJWT({ jti: randomBytes(16).toString('hex') })
-      .setProtectedHeader({ alg: 'ES256' })
-      .setIssuer('admin')
-      .setSubject('admin')
-      .setAudience('https://cards.test')
-      .setIssuedAt()
-      .setExpirationTime('1m')
-      .sign(privateKey)
-    const granted = await askToken({
-      client_id: 'admin',
-      client_assertion: assertion,
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    })
-    assert.equal(granted.status, 200)
-    assert.equal(((await granted.json()) as { scope: string }).scope, 'admin')
-    assert.equal((await program.kill('SIGTERM')).code, 0)
-    assert.doesNotMatch(program.stdout(), /another key/)
-
-    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    await writeFile(env.ADMIN_JWK_FILE, JSON.stringify(publicKey.export({ format: 'jwk' })))
-    const replaced = await startProgram({ dataDir: await makeFolder(), env })
-    assert.match(replaced.stdout(), /"clientId":"admin".*has another key, from ADMIN_JWK_FILE/)
-    await replaced.kill('SIGTERM')
-
-    const sandbox = await spawnProgram({
-      dataDir: await makeFolder(),
-      env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE: env.MASTER_KEY_FILE },
-    })
-    assert.match(await refusal(sandbox), /database is a production's/)
-  })
-
-  test('what is accepted lets production start, and is told in its log each time', async (t) => {
-    const { close, url } = await postgres.createDatabase()
-    t.after(close)
-    const { env, folder } = await productionOn(url)
+    const { env, folder, privateKey } = await productionOn(url)
     await chmod(join(folder, 'master.key'), 0o644)
     const careless = { PRIVATE_HOST: '0.0.0.0', OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0' }
-    const refused = await spawnProgram({
-      dataDir: await makeFolder(),
-      env: { ...env, ...careless },
-    })
-    const said = await refusal(refused)
     const meant: Record<string, string> = {}
-    for (const name of ['PLAIN_PRIVATE_LISTENER', 'OPEN_FILES', 'WIDE_OUTBOUND']) {
-      assert.ok(said.includes(`Or set ACCEPT_${name}=yes`), said)
-      meant[`ACCEPT_${name}`] = 'yes'
-    }
+    await t.test('what is careless is refused, with the variable that accepts it', () => {
+      const said = faultsOf({ ...env, ...careless })
+      for (const name of ['PLAIN_PRIVATE_LISTENER', 'OPEN_FILES', 'WIDE_OUTBOUND']) {
+        assert.ok(said.includes(`Or set ACCEPT_${name}=yes`), said)
+        meant[`ACCEPT_${name}`] = 'yes'
+      }
+    })
     const program = await startProgram({
       dataDir: await makeFolder(),
       env: { ...env, ...careless, ...meant },
     })
-    for (const name of ['ACCEPT_SOFTWARE_HSM', ...Object.keys(meant)]) {
-      const line = new RegExp(`"level":40.*"accepted":"${name}"`)
-      assert.match(program.stdout(), line)
-    }
-    await program.kill('SIGTERM')
+    await t.test('what is accepted lets it start, and is told in its log', () => {
+      for (const name of ['ACCEPT_SOFTWARE_HSM', ...Object.keys(meant)]) {
+        assert.match(program.stdout(), new RegExp(`"level":40.*"accepted":"${name}"`))
+      }
+    })
+    await t.test('it has no demo data, and writes no secrets', async () => {
+      assert.deepEqual(program.sandbox, {})
+      const form = { client_id: 'demo-client', client_secret: 'a' }
+      assert.equal((await askToken(program, form)).status, 401)
+    })
+    await t.test('its first administrator gets a token by key alone', () =>
+      provesAdministrator(program, privateKey),
+    )
+    assert.equal((await program.kill('SIGTERM')).code, 0)
+    assert.doesNotMatch(program.stdout(), /another key/)
+    await t.test('another key of its administrator is told in its log', async () => {
+      const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      await chmod(join(folder, 'master.key'), 0o600)
+      await writeFile(env.ADMIN_JWK_FILE, JSON.stringify(publicKey.export({ format: 'jwk' })))
+      const said = await openHere(env)
+      assert.match(said, /"clientId":"admin".*has another key, from ADMIN_JWK_FILE/)
+    })
+    await t.test('a sandbox is refused by its database', async () => {
+      const { MASTER_KEY_FILE } = env
+      const said = await openHere({ DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE })
+      assert.match(said, /database is a production's/)
+    })
   })
 
   test('another secret’s file in the place of the administrator’s key is named, and nothing of it told', async (t) => {
@@ -166,8 +181,7 @@ suite('on a PostgreSQL server', { skip }, () => {
     const { env } = await productionOn(url)
     const secret = `abcdef${randomBytes(29).toString('hex')}`
     await writeFile(env.ADMIN_JWK_FILE, secret)
-    const program = await spawnProgram({ dataDir: await makeFolder(), env })
-    const said = (await refusal(program)) + program.stdout()
+    const said = await openHere(env)
     assert.match(said, /must hold the public JWK of the first administrator/)
     assert.ok(!said.includes(secret.slice(0, 6)), said)
   })
@@ -175,21 +189,41 @@ suite('on a PostgreSQL server', { skip }, () => {
   test('a database of a sandbox is refused by production, under the same master key too', async (t) => {
     const { close, url } = await postgres.createDatabase()
     t.after(close)
-    const { env, folder } = await productionOn(url)
+    const { env } = await productionOn(url)
     const { MASTER_KEY_FILE } = env
-    const sandbox = await startProgram({
-      dataDir: folder,
-      env: { DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE },
-    })
-    await sandbox.kill('SIGTERM')
+    const made = await openHere({ DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE })
+    assert.match(made, /"msg":"migrated"\}\s*$/)
     // As an older program left it: a newer one must not bring another's database up to date.
     const database = new pg.Client({ connectionString: url })
     await database.connect()
     await database.query('delete from migration where migration_number > 1')
-    const production = await spawnProgram({ dataDir: await makeFolder(), env })
-    assert.match(await refusal(production), /database is a sandbox's/)
+    assert.match(await openHere(env), /database is a sandbox's/)
     const { rows } = await database.query('select migration_number as number from migration')
     await database.end()
     assert.deepEqual(rows, [{ number: 1 }])
   })
 })
+
+const askToken = ({ baseUrl }: Program, form: Record<string, string>): Promise<Response> =>
+  fetch(`${baseUrl}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'client_credentials', ...form }),
+  })
+
+async function provesAdministrator(program: Program, privateKey: KeyObject): Promise<void> {
+  const assertion = await new SignJWT({ jti: randomBytes(16).toString('hex') })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuer('admin')
+    .setSubject('admin')
+    .setAudience('https://cards.test')
+    .setIssuedAt()
+    .setExpirationTime('1m')
+    .sign(privateKey)
+  const granted = await askToken(program, {
+    client_id: 'admin',
+    client_assertion: assertion,
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  })
+  assert.equal(granted.status, 200)
+  assert.equal(((await granted.json()) as { scope: string }).scope, 'admin')
+}

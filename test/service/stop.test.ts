@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Database, statement } from '../../src/storage/engine/database.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
+import { openLiveReader, produceEvents } from '../operations/webhooks/client-system.ts'
+import { openReceiver, type Receiver, until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
-import { pool, sql } from '../support/service.ts'
+import { makeFolder, makePreparedFolder, type Program, startProgram } from '../support/process.ts'
+import { newCard, openServerDatabase, sql } from '../support/service.ts'
 
 const openSocket = async ({ baseUrl }: Program): Promise<Socket> => {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
@@ -18,17 +20,14 @@ const openSocket = async ({ baseUrl }: Program): Promise<Socket> => {
 
 const json = JSON.stringify({ status: 'Blocked' })
 
-test('SIGTERM lets a running request finish, whoever else is connected, and exits with 0', async () => {
-  const program = await startProgram()
+test('SIGTERM lets a running request finish, whoever else is connected, ends streams, cuts deliveries, and exits with 0 within 5 s', async () => {
+  const program = await startProgram({ env: { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } })
   const token = await program.token()
+  const endpoint = await openReceiver(() => undefined)
+  const reader = await followEvents(program, token, endpoint)
   const card = await program.call('POST', '/cards', {
     token,
-    body: {
-      cardType: 'Virtual',
-      cardProduct: 1001,
-      cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
-      address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
-    },
+    body: newCard(),
   })
   assert.equal(card.status, 201)
   const silent = await openSocket(program)
@@ -46,14 +45,28 @@ test('SIGTERM lets a running request finish, whoever else is connected, and exit
   running.on('data', (chunk: Buffer) => answer.push(chunk))
   // The server has the request, and waits for its body.
   await once(running, 'data')
+  const startedMs = performance.now()
   const ended = program.kill('SIGTERM')
   // The signal has arrived when nobody can connect any more.
   await untilRefused(program.baseUrl)
   running.write(json)
   assert.deepEqual(await ended, { code: 0, signal: null })
+  assert.ok(performance.now() - startedMs < 5_000)
+  await until(reader.hasEnded)
   assert.match(Buffer.concat(answer).toString(), /HTTP\/1\.1 204/)
   for (const socket of [silent, halfWay, running]) socket.destroy()
 })
+
+/** A reader of the live feed, who has all events, and an endpoint that answers none of its two deliveries. */
+const followEvents = async (program: Program, token: string, { received, url }: Receiver) => {
+  await program.call('POST', '/webhooks', { token, body: { url, events: ['*'] } })
+  const port = Number(new URL(program.baseUrl).port)
+  const reader = await openLiveReader(port, { token, host: `127.0.0.1:${port}` })
+  assert.equal(reader.status, 200)
+  await produceEvents(() => program, { cards: 2, perCard: 2 })
+  await until(() => received.length === 2 && reader.ids.length === 4)
+  return reader
+}
 
 const untilRefused = async (url: string): Promise<void> => {
   while (
@@ -72,11 +85,6 @@ test('npm start hands SIGTERM on: whoever stops npm leaves no server behind', {
   await program.kill('SIGTERM')
   assert.match(program.stdout(), /Pinfold is ready/)
   await untilRefused(program.baseUrl)
-})
-
-test('SIGINT stops the program as SIGTERM does', async () => {
-  const program = await startProgram()
-  assert.deepEqual(await program.kill('SIGINT'), { code: 0, signal: null })
 })
 
 const postgres = await openPostgres()
@@ -107,15 +115,10 @@ const stop = async (program: Program) => {
 }
 
 test('SIGTERM in the middle of a long sweep closes the embedded database and exits with 0 within 5 s', async () => {
-  const dataDir = await makeMigratedFolder()
-  await (await startProgram({ dataDir })).kill('SIGTERM')
-  const folder = join(dataDir, 'pgdata')
-  const before = await openPglite(folder)
-  await before.query(fill)
-  await before.close()
+  const dataDir = await makePreparedFolder((database) => database.query(fill), 'migrated')
   const program = await startProgram({ dataDir })
   assert.deepEqual(await stop(program), { ended: { code: 0, signal: null }, isInTime: true })
-  const after = await openPglite(folder)
+  const after = await openPglite(join(dataDir, 'pgdata'))
   const left = await countLeft(after)
   await after.close()
   assert.ok(left > 0, 'There was nothing left to sweep: this proves nothing.')
@@ -123,18 +126,11 @@ test('SIGTERM in the middle of a long sweep closes the embedded database and exi
 
 test('SIGTERM in the middle of a long sweep on a server lets go of it and exits with 0 within 5 s', {
   skip: postgres.leftOut,
-}, async (t) => {
-  const { close, url } = await postgres.createDatabase()
-  const first = await startProgram({ env: { DATABASE_URL: url, SANDBOX: 'true' } })
-  await first.kill('SIGTERM')
-  const database = pool(url, 1)
-  t.after(async () => {
-    await database.close()
-    await close()
-  })
+}, async () => {
+  const { database, url } = await openServerDatabase(postgres, 1)
   await database.query(fill)
   const program = await startProgram({
-    dataDir: first.dataDir,
+    dataDir: await makeFolder(),
     env: { DATABASE_URL: url, SANDBOX: 'true' },
   })
   while ((await countLeft(database)) === backlog);

@@ -7,13 +7,16 @@
  * ```
  */
 import { execFile, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { cp, mkdir, readFile, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { basename, delimiter, join } from 'node:path'
+import { basename, delimiter, join, relative } from 'node:path'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { cacheFolder } from './folders.ts'
 import { makeFolder } from './process.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -44,10 +47,55 @@ export const openProject = async (): Promise<Project> => {
   }
 }
 
-/** Builds and packs it. @returns the file. */
+/** Builds and packs it, unless a run before has packed these very sources. @returns the file. */
 export const packSdk = async ({ folder, run }: Project): Promise<string> => {
-  const printed = await run('npm run --silent build:sdk')
-  return join(folder, printed.trim().split('\n').at(-1) ?? '')
+  const kept = await keep('sdk', await versionOfSdk(folder), async () => {
+    const printed = await run('npm run --silent build:sdk')
+    return join(folder, printed.trim().split('\n').at(-1) ?? '')
+  })
+  const { name, version } = JSON.parse(await readFile(join(folder, 'sdk/package.json'), 'utf8'))
+  const file = join(folder, `${name}-${version}.tgz`)
+  await cp(kept, file)
+  return file
+}
+
+/** Changes with whatever it is made of: its files, its compiler, what it depends on, npm with its Node. */
+const versionOfSdk = async (folder: string): Promise<string> => {
+  const hash = createHash('sha256').update(process.version)
+  const modules = join(root, 'node_modules')
+  const others = [
+    join(root, 'package.json'),
+    join(root, 'tsconfig.json'),
+    join(modules, 'jose/package.json'),
+    join(root, 'sdk/node_modules/typescript/package.json'),
+    fileURLToPath(import.meta.url),
+  ]
+  const entries = await readdir(join(folder, 'sdk'), { recursive: true, withFileTypes: true })
+  const own = entries
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
+    .map(({ name, parentPath }) => join(parentPath, name))
+  for (const file of [...own.sort(), ...others]) {
+    hash
+      .update(`${file.startsWith(folder) ? relative(folder, file) : relative(root, file)}\n`)
+      .update(await readFile(file))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** What is made once for as long as its version stays the same. @returns a file to be copied, not changed. */
+const keep = async (name: string, version: string, make: () => Promise<string>) => {
+  const folder = await cacheFolder('packed')
+  const kept = join(folder, `${name}-${version}.tgz`)
+  if (existsSync(kept)) return kept
+  const made = await make()
+  for (const other of await readdir(folder)) {
+    if (other.startsWith(`${name}-`)) await rm(join(folder, other), { force: true })
+  }
+  // Another process may have made the same one: a rename replaces it whole, and does no harm.
+  const draft = join(folder, `draft-${randomBytes(6).toString('hex')}`)
+  await cp(made, draft)
+  await rename(draft, kept)
+  return kept
 }
 
 const runScript = async (script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> => {
@@ -83,11 +131,13 @@ const environment = async (): Promise<NodeJS.ProcessEnv> => {
  */
 const openRegistry = async (): Promise<string> => {
   const source = join(root, 'node_modules/jose')
-  const folder = await makeFolder()
-  const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
-  const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
-  const file = join(folder, stdout.trim().split('\n').at(-1) ?? '')
   const manifest = JSON.parse(await readFile(join(source, 'package.json'), 'utf8'))
+  const file = await keep('jose', manifest.version, async () => {
+    const folder = await makeFolder()
+    const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
+    const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
+    return join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  })
   const server = createServer(async (request, response) => {
     const origin = `http://${request.headers.host}`
     if (request.url === '/jose') {

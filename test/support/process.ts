@@ -1,15 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
+import { keepRsaKeys } from '../operations/card-data/service.ts'
 import { atEndOfFile } from './end-of-file.ts'
 import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
+import type { TestPostgres } from './postgres.ts'
+import { openServerDatabase } from './service.ts'
 
 /**
  * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
@@ -111,8 +116,39 @@ export const makePreparedFolder = async (
   return folder
 }
 
-/** The same at this program's schema, as commands need it. */
-export const makeMigratedFolder = (): Promise<string> => makePreparedFolder(undefined, 'migrated')
+/**
+ * The same at this program's schema, as commands need it, with a master key and the RSA keys: every program would
+ * otherwise draw some for two seconds of a processor.
+ */
+export const makeMigratedFolder = async (): Promise<string> => {
+  template ??= makeTemplate()
+  const folder = await makeFolder()
+  await cp(await template, folder, { recursive: true })
+  return folder
+}
+
+/** What those folders are copies of: one of this process, whichever of its files asks first. */
+let template: Promise<string> | undefined
+
+const makeTemplate = async (): Promise<string> => {
+  const folder = await mkdtemp(join(dataRoot(), 'pinfold-template-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await readOrMakeMasterKeys(join(folder, 'master.key'))
+  const options = { folder: join(folder, 'pgdata'), image: 'migrated' } as const
+  const database = await openTestPglite(options)
+  await keepRsaKeys({ database, dataDir: folder })
+  await database.close()
+  return folder
+}
+
+/** The same for programs on a database server: the folder, and what names their database. */
+export const openServerFolder = async (postgres: TestPostgres) => {
+  const folder = await makeFolder()
+  await readOrMakeMasterKeys(join(folder, 'master.key'))
+  const { database, url } = await openServerDatabase(postgres, 1)
+  await keepRsaKeys({ database, dataDir: folder })
+  return { dataDir: folder, env: { DATABASE_URL: url, SANDBOX: 'true' } }
+}
 
 /** Starts the program and waits until it is ready. */
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
@@ -202,7 +238,8 @@ export const printed = async (program: StartedProgram, text: string): Promise<tr
   return true
 }
 
-const freePorts = async (): Promise<readonly [number, number]> => {
+/** Two ports of loopback that nobody listens on. */
+export const freePorts = async (): Promise<readonly [number, number]> => {
   const servers = [createServer(), createServer()] as const
   const [first, second] = await Promise.all(
     servers.map(async (server) => {

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
 import {
@@ -7,35 +6,36 @@ import {
   openDeliveryService,
 } from '../operations/webhooks/delivery-service.ts'
 import { type Authority, writeIdentity, writeWhole } from './certificates.ts'
-import { makeFolder } from './process.ts'
+import { freePorts, makeFolder } from './process.ts'
 import { openTestService, type TestService } from './service.ts'
 
-/** The whole service in this process, at an address that it calls its own, with all its keys. */
+/** The whole service in this process, at addresses that it calls its own, with all its keys. */
 
 export type ServedService = DeliveryService & { sandbox: SandboxFile }
 
-export const openServedService = async (): Promise<ServedService> => {
-  const port = await freePort()
-  const service = await openDeliveryService({ env: { BASE_URL: `http://127.0.0.1:${port}` } })
+export const openServedService = async (
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServedService> => {
+  const [port, privatePort] = await freePorts()
+  const service = await openDeliveryService({
+    env: {
+      BASE_URL: `http://127.0.0.1:${port}`,
+      PRIVATE_BASE_URL: `http://127.0.0.1:${privatePort}`,
+      ...env,
+    },
+  })
   try {
     await service.publicServer.listen({ port, host: '127.0.0.1' })
+    await service.privateServer.listen({ port: privatePort, host: '127.0.0.1' })
   } catch (error) {
     // Between the choice of a port and its use another process may have taken it.
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return openServedService()
+    return openServedService(env)
   }
   await keepRsaKeys(service)
   const { sandbox } = service
   if (!sandbox) throw new Error('This is no sandbox.')
   return { ...service, sandbox }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await once(server.close(), 'close')
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
 }
 
 /** The service in this process, listening with TLS on free ports of loopback. */

@@ -92,10 +92,10 @@ export const burstAndKill = async (
   const killed = Promise.withResolvers<unknown>()
   const asked = plan.map(async (each, index) => {
     const victim = victims[index % victims.length]
-    const told = victim ? await send(victim, each) : null
+    const answer = victim ? await send(victim, each) : null
     answered += 1
     if (answered === killAfter) killed.resolve(victims.at(-1)?.program.kill('SIGKILL'))
-    return { ...each, told }
+    return { ...each, answer }
   })
   const all = await Promise.all(asked)
   await killed.promise

@@ -20,7 +20,7 @@ import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
-import { type Program, startProgram } from '../../support/process.ts'
+import { makePreparedFolder, type Program, startProgram } from '../../support/process.ts'
 import {
   type CreatedCard,
   newCard,
@@ -252,12 +252,13 @@ const contentsUnder = async (folder: string): Promise<Buffer[]> => {
 }
 
 test('a first start and its end wait for no RSA key; the next one makes them, and keeps every secret to the device', async () => {
-  const first = await startProgram()
+  const dataDir = await makePreparedFolder(undefined, 'migrated')
+  const first = await startProgram({ dataDir })
   const endedAt = performance.now()
   assert.deepEqual(await first.kill('SIGTERM'), { code: 0, signal: null })
   assert.ok(performance.now() - endedAt < 5_000, 'keys that are being made keep it from nothing')
   await addLongPinProduct(first)
-  const program = await startProgram({ dataDir: first.dataDir, env: { LOG_LEVEL: 'trace' } })
+  const program = await startProgram({ dataDir, env: { LOG_LEVEL: 'trace' } })
   const service = await untilKeys(program)
   const { answers, secrets } = await getCardData(program, service)
   await program.kill('SIGTERM')

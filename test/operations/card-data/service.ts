@@ -43,7 +43,9 @@ export const openCardDataService = async (
 }
 
 /** Puts the test keys into a service's key store, under its master key. */
-export const keepRsaKeys = async (service: TestService): Promise<void> => {
+export const keepRsaKeys = async (
+  service: Pick<TestService, 'database' | 'dataDir'>,
+): Promise<void> => {
   await keepKeyVersion(service, 'card-data-wrap', 1, rsaTestKey('card-data-wrap'))
   await keepKeyVersion(service, 'card-data-sign', 1, rsaTestKey('card-data-sign'))
 }

@@ -1,19 +1,17 @@
 /**
- * Delivery by programs: two side by side, some that are killed, and one that is told to stop. Small in the
- * suite; `npm run test:storm` runs it at its full size.
+ * Delivery by programs: two side by side, and some that are killed. Small in the suite; `npm run test:storm` runs
+ * it at its full size.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { openPostgres } from '../../support/postgres.ts'
-import { type Program, startProgram } from '../../support/process.ts'
 import {
-  baseUrl,
-  insist,
-  openLiveReader,
-  produceEvents,
-  readFeed,
-  tokenOf,
-} from './client-system.ts'
+  makeMigratedFolder,
+  openServerFolder,
+  type Program,
+  startProgram,
+} from '../../support/process.ts'
+import { baseUrl, insist, produceEvents, readFeed, tokenOf } from './client-system.ts'
 import { isSignedWith, openJournal, openReceiver, type Receiver, until } from './receiver.ts'
 
 /** What two processes deliver while nothing fails. */
@@ -38,16 +36,15 @@ const postgres = await openPostgres()
 test('two processes deliver every event to every endpoint once, in order, when nothing fails', {
   skip: postgres.leftOut,
 }, async () => {
-  const { url } = await postgres.createDatabase()
+  const { dataDir, env: server } = await openServerFolder(postgres)
   const env = {
+    ...server,
     BASE_URL: baseUrl,
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'silent',
-    DATABASE_URL: url,
-    SANDBOX: 'true',
   }
-  const one = await startProgram({ env })
-  const two = await startProgram({ env, dataDir: one.dataDir })
+  const one = await startProgram({ env, dataDir })
+  const two = await startProgram({ env, dataDir })
   const journals = await Promise.all(
     Array.from({ length: endpoints }, async () => {
       const journal = openJournal()
@@ -84,36 +81,43 @@ async function deliveredBy({ privateUrl }: { privateUrl: string }): Promise<numb
   return Number(/^pinfold_delivery_lag_seconds_count (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-const engines: readonly {
+type Engine = {
   name: string
   skip: string | false
-  url: () => Promise<string | null>
-}[] = [
-  { name: 'PGlite', skip: false, url: async () => null },
+  /** Where programs lie, with the RSA keys that each would otherwise draw for itself. */
+  open: () => Promise<{ dataDir: string; env: Readonly<Record<string, string>> }>
+}
+
+const engines: readonly Engine[] = [
+  {
+    name: 'PGlite',
+    skip: false,
+    open: async () => ({ dataDir: await makeMigratedFolder(), env: {} }),
+  },
   {
     name: 'PostgreSQL',
     skip: postgres.leftOut,
-    url: async () => (await postgres.createDatabase()).url,
+    open: () => openServerFolder(postgres),
   },
 ]
 
-for (const { name, skip, url } of engines) {
+for (const { name, open, skip } of engines) {
   suite(`on ${name}`, { skip }, () => {
     test('a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
-      await storm(await url())
+      await storm(await open())
     })
   })
 }
 
-async function storm(databaseUrl: string | null): Promise<void> {
+async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']>>): Promise<void> {
   const env = {
     BASE_URL: baseUrl,
     RATE_LIMIT: 'off',
     LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
     DELIVERY_TIMEOUT_MS: '1000',
-    ...(databaseUrl !== null && { DATABASE_URL: databaseUrl, SANDBOX: 'true' }),
+    ...engine,
   }
-  let program: Program = await startProgram({ env })
+  let program: Program = await startProgram({ env, dataDir })
   const journal = openJournal()
   let secret = ''
   let forged = 0
@@ -135,7 +139,7 @@ async function storm(databaseUrl: string | null): Promise<void> {
   const producing = produceEvents(() => program, { cards, perCard })
   const restartServer = async () => {
     await program.kill('SIGKILL')
-    program = await startProgram({ env, dataDir: program.dataDir })
+    program = await startProgram({ env, dataDir })
   }
   const restartReceiver = async () => {
     await receiver.close()
@@ -178,38 +182,3 @@ async function breakAlongTheWay(
     await breakOne()
   }
 }
-
-test('on SIGTERM streams end, requests on their way are cut, and the program exits within 5 s', async () => {
-  const program = await startProgram({ env: { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' } })
-  const token = await program.token()
-  const silent = await openReceiver(() => undefined)
-  const body = { url: silent.url, events: ['*'] }
-  await program.call('POST', '/webhooks', { token, body })
-  const port = Number(new URL(program.baseUrl).port)
-  const reader = await openLiveReader(port, { token, host: `127.0.0.1:${port}` })
-  assert.equal(reader.status, 200)
-  await produceEvents(() => program, { cards: 2, perCard: 2 })
-  await until(() => silent.received.length === 2 && reader.ids.length === 4)
-  const startedMs = performance.now()
-  const { code } = await program.kill('SIGTERM')
-  assert.equal(code, 0)
-  assert.ok(performance.now() - startedMs < 5_000)
-  await until(reader.hasEnded)
-})
-
-test('after a kill an embedded service delivers at once: nobody else can hold what it held', async () => {
-  const env = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
-  const program = await startProgram({ env })
-  const receiver = await openReceiver(() => undefined)
-  const body = { url: receiver.url, events: ['*'] }
-  await program.call('POST', '/webhooks', { token: await program.token(), body })
-  await produceEvents(() => program, { cards: 1, perCard: 1 })
-  await until(() => receiver.received.length === 1)
-  await program.kill('SIGKILL')
-  receiver.answer = () => 204
-  await startProgram({ env, dataDir: program.dataDir })
-  const startedMs = performance.now()
-  await until(() => receiver.received.length === 2)
-  assert.ok(performance.now() - startedMs < 2_000)
-  assert.equal(receiver.received[0]?.id, receiver.received[1]?.id)
-})

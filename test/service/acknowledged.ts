@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
-import { isNightly } from '../support/cases.ts'
-import { openPostgres } from '../support/postgres.ts'
-import { type Program, startProgram } from '../support/process.ts'
+import type { Program } from '../support/process.ts'
 import { newCard, strongPins } from '../support/service.ts'
 
-const postgres = await openPostgres()
+/** What a program acknowledged until it was killed, and whether another one knows of it. */
 
 type Acknowledged = { publicToken: string; pins: Set<string>; isSet: boolean }
 
 /** Creates cards and sets PINs until the program is gone; notes what it acknowledged, as it does. */
-async function streamUntilKilled(program: Program, killAfter: number): Promise<Acknowledged[]> {
+export async function streamUntilKilled(
+  program: Program,
+  killAfter: number,
+): Promise<Acknowledged[]> {
   const token = await program.token()
   const acknowledged: Acknowledged[] = []
   let acts = 0
@@ -40,6 +40,7 @@ async function streamUntilKilled(program: Program, killAfter: number): Promise<A
   // A worker ends when its connection breaks; an answer that is wrong is no TypeError of fetch.
   const workers = Array.from({ length: 4 }, () => worker().catch(ignoreBreak))
   await Promise.all([...workers, program.ended])
+  assert.ok(acknowledged.length > 0)
   return acknowledged
 }
 
@@ -47,7 +48,7 @@ const ignoreBreak = (error: unknown): void => {
   if (!(error instanceof TypeError)) throw error
 }
 
-async function proveAllAreThere(
+export async function proveAllAreThere(
   program: Program,
   acknowledged: readonly Acknowledged[],
 ): Promise<void> {
@@ -60,28 +61,3 @@ async function proveAllAreThere(
     if (isSet) assert.ok(pins.has(json.pin), `the PIN of ${publicToken} was acknowledged`)
   }
 }
-
-async function killAndRestart(env: Readonly<Record<string, string>>): Promise<void> {
-  let program = await startProgram({ env })
-  for (const killAfter of isNightly ? [7, 40] : [20]) {
-    const acknowledged = await streamUntilKilled(program, killAfter)
-    assert.ok(acknowledged.length > 0)
-    program = await startProgram({ dataDir: program.dataDir, env })
-    await proveAllAreThere(program, acknowledged)
-  }
-  assert.equal((await program.kill('SIGTERM')).code, 0)
-}
-
-const title = 'after kill -9 every card and PIN that was acknowledged is there and can be read'
-
-suite('on the embedded database', () => {
-  test(title, () => killAndRestart({ RATE_LIMIT: 'off' }))
-})
-
-suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
-  test(title, async (t) => {
-    const { close, url } = await postgres.createDatabase()
-    t.after(close)
-    await killAndRestart({ DATABASE_URL: url, SANDBOX: 'true', RATE_LIMIT: 'off' })
-  })
-})

@@ -50,6 +50,8 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
         throw tokenUnavailable('The token is away.', cause)
       })
       signal?.addEventListener('abort', apart.kill, { once: true })
+      // It may have been given up while the process started.
+      if (signal?.aborted) apart.kill()
       try {
         return await apart.ask('generate', [kind])
       } finally {

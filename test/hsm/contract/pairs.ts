@@ -28,6 +28,12 @@ export function pairGuarantees(subject: Subject): void {
     await assert.rejects(async () => key.agree(other.publicKey))
   })
 
+  test('an RSA key that was given up before its making began is not made', async () => {
+    const { engine } = subject()
+    const { kind } = keyCatalogue['card-data-wrap']
+    await assert.rejects(async () => engine.generate(kind, 'N', AbortSignal.abort()))
+  })
+
   test('an RSA key opens what OpenSSL seals for it, for its own use alone, and says nothing of what does not open', async () => {
     const { engine } = subject()
     const kind = keyCatalogue['card-data-wrap'].kind

@@ -181,7 +181,7 @@ test('a failed authentication says how many failures are left', async () => {
 })
 
 test('a flood of wrong secrets causes few look-ups at once, and the client behind the same address gets its token', async () => {
-  const looking = { now: 0, most: 0, all: 0 }
+  const looking = { now: 0, most: 0, all: 0, eachMs: 1 }
   const slow = watchingLookUps(await openEmbedded(), looking)
   const flooded = await openTestService({ env: narrow, database: slow })
   const client = rightSecretOf(flooded)
@@ -199,8 +199,9 @@ test('a flood of wrong secrets causes few look-ups at once, and the client behin
   assert.ok((await statusesOf(guesses)).has(429))
   // Two, and as many more as seconds went by on a machine that is busy.
   assert.ok(looking.most < 8, `${looking.most} look-ups at once`)
-  // Far more than may wait: those are refused at once, and nothing is looked up for them. How many wait their turn
-  // meanwhile follows from how quickly they come, which a busy machine decides.
+  // Far more than may wait: those are refused at once, and nothing is looked up for them. Some wait their turn
+  // meanwhile: few, where a look-up takes longer than a busy machine takes to send the next request.
+  looking.eachMs = 50
   const looked = looking.all
   assert.ok((await statusesOf(flood(800))).has(429))
   assert.ok(looking.all - looked < 700, `${looking.all - looked} look-ups`)
@@ -209,7 +210,7 @@ test('a flood of wrong secrets causes few look-ups at once, and the client behin
 /** Notes how many look-ups of a client run at once, each a little longer than it would. */
 const watchingLookUps = (
   database: Database,
-  looking: { now: number; most: number; all: number },
+  looking: { now: number; most: number; all: number; eachMs: number },
 ): Database => ({
   ...database,
   async query(statement, values) {
@@ -217,7 +218,7 @@ const watchingLookUps = (
     looking.all += 1
     looking.now += 1
     looking.most = Math.max(looking.most, looking.now)
-    await sleep(1)
+    await sleep(looking.eachMs)
     return database.query<never>(statement, values).finally(() => {
       looking.now -= 1
     })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { makePinBlock } from '../../reference/pin-blocks.ts'
 import { isNightly } from '../../support/cases.ts'
 import { newCard, strongPins } from '../../support/service.ts'
@@ -41,6 +42,9 @@ export type LoadOptions = {
 type LoadCard = { publicToken: string; maskedPan: string; pan: string; pin: string; pins: string[] }
 
 type Repeat = { path: string; body: object; idempotencyKey: string; answer: LoadAnswer }
+
+/** Between two requests of a worker, once there were enough. */
+const restMs = 50
 
 /** How many a key rotation is held against, at least. */
 export const requestsMin = isNightly ? 2_000 : 500
@@ -88,6 +92,8 @@ const runAll = async (
       figures.slowestMs = Math.max(figures.slowestMs, Math.round(performance.now() - from))
       figures.requests += 1
       figures.byKind[kind] = (figures.byKind[kind] ?? 0) + 1
+      // Enough of them: what is left is that requests never cease.
+      if (figures.requests >= requests) await pause(restMs)
     }
   }
   await Promise.all(workers.map(work))

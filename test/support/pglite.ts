@@ -1,7 +1,8 @@
+import { cp } from 'node:fs/promises'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { atEndOfFile } from './end-of-file.ts'
-import { type PgliteImage, pgliteImage } from './pglite-image.ts'
+import { imageInMemory, type PgliteImage, pgliteImage } from './pglite-image.ts'
 
 /**
  * An embedded database for tests, fresh in about half a second.
@@ -31,7 +32,8 @@ export const openTestPglite = async ({
   image = 'empty',
   prepare,
 }: TestPgliteOptions = {}): Promise<TestPglite> => {
-  const engine = await openPglite(folder, await pgliteImage(image))
+  if (folder !== undefined) await cp(await pgliteImage(image), folder, { recursive: true })
+  const engine = await openPglite(folder ?? (await imageInMemory(image)))
   const database: TestPglite = {
     ...engine,
     close: async () => {

@@ -3,7 +3,8 @@ import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { PGlite } from '@electric-sql/pglite'
+import { MemoryFS, PGlite } from '@electric-sql/pglite'
+import type { Filesystem } from '@electric-sql/pglite/basefs'
 import {
   type Connection,
   type Database,
@@ -36,20 +37,13 @@ const syncStatement = statement(
 
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
- * @param folder where the files lie; nothing for a database in memory, which ends with the process.
+ * @param files the folder where they lie; or others, or those of a new database in memory, which end with the process.
  */
-export async function openPglite(
-  folder?: string,
-  loadDataDir?: Blob,
-): Promise<Database & { dump(): Promise<Blob> }> {
+export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
+  const isDurable = typeof files === 'string'
   const engine = await PGlite.create({
-    ...(folder === undefined ? {} : { fs: new DurableFiles(folder) }),
-    ...(loadDataDir === undefined ? {} : { loadDataDir }),
-    startParams: [
-      ...PGlite.defaultStartParams,
-      ...memory,
-      ...(folder === undefined ? [] : durable),
-    ],
+    fs: isDurable ? new DurableFiles(files) : files,
+    startParams: [...PGlite.defaultStartParams, ...memory, ...(isDurable ? durable : [])],
     parsers: {
       // The engine's own reads them digit by digit.
       [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),
@@ -59,7 +53,7 @@ export async function openPglite(
   const session = openSession(engine)
   const { take } = createGroupCommit({
     sync: async () => {
-      if (folder !== undefined) await session.query(syncStatement)
+      if (isDurable) await session.query(syncStatement)
     },
   })
   const unchanged = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: false })
@@ -73,7 +67,6 @@ export async function openPglite(
     script: (text) => take(async () => changed(await session.script(text).then(() => undefined))),
     transaction: (work) => take(() => inTransaction(session, work)),
     load: null,
-    dump: () => take(async () => unchanged(await engine.dumpDataDir('none'))),
     close: () => take(async () => unchanged(await engine.close())),
   }
 }
@@ -122,7 +115,8 @@ export async function makePgliteFolder(folder: string): Promise<void> {
   // Never the folder of an earlier start: its program may still be writing there.
   const draft = await mkdtemp(`${folder}.new-`)
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
-  await promisify(execFile)(process.execPath, [program, draft])
+  // It ends before the engine would run faster for being compiled a second time.
+  await promisify(execFile)(process.execPath, ['--liftoff-only', program, draft])
   await rename(draft, folder)
   syncPath(dirname(folder))
   // What an earlier start left. One that is still being written to stays: it does no harm.

@@ -4,8 +4,8 @@ import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { testPrograms } from '../test/support/programs.ts'
 
-/** One more than the least machine has cores: some tests wait for what takes time by its nature. */
-const concurrency = 3
+/** Two more than the least machine has cores: some tests wait for what takes time by its nature. */
+const concurrency = 4
 
 const named = process.argv.slice(2)
 // In this order, which `node --test` would not keep.

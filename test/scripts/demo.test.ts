@@ -8,7 +8,13 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import { bareEnvironment, freePorts, makeFolder, makeMigratedFolder } from '../support/process.ts'
+import {
+  bareEnvironment,
+  freePorts,
+  makeFolder,
+  makeMigratedFolder,
+  shortLived,
+} from '../support/process.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
 
 interface Run {
@@ -21,7 +27,7 @@ const demo = fileURLToPath(new URL('../../scripts/demo.ts', import.meta.url))
 
 const runDemo = (env: NodeJS.ProcessEnv): Promise<Run> =>
   new Promise((resolve) => {
-    execFile(process.execPath, [demo], { env }, (error, stdout, stderr) => {
+    execFile(process.execPath, [...shortLived, demo], { env }, (error, stdout, stderr) => {
       resolve({ exitCode: error ? Number(error.code ?? 1) : 0, stdout, stderr })
     })
   })
@@ -72,7 +78,7 @@ test('without a server the demo starts one, walks the whole journey, and stops i
 })
 
 test('a demo that is ended leaves no server behind', async () => {
-  const child = spawn(process.execPath, [demo], { env: env })
+  const child = spawn(process.execPath, [...shortLived, demo], { env })
   await once(child.stdout, 'data')
   child.kill('SIGTERM')
   await once(child, 'exit')

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { ListenerName } from '../domain/client.ts'
+import { StartRefusal } from '../domain/problem.ts'
 import type { Hsm, TokenSigningKey } from '../hsm/contract/hsm.ts'
 import { clientCertificateOf } from '../listeners/http/tls.ts'
 import {
@@ -108,7 +109,7 @@ export const clientRegister = (connection: Connection): ClientRegister => ({
 /**
  * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523). No other
  * administrator is asked: that one has another key than before is a line of the log.
- * @throws Error that names the file, never its content.
+ * @throws `StartRefusal` that names the file, never its content.
  */
 export async function registerAdministrators(
   database: Database,
@@ -121,7 +122,7 @@ export async function registerAdministrators(
   } catch (error) {
     const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
     // Of what is no JSON the parser quotes some: it may be the file of another secret.
-    throw error instanceof SyntaxError ? new Error(message) : new Error(message, { cause: error })
+    throw new StartRefusal(message, error instanceof SyntaxError ? {} : { cause: error })
   }
   for (const { clientId, jwks } of administrators) {
     const registered = await findClient(database, clientId)

@@ -183,7 +183,10 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await writeFile(env.ADMIN_JWK_FILE, secret)
     const said = await openHere(env)
     // One line for the operator, and not where in the program it was thrown.
-    assert.match(said, /must hold the public JWK of the first administrator, or a set of several\.$/)
+    assert.match(
+      said,
+      /must hold the public JWK of the first administrator, or a set of several\.$/,
+    )
     assert.ok(!said.includes(secret.slice(0, 6)), said)
   })
 

@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
-import { type KnownRoute, leavesOf, routesMadeBy } from '../support/routes.ts'
+import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
 
 /** No card number or PIN that a test makes begins so. */
@@ -26,7 +26,7 @@ const pinFor = (name: string): string => issue(pinPrefix + place().slice(3), nam
 const lines: string[] = []
 const answers: string[] = []
 let service: TestService
-let routes: readonly KnownRoute[]
+let routes: readonly Route[]
 const done = new Map<string, Set<number>>()
 
 /** What a route is called with, so that it does what it is there for. */
@@ -60,13 +60,13 @@ const entryOf = (key: string) => ({
 })
 
 before(async () => {
-  const made = await routesMadeBy(() =>
+  const made = await openWithRoutes(() =>
     openTestService({
       onLogLine: (line) => lines.push(line),
       env: { RATE_LIMIT: 'off', LOG_LEVEL: 'trace' },
     }),
   )
-  service = made.made
+  service = made.service
   routes = made.routes.filter(
     ({ method, schema, url }) =>
       !schema.hide && !['HEAD', 'OPTIONS'].includes(method) && !/^\/docs|^\/demo|\*/.test(url),
@@ -181,7 +181,7 @@ interface Sent {
   readonly query?: string
 }
 
-async function send({ listener, method, url }: KnownRoute, sent: Sent): Promise<Answer> {
+async function send({ listener, method, url }: Route, sent: Sent): Promise<Answer> {
   const { ids = {} } = sent
   const path = url.replace(/:(\w+)/g, (_, name) => encodeURIComponent(ids[name] ?? 'x'))
   const answer = await service.call(method, `/${path}${sent.query ?? ''}`, {
@@ -192,7 +192,7 @@ async function send({ listener, method, url }: KnownRoute, sent: Sent): Promise<
   return answer
 }
 
-async function baseOf(route: KnownRoute): Promise<Sent & { ids: Record<string, string> }> {
+async function baseOf(route: Route): Promise<Sent & { ids: Record<string, string> }> {
   const base: Sent = (await bases[`${route.method} ${route.url}`]?.()) ?? {}
   return { ...base, ids: { ...(await idsOf(route.url)), ...base.ids } }
 }
@@ -218,7 +218,7 @@ const headersFor = (name: string): Record<string, string> => ({
 })
 
 /** A card number in every place of a route that takes text, one place at a time. */
-async function fill(route: KnownRoute): Promise<void> {
+async function fill(route: Route): Promise<void> {
   const name = `${route.method} ${route.url}`
   const base = await baseOf(route)
   const { status } = await send(route, { ...base, headers: headersFor(name) })

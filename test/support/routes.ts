@@ -42,57 +42,15 @@ export const openWithRoutes = async <Opened>(
 }
 
 /** A part of a JSON Schema, as far as a walk through its members needs it. */
-export interface SchemaPart {
+interface SchemaPart {
   readonly properties?: Readonly<Record<string, SchemaPart>>
   readonly items?: SchemaPart
-  readonly type?: unknown
   readonly 'x-secret'?: boolean
 }
 
-/** A route of one of the listeners, as the framework knows it. */
-export interface KnownRoute {
-  readonly listener: 'public' | 'private'
-  readonly method: string
-  readonly url: string
-  readonly schema: {
-    readonly body?: SchemaPart
-    readonly querystring?: SchemaPart
-    readonly params?: SchemaPart
-    readonly hide?: boolean
-  }
-}
-
-/** Every route that both listeners get while the work makes them. */
-export async function routesMadeBy<Made>(
-  work: () => Promise<Made>,
-): Promise<{ made: Made; routes: readonly KnownRoute[] }> {
-  const servers: object[] = []
-  const given: { listener: KnownRoute['listener']; method: string; route: RouteOptions }[] = []
-  // The framework tells of each server that it makes: the public one is made first.
-  const onServer = (message: unknown) => {
-    const { fastify } = message as { fastify: FastifyInstance }
-    const listener = servers.push(fastify) === 1 ? 'public' : 'private'
-    fastify.addHook('onRoute', (route) => {
-      for (const method of [route.method].flat()) given.push({ method, route, listener })
-    })
-  }
-  subscribe('fastify.initialization', onServer)
-  try {
-    const made = await work()
-    const routes = given.map(({ listener, method, route: { schema = {}, url } }) => ({
-      listener,
-      method,
-      url,
-      schema: schema as KnownRoute['schema'],
-    }))
-    return { made, routes }
-  } finally {
-    unsubscribe('fastify.initialization', onServer)
-  }
-}
-
 /** The ways to every member of a schema that is no object: `['cardHolder', 'email']`. */
-export function leavesOf(part: SchemaPart | undefined): { way: string[]; isSecret: boolean }[] {
+export function leavesOf(schema: unknown): { way: string[]; isSecret: boolean }[] {
+  const part = schema as SchemaPart | undefined
   if (part?.properties) {
     return Object.entries(part.properties).flatMap(([name, member]) =>
       leavesOf(member).map(({ isSecret, way }) => ({ way: [name, ...way], isSecret })),

@@ -5,10 +5,16 @@
 import { after } from 'node:test'
 
 const closers: (() => unknown)[] = []
+const lastClosers: (() => unknown)[] = []
 
 /** For a module that opens things on behalf of tests: called after each file, with nothing open too. */
 export const atEndOfFile = (close: () => unknown): void => {
   closers.push(close)
+}
+
+/** The same after the last file of the process: for what its files share. */
+export const atEndOfProcess = (close: () => unknown): void => {
+  lastClosers.push(close)
 }
 
 export const endFile = (): Promise<void> => closeAll(closers)
@@ -27,3 +33,4 @@ export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> =
 }
 
 after(endFile)
+after(() => closeAll(lastClosers))

@@ -29,8 +29,14 @@ const folders = {
   guides: ['guides', 'scripts'],
   cli: ['cli'],
   web: ['web'],
-  storage: ['storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
-  listeners: ['listeners/public', 'listeners/private', 'operations/clients', 'service/config'],
+  storage: ['support', 'storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
+  listeners: [
+    'listeners/public',
+    'listeners/private',
+    'operations/clients',
+    'service/config',
+    'fuzz',
+  ],
   rules: ['crypto', 'domain', 'reference'],
 } as const
 

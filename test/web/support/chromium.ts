@@ -12,7 +12,15 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+  type Page,
+} from 'playwright-core'
+import { atEndOfProcess } from '../../support/end-of-file.ts'
 
 export type Visit = {
   page: Page
@@ -49,18 +57,30 @@ export const openChromium = async (): Promise<Chromium> => {
     existsSync(path),
   )
   if (executablePath === undefined) return without('no Chromium is installed')
-  const browser = await chromium.launch({ executablePath, args: flags })
-  after(() => browser.close())
+  launched ??= launch(executablePath)
+  const browser = await launched
+  const contexts: BrowserContext[] = []
+  after(() => Promise.all(contexts.map((context) => context.close())))
   await mkdir(artifacts, { recursive: true })
   return {
     leftOut: false,
     visit: async (options = {}) => {
       const context = await browser.newContext(options)
+      contexts.push(context)
       const page = await context.newPage()
       const devtools = await context.newCDPSession(page)
       return { page, devtools, ...(await listen(page)) }
     },
   }
+}
+
+/** One for all files of this process: each visit has a profile of its own. */
+let launched: Promise<Browser> | undefined
+
+const launch = async (executablePath: string): Promise<Browser> => {
+  const browser = await chromium.launch({ executablePath, args: flags })
+  atEndOfProcess(() => browser.close())
+  return browser
 }
 
 const without = (reason: string): Chromium => {

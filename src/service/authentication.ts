@@ -122,7 +122,8 @@ export async function registerAdministrators(
   } catch (error) {
     const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
     // Of what is no JSON the parser quotes some: it may be the file of another secret.
-    throw new StartRefusal(message, error instanceof SyntaxError ? {} : { cause: error })
+    if (!(error instanceof Error) || error instanceof SyntaxError) throw new StartRefusal(message)
+    throw new StartRefusal(`${message} ${error.message}`, { cause: error })
   }
   for (const { clientId, jwks } of administrators) {
     const registered = await findClient(database, clientId)

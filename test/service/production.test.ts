@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
@@ -188,6 +188,15 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       /must hold the public JWK of the first administrator, or a set of several\.$/,
     )
     assert.ok(!said.includes(secret.slice(0, 6)), said)
+
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const jwk = privateKey.export({ format: 'jwk' })
+    await writeFile(env.ADMIN_JWK_FILE, JSON.stringify(jwk))
+    const why = await openHere(env)
+    assert.match(why, /of several\. The key is private: give its public part alone\.$/)
+    assert.ok(!why.includes(String(jwk.d)), why)
+    await rm(env.ADMIN_JWK_FILE)
+    assert.match(await openHere(env), /of several\. ENOENT/)
   })
 
   test('a database of a sandbox is refused by production, under the same master key too', async (t) => {

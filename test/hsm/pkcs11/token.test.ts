@@ -113,18 +113,19 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
 
   test('a wrong PIN is tried once and never again, not even when it is mended', async () => {
     const settings = await softHsm.createToken()
+    const ofOthers = await tokenProcesses()
+    const ofThisToken = async () =>
+      (await tokenProcesses()).filter((pid) => !ofOthers.includes(pid))
     const token = await openToken(settings)
     await writeFile(settings.pinFile, '11111111\n')
     await crashLast()
     await assert.rejects(token.ask('random', 1), isUnavailable)
-    const before = await tokenProcesses()
+    const before = await ofThisToken()
     await wait(300)
     await assert.rejects(token.ask('random', 1), isUnavailable)
     await writeFile(settings.pinFile, '73910462\n')
     await assert.rejects(token.ask('random', 1), isUnavailable)
-    // One of an earlier test may just be ending.
-    const begun = (await tokenProcesses()).filter((pid) => !before.includes(pid))
-    assert.deepEqual(begun, [])
+    assert.deepEqual(await ofThisToken(), before)
     await writeFile(settings.pinFile, '11111111\n')
     await assert.rejects(openToken(settings), /refused the PIN/)
   })

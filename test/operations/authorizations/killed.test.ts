@@ -29,7 +29,7 @@ import {
 import { assertExplained, attemptsOf, counterOf, typesOf } from './tried.ts'
 
 const postgres = await openPostgres()
-const leastKills = isNightly ? 20 : 4
+const leastKills = isNightly ? 20 : 8
 /** So many where none of the first falls between a spend and its result. */
 const mostKills = 40
 const burst = 40

@@ -20,7 +20,7 @@ import { openServerDatabase } from '../../support/service.ts'
 
 const postgres = await openPostgres()
 const skip = postgres.leftOut
-const manyRows = 10_000
+const manyRows = 20_000
 /** Of all tables and indexes together: a page has 101 rows, each with two counters. */
 const rowsLookedAtMax = 3_000
 const today = '2030-06-15'

@@ -221,7 +221,11 @@ if (order.mutant !== null) {
   state.activeMutant = order.mutant
   process.send?.({ isFound: await isFoundFromStart(order.tests), isSound: true })
 } else {
-  const up = await warmUp(order.tests)
+  const up = await warmUp(order.tests).catch((error: unknown) => {
+    // Nobody waits a quarter of an hour for what cannot come.
+    console.error(error)
+    process.exit(1)
+  })
   process.on('message', async (question: WarmQuestion) => process.send?.(await answer(question)))
   process.send?.(up)
 }

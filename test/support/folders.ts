@@ -16,8 +16,8 @@ export const cacheFolder = async (name: string): Promise<string> => {
 const bytesLeast = 8 * 2 ** 30
 
 /**
- * Where the data directories of a run lie: a disk of memory where the machine has a large one: what a test writes need survive the end of a process, and
- * no power cut, and each start would wait for a real disk a dozen times.
+ * Where the data directories of a run lie. On a disk of memory where the machine has a large one: what a test
+ * writes must survive the end of a process and no power cut, and each start waits for a real disk a dozen times.
  */
 export const chooseDataRoot = async (): Promise<string> => {
   const disk = '/dev/shm'

@@ -252,7 +252,8 @@ export const freePorts = async (): Promise<readonly [number, number]> => {
   return [first ?? 0, second ?? 0]
 }
 
-const askToken = async (sandbox: SandboxFile, scope = sandbox.scope): Promise<string> => {
+/** What the token endpoint of a sandbox gives its client. */
+export const askToken = async (sandbox: SandboxFile, scope = sandbox.scope): Promise<string> => {
   const { clientId, clientSecret, tokenEndpoint } = sandbox
   const response = await fetch(tokenEndpoint, {
     method: 'POST',

@@ -22,7 +22,7 @@ declare module 'fastify' {
  * would be thirty to each that answers.
  * @returns what refuses a request that came to no route: 405 with `Allow`, or 404.
  */
-export const pathsOf = (
+export const refuserOfUnrouted = (
   app: FastifyInstance,
   maxParamLength: number,
 ): ((request: FastifyRequest) => Problem) => {

@@ -14,7 +14,7 @@ import { type CallerAddresses, networkOf } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
 import { type Metrics, routeOf } from './metrics.ts'
-import { pathsOf } from './paths.ts'
+import { refuserOfUnrouted } from './paths.ts'
 import * as problems from './problems.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import * as requests from './request.ts'
@@ -90,7 +90,7 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const unrouted = pathsOf(app as unknown as FastifyInstance, problems.urlLimit)
+  const unrouted = refuserOfUnrouted(app as unknown as FastifyInstance, problems.urlLimit)
   app.decorateRequest('caller', null)
   app.setErrorHandler(problems.replyWithProblem(details))
   app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
-import type { Program } from '../../support/process.ts'
+import { askToken, type Program } from '../../support/process.ts'
 import { newCard } from '../../support/service.ts'
 
 /**
@@ -22,18 +22,8 @@ const workers = 16
 /** One name for a server that comes back on another port: tokens outlive it. */
 export const baseUrl = 'http://pinfold.test'
 
-export const tokenOf = async ({ baseUrl: address, sandbox }: Program): Promise<string> => {
-  const { clientId, clientSecret, scope } = sandbox
-  const response = await fetch(`${address}/oauth/token`, {
-    method: 'POST',
-    headers: {
-      authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
-    },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope }),
-  })
-  const { access_token: token } = (await response.json()) as { access_token: string }
-  return token
-}
+export const tokenOf = ({ baseUrl: address, sandbox }: Program): Promise<string> =>
+  askToken({ ...sandbox, tokenEndpoint: `${address}/oauth/token` })
 
 /** Makes so many events, each card's in turn; every call is repeated under its key until it is done. */
 export const produceEvents = async (

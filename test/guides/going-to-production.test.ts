@@ -35,7 +35,7 @@ const runBlock = async (
 ): Promise<Record<string, string>> => {
   const { stdout } = await promisify(execFile)(
     'bash',
-    ['-euo', 'pipefail', '-c', `${block}\nenv -0`],
+    ['--norc', '-euo', 'pipefail', '-c', `${block}\nenv -0`],
     {
       cwd,
       env: { PATH: process.env.PATH ?? '', ...env },

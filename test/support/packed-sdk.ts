@@ -99,7 +99,7 @@ const keep = async (name: string, version: string, make: () => Promise<string>) 
 }
 
 const runScript = async (script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> => {
-  const child = spawn('bash', ['-euo', 'pipefail'], { cwd, env, stdio: 'pipe' })
+  const child = spawn('bash', ['--norc', '-euo', 'pipefail'], { cwd, env, stdio: 'pipe' })
   const printed: Buffer[] = []
   const complained: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))

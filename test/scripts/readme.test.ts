@@ -93,7 +93,13 @@ test('the calls of an administrator can be pasted', async () => {
     .replaceAll('http://127.0.0.1:8080', service.sandbox.baseUrl)
     .replaceAll('http://127.0.0.1:8081', service.sandbox.privateUrl)
     .replaceAll('.data/', `${service.dataDir}/`)
-  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', script])
+  const { stdout, stderr } = await promisify(execFile)('bash', [
+    '--norc',
+    '-euo',
+    'pipefail',
+    '-c',
+    script,
+  ])
   assert.equal(stderr, '')
   const statuses = stdout.split('\n').map((line) => line.slice(-3))
   assert.deepEqual(statuses, ['200', '204', '200', ''])

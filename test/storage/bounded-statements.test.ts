@@ -84,6 +84,7 @@ const record = async (call: (typeof calls)[number]): Promise<Recorded[]> => {
   }
   const database: Database = {
     ...connection,
+    readRow: async () => null,
     transaction: (work) => work(connection),
     load: null,
     close: async () => undefined,

@@ -1,7 +1,7 @@
 import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, type Database, firstRow, rowRead, statement } from '../engine/database.ts'
 
 /** A card's own row: what is answered of it, and what only the HSM can read. */
 export interface CardRow {
@@ -55,19 +55,20 @@ export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent
 export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
   join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
 
-const findStatement = statement(
-  'find_card',
-  `select ${cardColumns}, ${triesColumns} from card ${triesJoins}
-   where card.public_token = $1 and card.client_id = $2`,
-)
+const cardKey = ['card.public_token', 'card.client_id'] as const
+
+const cardRead = rowRead('find_card', {
+  columns: `${cardColumns}, ${triesColumns}`,
+  from: `card ${triesJoins}`,
+  key: cardKey,
+})
 
 /** A client's card, or null: another client's card is not there. */
-export const findCard = async (
-  connection: Connection,
+export const findCard = (
+  database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<CardWithTries | null> =>
-  firstRow(await connection.query(findStatement, [publicToken, clientId]))
+): Promise<CardWithTries | null> => database.readRow(cardRead, [publicToken, clientId])
 
 /** A card with what its product asks of a PIN. */
 interface CardWithProduct extends CardRow {

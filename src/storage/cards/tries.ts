@@ -1,23 +1,29 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
-import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
+import {
+  type Connection,
+  type Database,
+  firstRow,
+  rowRead,
+  type Statement,
+  statement,
+} from '../engine/database.ts'
 import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
 
-const findStatement = statement(
-  'find_tries',
-  `select try_limit as "limit", spent, restored, blocked_by_client as "blockedByClient"
-   from try_counter join card using (public_token)
-   where public_token = $1 and kind = $2 and client_id = $3`,
-)
+const triesRead = rowRead('find_tries', {
+  columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
+    try_counter.blocked_by_client as "blockedByClient"`,
+  from: 'card join try_counter using (public_token)',
+  key: ['card.public_token', 'try_counter.kind', 'card.client_id'],
+})
 
 /** The tries of a client's card, or null. */
-export const findTries = async (
-  connection: Connection,
+export const findTries = (
+  database: Database,
   publicToken: PublicToken,
   kind: TryKind,
   clientId: string,
-): Promise<TryCounters | null> =>
-  firstRow(await connection.query(findStatement, [publicToken, kind, clientId]))
+): Promise<TryCounters | null> => database.readRow(triesRead, [publicToken, kind, clientId])
 
 const reportStatement = changeWithEvent('report_block', {
   alongside: `update try_counter set block_reported = true where public_token = $1 and kind = $6`,

@@ -20,6 +20,15 @@ export type SqlValue =
   | readonly string[]
   | readonly number[]
 
+/** A read of at most one row by its key, alone and together with others. */
+export interface RowRead {
+  /** Takes the parts of a key. */
+  readonly one: Statement
+  /** Takes a list of each part; answers the rows that are there, each with its `place`, counted from one. */
+  readonly several: Statement
+  readonly key: readonly string[]
+}
+
 /** What a statement runs on: the database itself, or a transaction on it. */
 export interface Connection {
   /** The rows that the statement answers. One round trip. */
@@ -29,6 +38,11 @@ export interface Connection {
 }
 
 export interface Database extends Connection {
+  /**
+   * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of the event loop
+   * share a round trip.
+   */
+  readRow<Row>(read: RowRead, key: readonly string[]): Promise<Row | null>
   /**
    * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
    * may run again from its beginning, where the server undid it for the sake of another transaction.
@@ -74,6 +88,32 @@ interface PoolLoad {
 
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
+
+/**
+ * Declares a read of at most one row.
+ * @param from a table, or tables joined, that `columns` and `key` name.
+ * @param key texts that find the row together, unique between them.
+ */
+export const rowRead = (
+  name: string,
+  { columns, from, key }: { columns: string; from: string; key: readonly [string, ...string[]] },
+): RowRead => {
+  const parts = key.map((_, at) => `part${at}`)
+  return {
+    key,
+    one: statement(
+      name,
+      `select ${columns} from ${from} where ${key.map((part, at) => `${part} = $${at + 1}`).join(' and ')}`,
+    ),
+    several: statement(
+      `${name}_several`,
+      `select asked.place::int as "place", ${columns}
+       from unnest(${parts.map((_, at) => `$${at + 1}::text[]`).join(', ')})
+         with ordinality as asked(${parts.join(', ')}, place)
+       join (${from}) on ${key.map((part, at) => `${part} = asked.${parts[at]}`).join(' and ')}`,
+    ),
+  }
+}
 
 /**
  * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that

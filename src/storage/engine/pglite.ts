@@ -15,6 +15,7 @@ import {
 import { DurableFiles, syncPath } from './durable-files.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
 import { openSession, type PgliteSession } from './pglite-session.ts'
+import { createRowReads } from './row-reads.ts'
 
 const bytesOid = 17
 const dateOid = 1082
@@ -58,12 +59,14 @@ export async function openPglite(files: string | Filesystem = new MemoryFS()): P
   })
   const unchanged = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: false })
   const changed = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: true })
+  const query = <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>
+    take(async () => {
+      const rows = await session.query<Row>(statement, values)
+      return mayWrite(statement) ? changed(rows) : unchanged(rows)
+    })
   return {
-    query: <Row>(statement: Statement, values?: readonly SqlValue[]) =>
-      take(async () => {
-        const rows = await session.query<Row>(statement, values)
-        return mayWrite(statement) ? changed(rows) : unchanged(rows)
-      }),
+    query,
+    readRow: createRowReads(query),
     script: (text) => take(async () => changed(await session.script(text).then(() => undefined))),
     transaction: (work) => take(() => inTransaction(session, work)),
     load: null,

@@ -8,6 +8,7 @@ import {
   type SqlValue,
   type Statement,
 } from './database.ts'
+import { createRowReads } from './row-reads.ts'
 
 interface PostgresOptions {
   readonly connectionString: string
@@ -40,8 +41,11 @@ export function openPostgres(options: PostgresOptions): Database {
     types: parsers as never,
   })
   pool.on('error', options.onIdleError)
+  const query = <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>
+    persistently(() => answering(() => run<Row>(pool, statement, values)))
   return {
-    query: (statement, values) => persistently(() => answering(() => run(pool, statement, values))),
+    query,
+    readRow: createRowReads(query),
     script: (text) => answering(() => pool.query(text).then(() => undefined)),
     transaction: (work) => persistently(() => inTransaction(pool, work)),
     load: () => ({

@@ -11,7 +11,6 @@ import {
   startBackground,
   startJobs,
 } from '../../src/service/background.ts'
-import { rememberPinEnvelope } from '../../src/storage/cards/changes.ts'
 import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
@@ -88,7 +87,11 @@ test('what was taken once is forgotten in one turn however much there is, and no
   for (const [index, expiresAt] of ends.entries()) {
     const jtiHash = createHash('sha256').update(String(index)).digest()
     await rememberAssertion(service.database, { clientId: 'old', jtiHash, expiresAt })
-    await rememberPinEnvelope(service.database, { publicToken, jtiHash, expiresAt })
+    await sql(
+      service.database,
+      'insert into pin_envelope (public_token, jti_hash, expires_at) values ($1, $2, $3)',
+      [publicToken, jtiHash, expiresAt],
+    )
   }
   await forgetUsedOnce(service.database, now)
   const kept = [minutesAgo(4).getTime()]

@@ -10,7 +10,7 @@ import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedCards from '../../storage/cards/cards.ts'
 import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
 import { type CardFilter, type CardPosition, findCards } from '../../storage/cards/lists.ts'
-import type { Connection, Database } from '../../storage/engine/database.ts'
+import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
 
@@ -134,15 +134,15 @@ async function cardRecord(
 }
 
 /**
- * The requester's card, locked until the transaction ends.
+ * The requester's card as it is now, not locked.
  * @throws `Problem` `card_not_found`, the same for another client's card and for none.
  */
-export async function lockOwnCard(
-  connection: Connection,
+export async function findOwnCard(
+  { database }: Pick<CardOperations, 'database'>,
   { clientId }: Requester,
   publicToken: PublicToken,
-): Promise<storedCards.LockedCard> {
-  const card = await storedCards.lockCard(connection, publicToken, clientId)
+): Promise<storedCards.CardWithProduct> {
+  const card = await storedCards.findCardWithProduct(database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   return card
 }
@@ -154,7 +154,10 @@ export const statusNow = (
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, expiryOfDate(expiryDate), now())
 
 /** @throws `Problem` `card_closed` on a card in a final status. */
-export function refuseClosed(operations: CardOperations, card: storedCards.LockedCard): void {
+export function refuseClosed(
+  operations: CardOperations,
+  card: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
+): void {
   if (cardStatuses.isFinal(statusNow(operations, card))) throw new Problem('card_closed')
 }
 

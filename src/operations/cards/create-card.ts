@@ -7,10 +7,15 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import * as storedCards from '../../storage/cards/create-card.ts'
+import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
 import { findGrantedProduct } from '../../storage/clients/products.ts'
-import type { Connection } from '../../storage/engine/database.ts'
-import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import {
+  type Answer,
+  type Attempt,
+  type ClaimFor,
+  commitOnce,
+  type RepeatableRequest,
+} from '../idempotency/idempotency.ts'
 import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
@@ -35,22 +40,37 @@ const numbersMax = 1_000
  * Creates a card of a product granted to the requester, with a random PIN.
  * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
  */
-export const createCard = (
+export function createCard(
   operations: CardOperations,
   requester: Requester,
   card: NewCard,
   request: RepeatableRequest | null,
-): Promise<Answer<CreatedCard>> =>
-  once(operations, request, async (connection) => {
-    const product = await findGrantedProduct(connection, requester.clientId, card.cardProduct)
+): Promise<Answer<CreatedCard>> {
+  let draw = drawNumber
+  return commitOnce<CreatedCard>(operations, request, async (claimFor) => {
+    const { clientId } = requester
+    const product = await findGrantedProduct(operations.database, clientId, card.cardProduct)
     if (!product) throw new Problem('product_not_available')
     const plan = planCard(operations, product, card)
-    for (let numbers = 1; numbers <= numbersMax; numbers += 1) {
-      const created = await createUnderNumber(operations, requester, connection, plan)
-      if (created) return created
-    }
-    throw new Error(`No number is free in the BIN of product ${product.productId}.`)
+    const number = await draw(operations, product)
+    // Most numbers are free: it is looked at beforehand where one was not.
+    draw = drawFreeNumber
+    return createUnderNumber(operations, requester, { ...plan, number }, claimFor)
   })
+}
+
+type Draw = (operations: CardOperations, product: Product) => Promise<CardNumber>
+
+const drawNumber: Draw = ({ hsm }, { bin, cvk }) => hsm.generateCardNumber(bin, cvk)
+
+const drawFreeNumber: Draw = async (operations, product) => {
+  for (let numbers = 1; numbers <= numbersMax; numbers += 1) {
+    const number = await drawNumber(operations, product)
+    const { panFingerprints, publicToken } = number
+    if (await isNumberFree(operations.database, publicToken, panFingerprints)) return number
+  }
+  throw new Error(`No number is free in the BIN of product ${product.productId}.`)
+}
 
 /** A card that can be made, all but its number. */
 interface CardPlan {
@@ -60,6 +80,11 @@ interface CardPlan {
   readonly expiry: Expiry
   readonly embossName: string
   readonly statusCode: CardStatusCode
+}
+
+/** A card that can be made, unless its number is taken. */
+interface NumberedPlan extends CardPlan {
+  readonly number: CardNumber
 }
 
 /** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
@@ -82,31 +107,32 @@ function planCard({ now }: CardOperations, product: Product, card: NewCard): Car
   return { card, product, startDate, expiry, embossName: name, statusCode }
 }
 
-/** Creates the card under a number that is generated now, or nothing at all if the number is taken. */
+/** Creates the card under its number, or nothing at all if that is taken. */
 async function createUnderNumber(
-  operations: CardOperations,
+  { database, hsm }: CardOperations,
   requester: Requester,
-  connection: Connection,
-  plan: CardPlan,
-): Promise<CreatedCard | null> {
-  const { card, product, statusCode } = plan
-  const number = await operations.hsm.generateCardNumber(product.bin, product.cvk)
-  const { maskedPan, panFingerprints, publicToken } = number
-  if (!(await storedCards.takePan(connection, panFingerprints, publicToken))) return null
-  const row = await cardRow(operations.hsm, requester, plan, number)
-  const event = await changeEvent(operations, requester, {
+  plan: NumberedPlan,
+  claimFor: ClaimFor<CreatedCard>,
+): Promise<Attempt<CreatedCard>> {
+  const { number, product, statusCode } = plan
+  const { panFingerprints, publicToken } = number
+  const row = await cardRow(hsm, requester, plan)
+  const result = createdCard(plan)
+  const { cardType } = result
+  const details = { cardProduct: product.productId, cardType, cardStatusCode: statusCode }
+  const event = await changeEvent({ hsm }, requester, {
     publicToken,
     type: 'card.created',
-    details: {
-      cardProduct: product.productId,
-      cardType: card.cardType,
-      cardStatusCode: statusCode,
-    },
+    details,
   })
-  if (!(await storedCards.insertCard(connection, row, event))) {
-    await storedCards.releasePan(connection, panFingerprints, publicToken)
-    return null
-  }
+  const claim = await claimFor(result)
+  const outcome = await insertCard(database, { card: row, event, panFingerprints, claim })
+  return { outcome, result }
+}
+
+function createdCard(plan: NumberedPlan): CreatedCard {
+  const { card, number, product, statusCode } = plan
+  const { maskedPan, publicToken } = number
   return {
     publicToken,
     ...(card.customerReference !== undefined && { customerReference: card.customerReference }),
@@ -124,9 +150,8 @@ async function createUnderNumber(
 async function cardRow(
   hsm: Hsm,
   { clientId }: Requester,
-  { card, embossName, expiry, product, startDate, statusCode }: CardPlan,
-  number: CardNumber,
-): Promise<storedCards.NewCardRow> {
+  { card, embossName, expiry, number, product, startDate, statusCode }: NumberedPlan,
+): Promise<NewCardRow> {
   const { encryptedPan, maskedPan, publicToken } = number
   const { address, cardHolder, fulfilment } = card
   const { dateOfBirth } = cardHolder

@@ -33,13 +33,13 @@ export async function disclose(
 ): Promise<DisclosedCard> {
   const { includesPin } = disclosure
   const limits = operations.limits.reveals
+  const event = await changeEvent(operations, requester, disclosure)
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    await refuseDisclosure(operations, requester, disclosure, [limits])
-    const event = await changeEvent(operations, requester, disclosure)
     const today = dateOf(operations.now())
     const terms = { clientId: requester.clientId, today, includesPin, limits }
     const card = await recordDisclosure(operations.database, event, terms)
     if (card) return card
+    await refuseDisclosure(operations, requester, disclosure, [limits])
   }
   throw new Problem('unavailable', { detail: 'Others are changing the same card.' })
 }

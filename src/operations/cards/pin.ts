@@ -1,14 +1,13 @@
-import { expiryOfDate } from '../../domain/calendar.ts'
+import { dateOf, expiryOfDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pin } from '../../domain/pin.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import type { PinRules, StoredPin } from '../../hsm/contract/card.ts'
+import type { PinRules } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import type { LockedCard } from '../../storage/cards/cards.ts'
-import { rememberPinEnvelope, updatePin } from '../../storage/cards/changes.ts'
-import type { Connection } from '../../storage/engine/database.ts'
-import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import type { CardWithProduct } from '../../storage/cards/cards.ts'
+import { hasPinEnvelope, type NewPin, updatePin } from '../../storage/cards/changes.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 import { disclose, revealablePin } from './disclosures.ts'
 import { revealPersonalData } from './personal-data.ts'
@@ -38,9 +37,9 @@ export const setPin = (
   { chosen, note, publicToken }: PinChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(operations, request, async (connection) => {
-    const { hsm } = operations
-    const card = await cards.lockOwnCard(connection, requester, publicToken)
+  commitOnce<null>(operations, request, async (claimFor) => {
+    const { database, hsm } = operations
+    const card = await cards.findOwnCard(operations, requester, publicToken)
     cards.refuseClosed(operations, card)
     const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
     const { dateOfBirth } = cardHolder
@@ -48,42 +47,48 @@ export const setPin = (
     const pin =
       'pin' in chosen
         ? await importPin(hsm, card, rules, chosen)
-        : await importEncryptedPin({ hsm, connection }, card, rules, chosen.encryptedPin)
-    const change = { publicToken, type: 'pin.set', note } as const
-    await updatePin(connection, await cards.changeEvent(operations, requester, change), pin)
-    return null
+        : await importEncryptedPin(operations, card, rules, chosen.encryptedPin)
+    const event = await cards.changeEvent(operations, requester, {
+      publicToken,
+      type: 'pin.set',
+      note,
+    })
+    const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
+    const outcome = await updatePin(database, act, dateOf(operations.now()), pin)
+    return { outcome, result: null }
   })
 
 async function importPin(
   hsm: Hsm,
-  card: LockedCard,
+  card: CardWithProduct,
   rules: PinRules,
   { pin, pointer }: Extract<ChosenPin, { pin: Pin }>,
-): Promise<StoredPin> {
+): Promise<NewPin> {
   if (pin.length !== card.pinLength) {
     throw validationFailed({ pointer, detail: `must have ${card.pinLength} digits` })
   }
   const imported = await hsm.importPin(card, rules, pin)
-  if (imported.pin) return imported.pin
+  if (imported.pin) return { ...imported.pin, envelope: null }
   const detail = imported.weakness
   throw new Problem('weak_pin', { detail, errors: [{ pointer, detail }] })
 }
 
 /** Says nothing of the PIN but that it is weak: the requester is not meant to know it. */
 async function importEncryptedPin(
-  { connection, hsm }: { readonly hsm: Hsm; readonly connection: Connection },
-  card: LockedCard,
+  { database, hsm }: cards.CardOperations,
+  card: CardWithProduct,
   rules: PinRules,
   encryptedPin: string,
-): Promise<StoredPin> {
+): Promise<NewPin> {
   // The device dates the envelope by its own clock, so this is the machine's.
   const imported = await hsm.importEncryptedPin(card, rules, encryptedPin, new Date())
   if (imported.refusal === 'weak_pin') throw new Problem('weak_pin')
   if (imported.refusal !== null) throw new Problem('invalid_encrypted_pin')
-  const { publicToken } = card
-  const isNew = await rememberPinEnvelope(connection, { publicToken, ...imported.envelope })
-  if (!isNew) throw new Problem('invalid_encrypted_pin')
-  return imported.pin
+  const { envelope, pin } = imported
+  if (await hasPinEnvelope(database, card.publicToken, envelope)) {
+    throw new Problem('invalid_encrypted_pin')
+  }
+  return { ...pin, envelope }
 }
 
 /**

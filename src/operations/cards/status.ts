@@ -5,8 +5,8 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
-import { pruneIdempotencyRecords } from '../../storage/idempotency/idempotency.ts'
-import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { pruneIdempotencyRecords, rememberAnswer } from '../../storage/idempotency/idempotency.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 
 /** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
@@ -37,27 +37,33 @@ export const changeCardStatus = (
   { note, publicToken, to }: StatusChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(operations, request, async (connection) => {
-    const from = cards.statusNow(
-      operations,
-      await cards.lockOwnCard(connection, requester, publicToken),
-    )
-    if (from === to) return null
-    if (!cardStatuses.mayMove(from, to)) {
-      const allowed = cardStatuses.allowedMoves(from)
-      const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
-      const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`
-      throw new Problem('card_status_conflict', { detail })
-    }
-    const change = {
+  commitOnce<null>(operations, request, async (claimFor) => {
+    const { database } = operations
+    const { clientId } = requester
+    const card = await findCard(database, publicToken, clientId)
+    if (!card) throw new Problem('card_not_found')
+    const from = cards.statusNow(operations, card)
+    const claim = await claimFor(null)
+    if (from === to) return { outcome: await rememberAnswer(database, claim), result: null }
+    refuseMove(from, to)
+    const event = await cards.changeEvent(operations, requester, {
       publicToken,
       type: 'card.status_changed',
       details: { from, to },
       note,
-    } as const
-    await updateCardStatus(connection, await cards.changeEvent(operations, requester, change), to)
-    return null
+    })
+    const act = { clientId, event, claim }
+    const outcome = await updateCardStatus(database, act, { from: card.statusCode, to })
+    return { outcome, result: null }
   })
+
+function refuseMove(from: cardStatuses.CardStatusCode, to: cardStatuses.CardStatusCode): void {
+  if (cardStatuses.mayMove(from, to)) return
+  const allowed = cardStatuses.allowedMoves(from)
+  const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
+  const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`
+  throw new Problem('card_status_conflict', { detail })
+}
 
 /** Rows changed at a time, so that a sweep delays nobody. */
 const stepSize = 100

@@ -1,3 +1,4 @@
+import { dateOf } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -10,9 +11,9 @@ import {
   findAttempts,
   findTries,
 } from '../../storage/cards/tries.ts'
-import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
-import { spendUse } from './limits.ts'
+import { refuseUsedUp } from './limits.ts'
 
 /** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
 export async function readTryStatus(
@@ -76,15 +77,23 @@ export const unblock = (
   { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(operations, request, async (connection) => {
-    const card = await cards.lockOwnCard(connection, requester, publicToken)
-    const { unblocksPerCard } = operations.limits
-    const limit = unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` }
-    await spendUse(connection, 'card', publicToken, limit)
-    cards.refuseClosed(operations, card)
+  commitOnce<null>(operations, request, async (claimFor) => {
+    const { database, limits } = operations
+    const limit = limits.unblocksPerCard && {
+      ...limits.unblocksPerCard,
+      limitName: `unblock-${kind}`,
+    }
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
-    await restoreTries(connection, await cards.changeEvent(operations, requester, change), kind)
-    return null
+    const event = await cards.changeEvent(operations, requester, change)
+    const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
+    const today = dateOf(operations.now())
+    const outcome = await restoreTries(database, act, { kind, limit, today })
+    if (outcome === 'refused') {
+      const card = await cards.findOwnCard(operations, requester, publicToken)
+      await refuseUsedUp(database, limit ? [{ kind: 'card', subject: publicToken, limit }] : [])
+      cards.refuseClosed(operations, card)
+    }
+    return { outcome, result: null }
   })
 
 /**
@@ -97,10 +106,15 @@ export const blockCvv = (
   { note, publicToken }: Omit<Unblocking, 'kind'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(operations, request, async (connection) => {
-    cards.refuseClosed(operations, await cards.lockOwnCard(connection, requester, publicToken))
+  commitOnce<null>(operations, request, async (claimFor) => {
     const details = { blockedBy: 'client' }
     const change = { publicToken, type: 'cvv.blocked', details, note } as const
-    await spendAllTries(connection, await cards.changeEvent(operations, requester, change), 'cvv')
-    return null
+    const event = await cards.changeEvent(operations, requester, change)
+    const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
+    const today = dateOf(operations.now())
+    const outcome = await spendAllTries(operations.database, act, 'cvv', today)
+    if (outcome === 'refused') {
+      cards.refuseClosed(operations, await cards.findOwnCard(operations, requester, publicToken))
+    }
+    return { outcome, result: null }
   })

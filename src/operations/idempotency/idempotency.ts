@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
 import type { Secret } from '../../domain/secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -72,6 +73,15 @@ export async function findRemembered(
     request.fingerprints,
   )
   if (!remembered) throw new Problem('idempotency_key_in_use')
+  return judgeRemembered(connection, request, remembered)
+}
+
+/** Null where the key was used for another request, or is retired. */
+async function judgeRemembered(
+  connection: Connection,
+  request: KeyedRequest,
+  remembered: storedRequests.RememberedRequest,
+): Promise<storedRequests.RememberedRequest | null> {
   if (remembered.isSameRequest && !remembered.retired) return remembered
   // A second guess at the same key would show whether this body has the remembered PIN.
   if (request.bearsSecret) await storedRequests.retireIdempotencyKey(connection, request)
@@ -133,6 +143,69 @@ export async function once<Result>(
   })
   if (!answer) throw new Problem('idempotency_key_reused')
   return answer
+}
+
+/** Makes the claim of a request's key, which remembers this as its answer; null without a key. */
+export type ClaimFor<Result> = (result: Result) => Promise<storedRequests.Claim | null>
+
+/** What one statement came to, and what its act answers where it was done. */
+export interface Attempt<Result> {
+  readonly outcome: storedRequests.Outcome
+  readonly result: Result
+}
+
+/**
+ * Does an act that is one statement, and once: the claim of its key is in that statement, so that nothing is locked
+ * while the act is prepared. Where the key is another's, or the act is refused, it is looked up what that key has
+ * answered: a repeat gets the first answer, whatever is so of the card by now.
+ * @param attempt prepares the act and commits it; says by a `Problem` why it cannot be done. Where what it read was
+ * changed by another before its statement came, it is tried again.
+ * @throws `Problem` as {@link once} does; `unavailable` when others were quicker every time.
+ */
+export async function commitOnce<Result>(
+  { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
+  request: RepeatableRequest | null,
+  attempt: (claimFor: ClaimFor<Result>) => Promise<Attempt<Result>>,
+  attemptsMax = 3,
+): Promise<Answer<Result>> {
+  const keyed = request && (await keyedRequest(hsm, request))
+  const claimFor: ClaimFor<Result> = async (result) => {
+    if (!keyed) return null
+    const claimId = randomUUID()
+    const answer = await sealAnswer(hsm, keyed, claimId, result)
+    return { ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer }
+  }
+  const findFirst = async () => keyed && findFirstAnswer<Result>(database, hsm, keyed)
+  for (let attempts = 1; attempts <= attemptsMax; attempts += 1) {
+    const attempted = await attempt(claimFor).catch((error: unknown) => ({ error }))
+    if ('result' in attempted && attempted.outcome === 'done') {
+      return { result: attempted.result, replayed: false }
+    }
+    const isFault = 'error' in attempted && !(attempted.error instanceof Problem)
+    const first = isFault ? null : await findFirst()
+    if (first) return first
+    if ('error' in attempted) throw keyed ? asInUse(attempted.error) : attempted.error
+  }
+  throw new Problem('unavailable', { detail: 'Others are changing the same thing.' })
+}
+
+/** A statement under a key waited for the key, or for a card: in a moment neither is locked. */
+const asInUse = (error: unknown): unknown =>
+  error instanceof LockTimeout ? new Problem('idempotency_key_in_use', { cause: error }) : error
+
+/** What a key has answered; null where it is free. @throws `Problem` `idempotency_key_reused`. */
+async function findFirstAnswer<Result>(
+  database: Database,
+  hsm: Hsm,
+  keyed: KeyedRequest,
+): Promise<Answer<Result> | null> {
+  const { fingerprints } = keyed
+  const found = await storedRequests.findRememberedRequest(database, keyed, fingerprints)
+  if (!found) return null
+  const remembered = await judgeRemembered(database, keyed, found)
+  if (!remembered?.answer) throw new Problem('idempotency_key_reused')
+  const { answer, claimId } = remembered
+  return replayAnswer<Result>(hsm, keyed, { answer, claimId })
 }
 
 const unanswered = new Error('This request has not been answered yet.')

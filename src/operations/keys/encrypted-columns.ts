@@ -1,7 +1,6 @@
 import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
-import { takePan } from '../../storage/cards/create-card.ts'
 import * as cardKeys from '../../storage/cards/keys-of-cards.ts'
 import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
@@ -90,7 +89,8 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     async move() {
       let isAdded = false
       for (const fingerprint of await hsm.panFingerprints(card)) {
-        if (await takePan(database, [fingerprint], card.publicToken)) isAdded = true
+        if (await cardKeys.addPanFingerprint(database, fingerprint, card.publicToken))
+          isAdded = true
       }
       return isAdded
     },

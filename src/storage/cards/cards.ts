@@ -1,7 +1,7 @@
 import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, type Database, firstRow, rowRead, statement } from '../engine/database.ts'
+import { type Database, rowRead } from '../engine/database.ts'
 
 /** A card's own row: what is answered of it, and what only the HSM can read. */
 export interface CardRow {
@@ -55,7 +55,7 @@ export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent
 export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
   join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
 
-const cardKey = ['card.public_token', 'card.client_id'] as const
+const cardKey = { 'card.public_token': 'text', 'card.client_id': 'text' } as const
 
 const cardRead = rowRead('find_card', {
   columns: `${cardColumns}, ${triesColumns}`,
@@ -71,7 +71,7 @@ export const findCard = (
 ): Promise<CardWithTries | null> => database.readRow(cardRead, [publicToken, clientId])
 
 /** A card with what its product asks of a PIN. */
-interface CardWithProduct extends CardRow {
+export interface CardWithProduct extends CardRow {
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
@@ -82,31 +82,17 @@ interface CardWithProduct extends CardRow {
   readonly pvk: string
 }
 
-/** The same, locked for a change. */
-export type LockedCard = CardWithProduct
-
-const withProduct = `select ${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey", card.cvk,
-     product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
-     product.refuse_weak_pins as "refuseWeakPins", product.pvk
-   from card join product using (product_id)
-   where card.public_token = $1 and card.client_id = $2`
-
-const lockStatement = statement('lock_card', `${withProduct} for no key update of card`)
-
-/** A client's card, locked until the transaction ends, or null. */
-export const lockCard = async (
-  connection: Connection,
-  publicToken: PublicToken,
-  clientId: string,
-): Promise<LockedCard | null> =>
-  firstRow(await connection.query(lockStatement, [publicToken, clientId]))
-
-const findWithProductStatement = statement('find_card_with_product', withProduct)
+const withProductRead = rowRead('find_card_with_product', {
+  columns: `${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey",
+    card.cvk, product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
+    product.refuse_weak_pins as "refuseWeakPins", product.pvk`,
+  from: 'card join product using (product_id)',
+  key: cardKey,
+})
 
 /** A client's card as it is now, not locked, or null. */
-export const findCardWithProduct = async (
-  connection: Connection,
+export const findCardWithProduct = (
+  database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<CardWithProduct | null> =>
-  firstRow(await connection.query(findWithProductStatement, [publicToken, clientId]))
+): Promise<CardWithProduct | null> => database.readRow(withProductRead, [publicToken, clientId])

@@ -2,19 +2,26 @@ import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
-import { changeWithEvent, eventValues, type NewEvent } from '../events/events.ts'
+import type { Outcome } from '../idempotency/idempotency.ts'
+import { type CardAct, cardChange, commitChange } from './card-change.ts'
 import { isOpen } from './cards.ts'
+import { clock, isUsedUp, type Limit, limitValues, useStatement } from './limits.ts'
 
-const setStatusStatement = changeWithEvent('set_card_status', { card: 'status_code = $6' })
+/** A card that may be changed still: it is not closed, and its last day is not over. */
+const isChangeable = (today: string): string => `${isOpen} and expiry_date >= ${today}::date`
 
-/** Moves a card to another status. */
-export const updateCardStatus = async (
+const statusChange = cardChange('set_card_status', {
+  values: 2,
+  card: 'status_code = $8',
+  where: 'status_code = $7',
+})
+
+/** Moves a card from the status that is stored to another. */
+export const updateCardStatus = (
   connection: Connection,
-  event: NewEvent,
-  statusCode: CardStatusCode,
-): Promise<void> => {
-  await connection.query(setStatusStatement, [...eventValues(event), statusCode])
-}
+  act: CardAct,
+  { from, to }: Readonly<Record<'from' | 'to', CardStatusCode>>,
+): Promise<Outcome> => commitChange(connection, statusChange, act, [from, to])
 
 /** A PIN as it is kept: one of the two forms, and the key it is kept under. */
 interface PinColumns {
@@ -23,49 +30,124 @@ interface PinColumns {
   readonly pinKey: string
 }
 
-const setPinStatement = changeWithEvent('set_pin', {
-  card: 'pin_block = $6, pvv = $7, pin_key = $8',
+const pinColumns = 'pin_block = $8, pvv = $9, pin_key = $10'
+
+const pinChange = cardChange('set_pin', {
+  values: 4,
+  card: pinColumns,
+  where: isChangeable('$7'),
 })
 
-/** Keeps another PIN. The tries stay as they are. */
-export const updatePin = async (
-  connection: Connection,
-  event: NewEvent,
-  { pinBlock, pinKey, pvv }: PinColumns,
-): Promise<void> => {
-  await connection.query(setPinStatement, [...eventValues(event), pinBlock, pvv, pinKey])
+const envelopePinChange = cardChange('set_enveloped_pin', {
+  values: 6,
+  card: pinColumns,
+  where: isChangeable('$7'),
+  alongside: {
+    remembered: `insert into pin_envelope (public_token, jti_hash, expires_at)
+      select public_token, $11, $12 from changed
+      on conflict (public_token, jti_hash) do nothing returning public_token`,
+  },
+})
+
+/** A sealed PIN that was taken for a card. */
+interface PinEnvelope {
+  /** SHA-256 of its `jti`. */
+  readonly jtiHash: Uint8Array
+  /** From here on its own `iat` refuses it, and it need not be remembered. */
+  readonly expiresAt: Date
 }
 
-const restoreTriesStatement = changeWithEvent('restore_tries', {
-  alongside: `update try_counter
-    set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
-    where public_token = $1 and kind = $6`,
+/** A card's new PIN, and the envelope that it came in, which the card takes once. */
+export interface NewPin extends PinColumns {
+  readonly envelope: PinEnvelope | null
+}
+
+/** Keeps another PIN. The tries stay as they are. @param today `YYYY-MM-DD` */
+export const updatePin = (
+  connection: Connection,
+  act: CardAct,
+  today: string,
+  { envelope, pinBlock, pinKey, pvv }: NewPin,
+): Promise<Outcome> => {
+  const values = [today, pinBlock, pvv, pinKey]
+  return envelope
+    ? commitChange(connection, envelopePinChange, act, [
+        ...values,
+        envelope.jtiHash,
+        envelope.expiresAt,
+      ])
+    : commitChange(connection, pinChange, act, values)
+}
+
+const findEnvelopeStatement = statement(
+  'find_pin_envelope',
+  'select jti_hash as "jtiHash" from pin_envelope where public_token = $1 and jti_hash = $2',
+)
+
+/** Whether a card has had an envelope before. */
+export const hasPinEnvelope = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  { jtiHash }: PinEnvelope,
+): Promise<boolean> =>
+  (await connection.query(findEnvelopeStatement, [publicToken, jtiHash])).length > 0
+
+const restored = `update try_counter
+  set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
+  from changed where try_counter.public_token = changed.public_token and kind = $8
+  returning try_counter.public_token`
+
+const triesRestoration = cardChange('restore_tries', {
+  values: 2,
+  where: isChangeable('$7'),
+  alongside: { restored },
 })
+
+const limitedTriesRestoration = cardChange('restore_tries_within_limit', {
+  values: 7,
+  first: clock,
+  where: `${isChangeable('$7')} and not ${isUsedUp('card', '$1', 9)}`,
+  alongside: { restored, used: useStatement('card', 'changed', 9) },
+})
+
+/** Which tries are given back, and by which limit. */
+interface TriesRestoration {
+  readonly kind: TryKind
+  /** `YYYY-MM-DD` */
+  readonly today: string
+  /** Null where there is none. */
+  readonly limit: Limit | null
+}
 
 /** Gives back every try and opens a new epoch. */
-export const restoreTries = async (
+export const restoreTries = (
   connection: Connection,
-  event: NewEvent,
-  kind: TryKind,
-): Promise<void> => {
-  await connection.query(restoreTriesStatement, [...eventValues(event), kind])
-}
+  act: CardAct,
+  { kind, limit, today }: TriesRestoration,
+): Promise<Outcome> =>
+  limit
+    ? commitChange(connection, limitedTriesRestoration, act, [today, kind, ...limitValues(limit)])
+    : commitChange(connection, triesRestoration, act, [today, kind])
 
-const spendAllTriesStatement = changeWithEvent('spend_all_tries', {
-  alongside: `update try_counter
-    set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
-      block_reported = true
-    where public_token = $1 and kind = $6`,
+const triesRemoval = cardChange('spend_all_tries', {
+  values: 2,
+  where: isChangeable('$7'),
+  alongside: {
+    spent: `update try_counter
+      set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
+        block_reported = true
+      from changed where try_counter.public_token = changed.public_token and kind = $8
+      returning try_counter.public_token`,
+  },
 })
 
-/** Takes every try away at the client's word and opens a new epoch. */
-export const spendAllTries = async (
+/** Takes every try away at the client's word and opens a new epoch. @param today `YYYY-MM-DD` */
+export const spendAllTries = (
   connection: Connection,
-  event: NewEvent,
+  act: CardAct,
   kind: TryKind,
-): Promise<void> => {
-  await connection.query(spendAllTriesStatement, [...eventValues(event), kind])
-}
+  today: string,
+): Promise<Outcome> => commitChange(connection, triesRemoval, act, [today, kind])
 
 const expireStatement = statement(
   'expire_cards',
@@ -96,32 +178,6 @@ export const expireCards = async (
   today: string,
   limit: number,
 ): Promise<number> => (await connection.query(expireStatement, [today, limit])).length
-
-/** A sealed PIN that was taken for a card. */
-interface PinEnvelopeRow {
-  readonly publicToken: PublicToken
-  /** SHA-256 of its `jti`. */
-  readonly jtiHash: Uint8Array
-  /** From here on its own `iat` refuses it, and it need not be remembered. */
-  readonly expiresAt: Date
-}
-
-const rememberStatement = statement(
-  'remember_pin_envelope',
-  `insert into pin_envelope (public_token, jti_hash, expires_at) values ($1, $2, $3)
-   on conflict (public_token, jti_hash) do nothing
-   returning public_token as "publicToken"`,
-)
-
-/**
- * Remembers an envelope, in the transaction of the change that it makes.
- * @returns false where the card has had it before: of many that race, one gets true.
- */
-export const rememberPinEnvelope = async (
-  connection: Connection,
-  { expiresAt, jtiHash, publicToken }: PinEnvelopeRow,
-): Promise<boolean> =>
-  (await connection.query(rememberStatement, [publicToken, jtiHash, expiresAt])).length === 1
 
 const pruneStatement = statement(
   'prune_pin_envelopes',

@@ -1,58 +1,16 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
-
-const takePanStatement = statement(
-  'take_pan',
-  `insert into pan_fingerprint (pan_fingerprint, public_token, key_version) values ($1, $2, $3)
-   on conflict (pan_fingerprint) do nothing returning public_token as "publicToken"`,
-)
-
-/** What a PAN is known by, under one version of the fingerprints' key. */
-export interface PanFingerprintColumns {
-  readonly fingerprint: Uint8Array
-  readonly keyVersion: number
-}
-
-/**
- * Takes a PAN for a card, under every version of the fingerprints' key: a PAN that was issued under
- * one of them is free under none. All or nothing.
- * @returns whether it was free.
- */
-export async function takePan(
-  connection: Connection,
-  panFingerprints: readonly PanFingerprintColumns[],
-  publicToken: PublicToken,
-): Promise<boolean> {
-  // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
-  const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
-  for (const [index, { fingerprint, keyVersion }] of ordered.entries()) {
-    const taken = await connection.query(takePanStatement, [fingerprint, publicToken, keyVersion])
-    if (taken.length === 0) {
-      await releasePan(connection, ordered.slice(0, index), publicToken)
-      return false
-    }
-  }
-  return true
-}
-
-const releasePanStatement = statement(
-  'release_pan',
-  'delete from pan_fingerprint where pan_fingerprint = $1 and public_token = $2',
-)
-
-/** Gives a PAN back that was taken for a card which could not be made. */
-export async function releasePan(
-  connection: Connection,
-  panFingerprints: readonly PanFingerprintColumns[],
-  publicToken: PublicToken,
-): Promise<void> {
-  for (const { fingerprint } of panFingerprints) {
-    await connection.query(releasePanStatement, [fingerprint, publicToken])
-  }
-}
+import {
+  type Claim,
+  claimOf,
+  claimValues,
+  type Outcome,
+  outcomeOf,
+} from '../idempotency/idempotency.ts'
+import type { PanFingerprintColumns } from './keys-of-cards.ts'
 
 /** Everything a card starts with. */
 export interface NewCardRow {
@@ -75,51 +33,109 @@ export interface NewCardRow {
   readonly cvvTryLimit: number
 }
 
-const insertStatement = statement(
-  'insert_card',
-  `with new_card as (
+/** Values of the card, of its product and of its number, and then those of the claim. */
+const claimsFirst = 25
+
+// Locks go key, product, number, card. A number is taken under every version of the fingerprints' key: one that was
+// issued under any of them is free under none. What was taken or claimed is undone where no card could be made.
+const insert = (isKeyed: boolean): string => `with ${isKeyed ? `${claimOf(claimsFirst)},` : ''}
+   granted as (
+     select product_id from product join client_product using (product_id)
+       ${isKeyed ? 'cross join claimed' : ''}
+     where client_id = $6 and product_id = $7 and active ${isKeyed ? 'and is_whole' : ''}
+     for key share of product
+   ), numbers as (
+     insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+     select decode(hash, 'hex'), $1, version
+     from granted cross join unnest($23::text[], $24::integer[]) as known (hash, version)
+     on conflict (pan_fingerprint) do nothing returning public_token
+   ), number as (
+     select count(*) = cardinality($23::text[]) as is_free from numbers having count(*) > 0
+   ), new_card as (
      insert into card (public_token, client_id, product_id, card_type, customer_reference, design_id,
        masked_pan, encrypted_pan, personal_data, start_date, expiry_date, status_code,
        pin_block, pvv, pin_key, cvk, last_sequence)
-     values ($1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 1)
+     select $1, $6, product_id, $8, $9, $10, $11, $12, $13, $14::date, $15::date, $16, $17, $18, $19,
+       $20, 1
+     from granted join number on is_free
      on conflict (public_token) do nothing
-     returning public_token, client_id, created_at
+     returning public_token, client_id
    ), counters as (
      insert into try_counter (public_token, kind, try_limit)
      select public_token, kind, try_limit
      from new_card, (values ('pin', $21::integer), ('cvv', $22::integer)) as tries (kind, try_limit)
-   ), recorded as (
-     insert into event (public_token, sequence, client_id, type, request_id, details, note)
-     select public_token, 1, client_id, $2, $3, $4, $5 from new_card
    )
-   select created_at as "createdAt" from new_card`,
+   insert into event (public_token, sequence, client_id, type, request_id, details, note)
+   select public_token, 1, client_id, $2, $3, $4, $5
+   from ${isKeyed ? 'claimed' : 'number'} left join new_card on true
+   returning public_token as "publicToken"`
+
+const insertStatement = statement('insert_card', insert(false))
+const insertOnceStatement = statement('insert_card_once', insert(true))
+
+/** A card under a number that was drawn for it. */
+interface NumberedCard {
+  readonly card: NewCardRow
+  readonly event: NewEvent
+  readonly panFingerprints: readonly PanFingerprintColumns[]
+  /** Null without an idempotency key. */
+  readonly claim: Claim | null
+}
+
+/**
+ * Adds a card, its tries and its first event; `refused` where its number or its token is taken, or its product is
+ * the client's no more.
+ */
+export const insertCard = (
+  connection: Connection,
+  { card, claim, event, panFingerprints }: NumberedCard,
+): Promise<Outcome> => {
+  // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
+  const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
+  const values = [
+    ...eventValues(event),
+    card.clientId,
+    card.productId,
+    card.cardType,
+    card.customerReference,
+    card.designId,
+    card.maskedPan,
+    card.encryptedPan,
+    card.personalData,
+    card.startDate,
+    card.expiryDate,
+    card.statusCode,
+    card.pinBlock,
+    card.pvv,
+    card.pinKey,
+    card.cvk,
+    card.pinTryLimit,
+    card.cvvTryLimit,
+    ordered.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')),
+    ordered.map(({ keyVersion }) => keyVersion),
+  ]
+  return outcomeOf(claim, () =>
+    claim
+      ? connection.query(insertOnceStatement, [...values, ...claimValues(claim)])
+      : connection.query(insertStatement, values),
+  )
+}
+
+const freeStatement = statement(
+  'is_number_free',
+  `select from (select 1) as asked
+   where not exists (select from card where public_token = $1) and not exists (
+     select from pan_fingerprint
+     where pan_fingerprint in (select decode(hash, 'hex') from unnest($2::text[]) as hash)
+   )`,
 )
 
-/** Adds a card, its tries and its first event. @returns when, or null if the token is taken. */
-export const insertCard = async (
+/** Whether nobody has a number that was drawn: neither its token nor its PAN. */
+export const isNumberFree = async (
   connection: Connection,
-  card: NewCardRow,
-  event: NewEvent,
-): Promise<{ createdAt: Date } | null> =>
-  firstRow(
-    await connection.query(insertStatement, [
-      ...eventValues(event),
-      card.clientId,
-      card.productId,
-      card.cardType,
-      card.customerReference,
-      card.designId,
-      card.maskedPan,
-      card.encryptedPan,
-      card.personalData,
-      card.startDate,
-      card.expiryDate,
-      card.statusCode,
-      card.pinBlock,
-      card.pvv,
-      card.pinKey,
-      card.cvk,
-      card.pinTryLimit,
-      card.cvvTryLimit,
-    ]),
-  )
+  publicToken: PublicToken,
+  panFingerprints: readonly PanFingerprintColumns[],
+): Promise<boolean> => {
+  const hashes = panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex'))
+  return (await connection.query(freeStatement, [publicToken, hashes])).length > 0
+}

@@ -1,8 +1,14 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
+import {
+  type Connection,
+  firstRow,
+  isNotNullViolation,
+  type Statement,
+  statement,
+} from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
 import { isOpen } from './cards.ts'
-import { type CardAndClientLimit, clock, limitValues, useStatement } from './limits.ts'
+import { type CardAndClientLimit, clock, isUsedUp, limitValues, useStatement } from './limits.ts'
 
 /** What a disclosure shows of a card, as it was when it was put on record. */
 export interface DisclosedCard {
@@ -35,6 +41,7 @@ const record = (name: string, isLimited: boolean): Statement =>
        update card set last_sequence = last_sequence + 1
        where public_token = $1 and client_id = $6 and ${isOpen}
          and expiry_date >= $7::date and (pin_block is not null or not $8::boolean)
+         ${isLimited ? `and not ${isUsedUp('card', '$1', 9)} and not ${isUsedUp('client', '$6', 14)}` : ''}
        returning public_token, last_sequence, client_id, encrypted_pan, expiry_date, pin_block,
          pin_key, cvk
      ), ${isLimited ? limitedUses : 'client_use as (select client_id from disclosed)'}, recorded as (
@@ -73,9 +80,7 @@ export async function recordDisclosure(
   try {
     return firstRow(await connection.query(limitedStatement, [...values, ...uses]))
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === notNullViolation) return null
+    if (isNotNullViolation(error)) return null
     throw error
   }
 }
-
-const notNullViolation = '23502'

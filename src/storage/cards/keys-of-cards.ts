@@ -115,3 +115,24 @@ export const hasPanFingerprints = async (
   connection: Connection,
   keyVersion: number,
 ): Promise<boolean> => (await connection.query(countFingerprintsStatement, [keyVersion])).length > 0
+
+/** What a PAN is known by, under one version of the fingerprints' key. */
+export interface PanFingerprintColumns {
+  readonly fingerprint: Uint8Array
+  readonly keyVersion: number
+}
+
+const addFingerprintStatement = statement(
+  'add_pan_fingerprint',
+  `insert into pan_fingerprint (pan_fingerprint, public_token, key_version) values ($1, $2, $3)
+   on conflict (pan_fingerprint) do nothing returning public_token as "publicToken"`,
+)
+
+/** Has a card found by another version of the fingerprints' key. @returns whether it was not before. */
+export const addPanFingerprint = async (
+  connection: Connection,
+  { fingerprint, keyVersion }: PanFingerprintColumns,
+  publicToken: PublicToken,
+): Promise<boolean> =>
+  (await connection.query(addFingerprintStatement, [fingerprint, publicToken, keyVersion])).length >
+  0

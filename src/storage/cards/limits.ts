@@ -79,6 +79,20 @@ export function useStatement(kind: LimitKind, source: string, first: number): st
     returning ${subject}`
 }
 
+/**
+ * Whether a row has no use left, by what a statement sees before it locks it: where many are refused, none of them
+ * has anything written to be undone. Hangs on `clock`; parameters as in {@link useStatement}.
+ * @param whose the subject, as SQL.
+ */
+export const isUsedUp = (kind: LimitKind, whose: string, first: number): string => {
+  const { subject, table } = tables[kind]
+  const instants = `$${first + 2}::integer`
+  return `exists (
+    select from ${table} cross join clock where ${subject} = ${whose} and limit_name = $${first}::text
+      and last_uses[${instants}] > at - $${first + 4}::bigint and newest_uses >= $${first + 3}::integer
+  )`
+}
+
 const spend = (kind: LimitKind): Statement => {
   const { subject, table } = tables[kind]
   return statement(

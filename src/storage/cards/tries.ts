@@ -14,7 +14,7 @@ const triesRead = rowRead('find_tries', {
   columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
     try_counter.blocked_by_client as "blockedByClient"`,
   from: 'card join try_counter using (public_token)',
-  key: ['card.public_token', 'try_counter.kind', 'card.client_id'],
+  key: { 'card.public_token': 'text', 'try_counter.kind': 'text', 'card.client_id': 'text' },
 })
 
 /** The tries of a client's card, or null. */

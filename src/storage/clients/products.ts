@@ -1,6 +1,13 @@
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
-import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
+import {
+  type Connection,
+  type Database,
+  firstRow,
+  rowRead,
+  type SqlValue,
+  statement,
+} from '../engine/database.ts'
 
 const listedColumns = `product_id as "productId", product_name as "productName",
   scheme_name as "schemeName", currency_code as "currencyCode", card_types as "cardTypes",
@@ -35,23 +42,19 @@ export const listGrantedProducts = (
 ): Promise<ListedProduct[]> =>
   connection.query(listStatement, [clientId, afterProductId ?? 0, cardType, currencyCode, limit])
 
-const findStatement = statement(
-  'find_granted_product',
-  `select ${listedColumns}, ${hiddenColumns}
-   from product join client_product using (product_id)
-   where client_id = $1 and product_id = $2 and active
-   for key share of product`,
-)
+const grantedRead = rowRead('find_granted_product', {
+  columns: `${listedColumns}, ${hiddenColumns}`,
+  from: 'product join client_product using (product_id)',
+  key: { client_id: 'text', product_id: 'integer' },
+  where: 'active',
+})
 
-/**
- * An active product granted to a client, or null. Until the transaction ends it stays as it is: an
- * operator who changes it waits, and no card is made of what is no more.
- */
-export const findGrantedProduct = async (
-  connection: Connection,
+/** An active product granted to a client as it is now, or null. */
+export const findGrantedProduct = (
+  database: Database,
   clientId: string,
   productId: ProductId,
-): Promise<Product | null> => firstRow(await connection.query(findStatement, [clientId, productId]))
+): Promise<Product | null> => database.readRow(grantedRead, [clientId, productId])
 
 const insertStatement = statement(
   'insert_product',

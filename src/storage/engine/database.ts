@@ -26,8 +26,10 @@ export interface RowRead {
   readonly one: Statement
   /** Takes a list of each part; answers the rows that are there, each with its `place`, counted from one. */
   readonly several: Statement
-  readonly key: readonly string[]
 }
+
+/** The parts of a key, of its columns' types. */
+export type RowKey = readonly (string | number)[]
 
 /** What a statement runs on: the database itself, or a transaction on it. */
 export interface Connection {
@@ -42,7 +44,7 @@ export interface Database extends Connection {
    * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of the event loop
    * share a round trip.
    */
-  readRow<Row>(read: RowRead, key: readonly string[]): Promise<Row | null>
+  readRow<Row>(read: RowRead, key: RowKey): Promise<Row | null>
   /**
    * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
    * may run again from its beginning, where the server undid it for the sake of another transaction.
@@ -89,28 +91,43 @@ interface PoolLoad {
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 
-/**
- * Declares a read of at most one row.
- * @param from a table, or tables joined, that `columns` and `key` name.
- * @param key texts that find the row together, unique between them.
- */
+/** A read as its two statements are made of it. */
+interface RowReadParts {
+  readonly columns: string
+  /** A table, or tables joined, that `columns` and `key` name. */
+  readonly from: string
+  /** Columns that find the row together, unique between them, each with its type. */
+  readonly key: Readonly<Record<string, 'text' | 'integer'>>
+  /** What else must be so of the row. */
+  readonly where?: string
+}
+
+/** Declares a read of at most one row by its key. */
 export const rowRead = (
   name: string,
-  { columns, from, key }: { columns: string; from: string; key: readonly [string, ...string[]] },
+  { columns, from, key, where = 'true' }: RowReadParts,
 ): RowRead => {
-  const parts = key.map((_, at) => `part${at}`)
+  const parts = Object.entries(key).map(([column, type], at) => ({
+    column,
+    part: `part${at}`,
+    list: `$${at + 1}::${type}[]`,
+    value: `$${at + 1}::${type}`,
+  }))
+  const texts = (text: (part: (typeof parts)[number]) => string, between: string): string =>
+    parts.map(text).join(between)
   return {
-    key,
     one: statement(
       name,
-      `select ${columns} from ${from} where ${key.map((part, at) => `${part} = $${at + 1}`).join(' and ')}`,
+      `select ${columns} from ${from}
+       where ${texts(({ column, value }) => `${column} = ${value}`, ' and ')} and ${where}`,
     ),
     several: statement(
       `${name}_several`,
       `select asked.place::int as "place", ${columns}
-       from unnest(${parts.map((_, at) => `$${at + 1}::text[]`).join(', ')})
-         with ordinality as asked(${parts.join(', ')}, place)
-       join (${from}) on ${key.map((part, at) => `${part} = asked.${parts[at]}`).join(' and ')}`,
+       from unnest(${texts(({ list }) => list, ', ')})
+         with ordinality as asked(${texts(({ part }) => part, ', ')}, place)
+       join (${from}) on ${texts(({ column, part }) => `${column} = asked.${part}`, ' and ')}
+       where ${where}`,
     ),
   }
 }
@@ -132,6 +149,13 @@ export const onKey = (table: string, list: string, [first, ...others]: readonly 
 
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
+
+/**
+ * Whether a statement undid itself by a column that may not be empty: SQLSTATE `23502`, the same on every engine,
+ * where names of constraints are not.
+ */
+export const isNotNullViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23502'
 
 /** Another transaction kept the row locked for longer than this one was ready to wait. */
 export class LockTimeout extends Problem {

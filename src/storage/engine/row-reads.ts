@@ -1,10 +1,10 @@
-import { firstRow, type RowRead, type SqlValue, type Statement } from './database.ts'
+import { firstRow, type RowKey, type RowRead, type SqlValue, type Statement } from './database.ts'
 
 type Query = <Row>(statement: Statement, values: readonly SqlValue[]) => Promise<Row[]>
 
 /** Somebody who waits for the row of a key. */
 interface Waiter {
-  readonly key: readonly string[]
+  readonly key: RowKey
   resolve(row: unknown): void
   reject(error: unknown): void
 }
@@ -19,7 +19,7 @@ const keysMost = 64
  */
 export function createRowReads(
   query: Query,
-): <Row>(read: RowRead, key: readonly string[]) => Promise<Row | null> {
+): <Row>(read: RowRead, key: RowKey) => Promise<Row | null> {
   const waiting = new Map<RowRead, Waiter[]>()
 
   async function answerAlone({ one }: RowRead, { key, reject, resolve }: Waiter): Promise<void> {
@@ -27,8 +27,8 @@ export function createRowReads(
   }
 
   async function answerTogether(read: RowRead, waiters: readonly Waiter[]): Promise<void> {
-    const columns = read.key.map((_, at) => waiters.map(({ key }) => key[at] ?? ''))
-    const rows = await query<{ place: number }>(read.several, columns)
+    const lists = waiters[0]?.key.map((_, at) => waiters.map(({ key }) => key[at])) ?? []
+    const rows = await query<{ place: number }>(read.several, lists as SqlValue[])
     const found = new Map(rows.map(({ place, ...row }) => [place, row]))
     // Places are counted from one.
     for (const [at, { resolve }] of waiters.entries()) resolve(found.get(at + 1) ?? null)
@@ -48,7 +48,7 @@ export function createRowReads(
     }
   }
 
-  return <Row>(read: RowRead, key: readonly string[]) =>
+  return <Row>(read: RowRead, key: RowKey) =>
     new Promise<Row | null>((resolve, reject) => {
       const waiter: Waiter = { key, resolve: (row) => resolve(row as Row | null), reject }
       const others = waiting.get(read)

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
+import {
+  type Connection,
+  firstRow,
+  isNotNullViolation,
+  onKey,
+  type SqlValue,
+  statement,
+} from '../engine/database.ts'
 
 /** Names one remembered request. */
 export interface IdempotencyReference {
@@ -7,6 +14,9 @@ export interface IdempotencyReference {
   /** Keyed hashes of its idempotency key, one for each version of their key, the active first. */
   readonly keyHashes: readonly [Uint8Array, ...Uint8Array[]]
 }
+
+const hexOf = (bytes: readonly Uint8Array[]): string[] =>
+  bytes.map((each) => Buffer.from(each).toString('hex'))
 
 const claimStatement = statement(
   'claim_idempotency_key',
@@ -48,6 +58,81 @@ export async function claimIdempotencyKey(
   return null
 }
 
+/** A claim as the statement of an act makes it, with what is answered if the act is done. */
+export interface Claim extends IdempotencyReference {
+  readonly requestFingerprint: Uint8Array
+  readonly claimId: string
+  readonly answer: Uint8Array
+}
+
+/**
+ * The beginning of an act's statement: `claimed` has a row where the key was free, and its `is_whole` says whether
+ * it was under every version of the hash's key. All else hangs on that row; a claim without its act raises.
+ * @param first number of the first of the claim's five parameters.
+ */
+export const claimOf = (first: number): string => {
+  const [client, hashes, fingerprint, claimId, answer] = [0, 1, 2, 3, 4].map(
+    (at) => `$${first + at}`,
+  )
+  return `claim as (
+      insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
+      select ${client}::text, decode(hash, 'hex'), ${fingerprint}::bytea, ${claimId}::uuid, ${answer}::bytea
+      from unnest(${hashes}::text[]) as hash
+      on conflict (client_id, key_hash) do update
+        set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer,
+          retired = false, created_at = excluded.created_at, claim_id = excluded.claim_id
+        where idempotency_record.created_at < excluded.created_at - interval '24 hours'
+      returning key_hash
+    ), claimed as (
+      select count(*) = cardinality(${hashes}::text[]) as is_whole from claim having count(*) > 0
+    )`
+}
+
+/** What `claimOf` takes. */
+export const claimValues = ({
+  answer,
+  claimId,
+  clientId,
+  keyHashes,
+  requestFingerprint,
+}: Claim): SqlValue[] => [clientId, hexOf(keyHashes).sort(), requestFingerprint, claimId, answer]
+
+/**
+ * What came of an act that is one statement. `refused`: something that it needs is not so any more; `repeated`: the
+ * idempotency key was not free. Neither has done anything.
+ */
+export type Outcome = 'done' | 'refused' | 'repeated'
+
+/** What came of a statement that returns a row where all is done, and raises where its claim is to be undone. */
+export async function outcomeOf(
+  claim: Claim | null,
+  commit: () => Promise<readonly unknown[]>,
+): Promise<Outcome> {
+  try {
+    if ((await commit()).length > 0) return 'done'
+    return claim ? 'repeated' : 'refused'
+  } catch (error) {
+    if (isNotNullViolation(error)) return 'refused'
+    throw error
+  }
+}
+
+const rememberStatement = statement(
+  'remember_answer',
+  `with ${claimOf(1)}, undone as (
+     insert into idempotency_record (client_id, key_hash, request_fingerprint)
+     select $1, '', null from claimed where not is_whole
+   )
+   select is_whole as "isWhole" from claimed`,
+)
+
+/** Remembers the answer of an act that found nothing to do. */
+export const rememberAnswer = async (
+  connection: Connection,
+  claim: Claim | null,
+): Promise<Outcome> =>
+  claim ? outcomeOf(claim, () => connection.query(rememberStatement, claimValues(claim))) : 'done'
+
 export interface RememberedRequest {
   readonly claimId: string
   readonly isSameRequest: boolean
@@ -67,9 +152,6 @@ const findStatement = statement(
      extract(epoch from now() - created_at)::integer as "ageSeconds"
    from idempotency_record where ${ofKey} order by answer is null limit 1`,
 )
-
-const hexOf = (bytes: readonly Uint8Array[]): string[] =>
-  bytes.map((each) => Buffer.from(each).toString('hex'))
 
 /**
  * What is remembered under a key, compared with the request at hand: it was remembered by its

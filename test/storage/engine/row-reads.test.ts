@@ -12,7 +12,7 @@ const postgres = await openPostgres()
 const noteRead = rowRead('test_find_note', {
   columns: 'note.text',
   from: 'owner join note using (owner_name)',
-  key: ['note.note_name', 'owner.owner_name'],
+  key: { 'note.note_name': 'text', 'owner.owner_name': 'text' },
 })
 
 const engines = [
@@ -90,8 +90,7 @@ test('nobody joins a statement that was sent, and none has too many keys', async
       }),
   )
   const keysSent = () => sent.map(({ keys }) => keys)
-  const ask = (count: number) =>
-    Array.from({ length: count }, () => find(noteRead, ['n1', 'ana']))
+  const ask = (count: number) => Array.from({ length: count }, () => find(noteRead, ['n1', 'ana']))
   const early = ask(1)
   assert.deepEqual(keysSent(), [], 'it waits for the others of its turn')
   await turn()

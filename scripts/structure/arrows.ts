@@ -66,7 +66,8 @@ export const arrows = {
   'storage/audit': ['storage/engine', 'domain'],
   'storage/idempotency': ['storage/engine', 'domain'],
   'storage/events': ['storage/engine', 'domain'],
-  'storage/cards': ['storage/engine', 'storage/events', 'domain'],
+  // A change of a card, its event and the claim of its idempotency key are one statement.
+  'storage/cards': ['storage/engine', 'storage/events', 'storage/idempotency', 'domain'],
   'storage/clients': ['storage/engine', 'domain'],
   'storage/webhooks': ['storage/engine', 'storage/clients', 'storage/events', 'domain'],
   'storage/keys': ['storage/engine', 'storage/clients', 'domain'],

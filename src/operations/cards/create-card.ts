@@ -9,13 +9,7 @@ import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
 import { findGrantedProduct } from '../../storage/clients/products.ts'
-import {
-  type Answer,
-  type Attempt,
-  type ClaimFor,
-  commitOnce,
-  type RepeatableRequest,
-} from '../idempotency/idempotency.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
 import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
@@ -44,10 +38,10 @@ export function createCard(
   operations: CardOperations,
   requester: Requester,
   card: NewCard,
-  request: RepeatableRequest | null,
-): Promise<Answer<CreatedCard>> {
+  request: idempotency.RepeatableRequest | null,
+): Promise<idempotency.Answer<CreatedCard>> {
   let draw = drawNumber
-  return commitOnce<CreatedCard>(operations, request, async (claimFor) => {
+  return idempotency.commitOnce<CreatedCard>(operations, request, async (claimFor) => {
     const { clientId } = requester
     const product = await findGrantedProduct(operations.database, clientId, card.cardProduct)
     if (!product) throw new Problem('product_not_available')
@@ -112,8 +106,8 @@ async function createUnderNumber(
   { database, hsm }: CardOperations,
   requester: Requester,
   plan: NumberedPlan,
-  claimFor: ClaimFor<CreatedCard>,
-): Promise<Attempt<CreatedCard>> {
+  claimFor: idempotency.ClaimFor<CreatedCard>,
+): Promise<idempotency.Committed<CreatedCard>> {
   const { number, product, statusCode } = plan
   const { panFingerprints, publicToken } = number
   const row = await cardRow(hsm, requester, plan)

@@ -149,8 +149,8 @@ export async function once<Result>(
 export type ClaimFor<Result> = (result: Result) => Promise<storedRequests.Claim | null>
 
 /** What one statement came to, and what its act answers where it was done. */
-export interface Attempt<Result> {
-  readonly outcome: storedRequests.Outcome
+export interface Committed<Result> {
+  readonly outcome: storedRequests.ActOutcome
   readonly result: Result
 }
 
@@ -165,7 +165,7 @@ export interface Attempt<Result> {
 export async function commitOnce<Result>(
   { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
   request: RepeatableRequest | null,
-  attempt: (claimFor: ClaimFor<Result>) => Promise<Attempt<Result>>,
+  attempt: (claimFor: ClaimFor<Result>) => Promise<Committed<Result>>,
   attemptsMax = 3,
 ): Promise<Answer<Result>> {
   const keyed = request && (await keyedRequest(hsm, request))

@@ -1,10 +1,10 @@
 import { type Connection, type SqlValue, type Statement, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
 import {
+  type ActOutcome,
   type Claim,
   claimOf,
   claimValues,
-  type Outcome,
   outcomeOf,
 } from '../idempotency/idempotency.ts'
 
@@ -26,7 +26,7 @@ interface CardChangeParts {
 }
 
 /** A change of a client's card, with and without an idempotency key. */
-export interface CardChange {
+interface CardChange {
   readonly plain: Statement
   readonly keyed: Statement
 }
@@ -75,7 +75,7 @@ export const commitChange = (
   { keyed, plain }: CardChange,
   { claim, clientId, event }: CardAct,
   values: readonly SqlValue[],
-): Promise<Outcome> =>
+): Promise<ActOutcome> =>
   outcomeOf(claim, () =>
     connection.query(claim ? keyed : plain, [
       ...eventValues(event),

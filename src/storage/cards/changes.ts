@@ -2,7 +2,7 @@ import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
-import type { Outcome } from '../idempotency/idempotency.ts'
+import type { ActOutcome } from '../idempotency/idempotency.ts'
 import { type CardAct, cardChange, commitChange } from './card-change.ts'
 import { isOpen } from './cards.ts'
 import { clock, isUsedUp, type Limit, limitValues, useStatement } from './limits.ts'
@@ -21,7 +21,7 @@ export const updateCardStatus = (
   connection: Connection,
   act: CardAct,
   { from, to }: Readonly<Record<'from' | 'to', CardStatusCode>>,
-): Promise<Outcome> => commitChange(connection, statusChange, act, [from, to])
+): Promise<ActOutcome> => commitChange(connection, statusChange, act, [from, to])
 
 /** A PIN as it is kept: one of the two forms, and the key it is kept under. */
 interface PinColumns {
@@ -68,7 +68,7 @@ export const updatePin = (
   act: CardAct,
   today: string,
   { envelope, pinBlock, pinKey, pvv }: NewPin,
-): Promise<Outcome> => {
+): Promise<ActOutcome> => {
   const values = [today, pinBlock, pvv, pinKey]
   return envelope
     ? commitChange(connection, envelopePinChange, act, [
@@ -124,7 +124,7 @@ export const restoreTries = (
   connection: Connection,
   act: CardAct,
   { kind, limit, today }: TriesRestoration,
-): Promise<Outcome> =>
+): Promise<ActOutcome> =>
   limit
     ? commitChange(connection, limitedTriesRestoration, act, [today, kind, ...limitValues(limit)])
     : commitChange(connection, triesRestoration, act, [today, kind])
@@ -147,7 +147,7 @@ export const spendAllTries = (
   act: CardAct,
   kind: TryKind,
   today: string,
-): Promise<Outcome> => commitChange(connection, triesRemoval, act, [today, kind])
+): Promise<ActOutcome> => commitChange(connection, triesRemoval, act, [today, kind])
 
 const expireStatement = statement(
   'expire_cards',

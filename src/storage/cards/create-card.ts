@@ -3,13 +3,7 @@ import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Connection, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
-import {
-  type Claim,
-  claimOf,
-  claimValues,
-  type Outcome,
-  outcomeOf,
-} from '../idempotency/idempotency.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
 import type { PanFingerprintColumns } from './keys-of-cards.ts'
 
 /** Everything a card starts with. */
@@ -38,7 +32,9 @@ const claimsFirst = 25
 
 // Locks go key, product, number, card. A number is taken under every version of the fingerprints' key: one that was
 // issued under any of them is free under none. What was taken or claimed is undone where no card could be made.
-const insert = (isKeyed: boolean): string => `with ${isKeyed ? `${claimOf(claimsFirst)},` : ''}
+const insert = (
+  isKeyed: boolean,
+): string => `with ${isKeyed ? `${idempotency.claimOf(claimsFirst)},` : ''}
    granted as (
      select product_id from product join client_product using (product_id)
        ${isKeyed ? 'cross join claimed' : ''}
@@ -79,7 +75,7 @@ interface NumberedCard {
   readonly event: NewEvent
   readonly panFingerprints: readonly PanFingerprintColumns[]
   /** Null without an idempotency key. */
-  readonly claim: Claim | null
+  readonly claim: idempotency.Claim | null
 }
 
 /**
@@ -89,7 +85,7 @@ interface NumberedCard {
 export const insertCard = (
   connection: Connection,
   { card, claim, event, panFingerprints }: NumberedCard,
-): Promise<Outcome> => {
+): Promise<idempotency.ActOutcome> => {
   // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
   const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
   const values = [
@@ -114,9 +110,9 @@ export const insertCard = (
     ordered.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')),
     ordered.map(({ keyVersion }) => keyVersion),
   ]
-  return outcomeOf(claim, () =>
+  return idempotency.outcomeOf(claim, () =>
     claim
-      ? connection.query(insertOnceStatement, [...values, ...claimValues(claim)])
+      ? connection.query(insertOnceStatement, [...values, ...idempotency.claimValues(claim)])
       : connection.query(insertStatement, values),
   )
 }

@@ -101,13 +101,13 @@ export const claimValues = ({
  * What came of an act that is one statement. `refused`: something that it needs is not so any more; `repeated`: the
  * idempotency key was not free. Neither has done anything.
  */
-export type Outcome = 'done' | 'refused' | 'repeated'
+export type ActOutcome = 'done' | 'refused' | 'repeated'
 
 /** What came of a statement that returns a row where all is done, and raises where its claim is to be undone. */
 export async function outcomeOf(
   claim: Claim | null,
   commit: () => Promise<readonly unknown[]>,
-): Promise<Outcome> {
+): Promise<ActOutcome> {
   try {
     if ((await commit()).length > 0) return 'done'
     return claim ? 'repeated' : 'refused'
@@ -130,7 +130,7 @@ const rememberStatement = statement(
 export const rememberAnswer = async (
   connection: Connection,
   claim: Claim | null,
-): Promise<Outcome> =>
+): Promise<ActOutcome> =>
   claim ? outcomeOf(claim, () => connection.query(rememberStatement, claimValues(claim))) : 'done'
 
 export interface RememberedRequest {

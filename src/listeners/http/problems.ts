@@ -36,7 +36,9 @@ export const replyWithProblem =
     // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
     const problem = isGone ? new Problem('malformed_request') : problemOf(error, request, formats)
-    if (problem.status >= 500) request.log.error({ err: problem.cause ?? error }, problem.title)
+    if (problem.status >= 500) {
+      request.log.error({ requestId: request.id, err: problem.cause ?? error }, problem.title)
+    }
     return sendProblem(reply, problem)
   }
 

@@ -64,8 +64,9 @@ export function createServer(options: ServerOptions) {
     loggerInstance: options.log,
     logController: new LogController({
       disableRequestLogging: true,
-      requestIdLogLabel: 'requestId',
     }),
+    // A logger for each request costs more than its one line, which names the request by itself.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: problems.bodyLimit,
     serverFactory: serverFactory(options),
     // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
@@ -140,16 +141,12 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
  * every act of the request. Without an HSM it stays under the id that was made for it.
  */
 async function hashRiskyRequestId(
-  { hashRequestId, log }: ServerOptions,
+  { hashRequestId }: ServerOptions,
   request: FastifyRequest,
-  reply: FastifyReply,
 ): Promise<void> {
   const risky = requests.riskyRequestId(request)
   const hashed = risky && (await hashRequestId(risky).catch(() => null))
-  if (!hashed) return
-  const own = log.child({ requestId: hashed })
-  Object.assign(request, { id: hashed, log: own })
-  Object.assign(reply, { log: own })
+  if (hashed) Object.assign(request, { id: hashed })
 }
 
 function addHooks(
@@ -158,7 +155,7 @@ function addHooks(
   unrouted: (request: FastifyRequest) => Problem,
 ): void {
   app.addHook('onRequest', async (request, reply) => {
-    await hashRiskyRequestId(options, request, reply)
+    await hashRiskyRequestId(options, request)
     setCommonHeaders(request, reply)
     if (!requests.isHostClear(request.raw)) {
       // Whom the next request on this connection is for is not clear either.
@@ -212,6 +209,7 @@ function addHooks(
 function logAnswer(listener: string, request: FastifyRequest, reply: FastifyReply): void {
   request.log.info(
     {
+      requestId: request.id,
       listener,
       method: request.method,
       route: routeOf(request),

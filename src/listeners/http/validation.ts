@@ -154,7 +154,7 @@ export function refuseUnnamed(app: FastifyInstance): void {
     }
   })
   app.addHook('preParsing', async ({ routeOptions, url }) => {
-    if (!isOurs(routeOptions)) return
+    if (!isOurs(routeOptions) || !url.includes('%')) return
     try {
       // Text that is no percent-encoded UTF-8 would be taken as it stands, and mean another thing.
       decodeURIComponent(url.slice(url.indexOf('?') + 1))

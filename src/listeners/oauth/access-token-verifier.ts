@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { errors, type JWK, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
@@ -47,7 +47,7 @@ interface Verified {
   readonly untilMs: number
 }
 
-type Verify = (token: string) => Promise<Caller>
+type Verify = (header: string) => Promise<Caller>
 
 /** A disabled client is out after this long, and so is a token that its client had before. */
 const cacheLifetimeMs = 60_000
@@ -66,10 +66,12 @@ export function createAccessTokenVerifier(
     'discoverFrom' in options.keys
       ? discoveredKeys(options.keys.fetchJson, options.keys.discoverFrom)
       : localKeys(options.keys)
-  const verify = remembering(now, (token) => verifyToken(options, keys, now(), token))
+  const verify = remembering(now, async (header) =>
+    verifyToken(options, keys, now(), bearerToken(header)),
+  )
   return {
     async verify(header, presented = null) {
-      const caller = await verify(bearerToken(header))
+      const caller = await verify(header ?? '')
       // Never remembered: the certificate of one connection says nothing of the next.
       const { boundThumbprint: bound } = caller
       const isSame =
@@ -82,24 +84,25 @@ export function createAccessTokenVerifier(
   }
 }
 
-/** Asks once for each token within its time, however many requests bring it at once. */
+/** Asks once for each header within its token's time, however many requests bring it at once. */
 function remembering(now: () => Date, verify: Verify): Verify {
   const verified = new LRUCache<string, Verified>({ max: cacheSizeLimit })
   const running = new Map<string, Promise<Caller>>()
-  const ask = async (key: string, token: string): Promise<Caller> => {
+  const ask = async (key: string, header: string): Promise<Caller> => {
     // Counted from before the look-up, so that it is 60 s however long that takes.
     const limitMs = now().getTime() + cacheLifetimeMs
-    const caller = await verify(token)
+    const caller = await verify(header)
     verified.set(key, { caller, untilMs: Math.min(limitMs, caller.expiresAt.getTime()) })
     return caller
   }
-  return (token) => {
-    const key = createHash('sha256').update(token).digest('base64')
+  return (header) => {
+    // No token lies in the memory for longer than its request.
+    const key = hash('sha256', header, 'base64')
     const known = verified.get(key)
     if (known && now().getTime() < known.untilMs) return Promise.resolve(known.caller)
     const asking =
       running.get(key) ??
-      ask(key, token).finally(() => {
+      ask(key, header).finally(() => {
         running.delete(key)
       })
     running.set(key, asking)
@@ -151,8 +154,8 @@ const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * The token in an `Authorization` header.
  * @throws Problem `unauthenticated`
  */
-function bearerToken(header: string | undefined): string {
-  if (header === undefined || !/^bearer( |$)/i.test(header)) {
+function bearerToken(header: string): string {
+  if (!/^bearer( |$)/i.test(header)) {
     // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
     throw new Problem('unauthenticated', {
       headers: { 'www-authenticate': 'Bearer realm="pinfold"' },

@@ -9,18 +9,34 @@ interface Waiter {
   reject(error: unknown): void
 }
 
+/** Those who ask for one kind of row. */
+interface Queue {
+  readonly read: RowRead
+  waiters: Waiter[]
+  /** Statements that are under way. */
+  sent: number
+  /** Whether those who wait are sent at the end of this turn of the event loop. */
+  isDue: boolean
+  /** When they are sent whatever is under way; null where that is not waited for. */
+  patience: NodeJS.Timeout | null
+}
+
 /** Keys of one statement: more would make those that came first wait for the last. */
 const keysMost = 64
+/** With so many statements under way, those who come then go together with the next that is sent. */
+const sentMost = 2
+/** How long they wait for one of them at most: a slow statement, or a lock, delays nobody else by more. */
+const patienceMs = 2
 
 /**
  * Reads rows by their keys. A round trip costs about as much as all else that a short read does, so those that
- * are asked for in one turn of the event loop go to the server as one statement. Nobody joins a statement that
- * was sent: a read that begins after a change sees it.
+ * are asked for in one turn of the event loop go to the server as one statement, and under load those that come
+ * while others are under way. Nobody joins a statement that was sent: a read that begins after a change sees it.
  */
 export function createRowReads(
   query: Query,
 ): <Row>(read: RowRead, key: RowKey) => Promise<Row | null> {
-  const waiting = new Map<RowRead, Waiter[]>()
+  const queues = new Map<RowRead, Queue>()
 
   async function answerAlone({ one }: RowRead, { key, reject, resolve }: Waiter): Promise<void> {
     await query(one, key).then((rows) => resolve(firstRow(rows)), reject)
@@ -34,29 +50,50 @@ export function createRowReads(
     for (const [at, { resolve }] of waiters.entries()) resolve(found.get(at + 1) ?? null)
   }
 
-  function send(read: RowRead): void {
-    const waiters = waiting.get(read) ?? []
-    waiting.delete(read)
-    for (let from = 0; from < waiters.length; from += keysMost) {
-      const some = waiters.slice(from, from + keysMost)
-      const [first] = some
-      if (first && some.length === 1) void answerAlone(read, first)
-      else {
-        // What is wrong with one key is no matter of the others.
-        answerTogether(read, some).catch(() => some.map((each) => answerAlone(read, each)))
-      }
+  async function answer(read: RowRead, waiters: readonly Waiter[]): Promise<void> {
+    const [first] = waiters
+    if (first && waiters.length === 1) return answerAlone(read, first)
+    try {
+      await answerTogether(read, waiters)
+    } catch {
+      // What is wrong with one key is no matter of the others.
+      await Promise.all(waiters.map((each) => answerAlone(read, each)))
     }
+  }
+
+  function send(queue: Queue): void {
+    const { patience, read, waiters } = queue
+    if (patience) clearTimeout(patience)
+    Object.assign(queue, { waiters: [], isDue: false, patience: null })
+    for (let from = 0; from < waiters.length; from += keysMost) {
+      queue.sent += 1
+      void answer(read, waiters.slice(from, from + keysMost)).finally(() => {
+        queue.sent -= 1
+        if (queue.patience) sendSoon(queue)
+      })
+    }
+  }
+
+  function sendSoon(queue: Queue): void {
+    if (queue.isDue) return
+    queue.isDue = true
+    setImmediate(send, queue)
   }
 
   return <Row>(read: RowRead, key: RowKey) =>
     new Promise<Row | null>((resolve, reject) => {
-      const waiter: Waiter = { key, resolve: (row) => resolve(row as Row | null), reject }
-      const others = waiting.get(read)
-      if (others) {
-        others.push(waiter)
-        return
-      }
-      waiting.set(read, [waiter])
-      setImmediate(send, read)
+      const queue = queues.get(read) ?? newQueue(read)
+      queues.set(read, queue)
+      queue.waiters.push({ key, resolve: (row) => resolve(row as Row | null), reject })
+      if (queue.sent < sentMost) sendSoon(queue)
+      else queue.patience ??= setTimeout(send, patienceMs, queue)
     })
 }
+
+const newQueue = (read: RowRead): Queue => ({
+  read,
+  waiters: [],
+  sent: 0,
+  isDue: false,
+  patience: null,
+})

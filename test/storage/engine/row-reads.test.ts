@@ -80,7 +80,8 @@ for (const { name, open, skip } of engines) {
   })
 }
 
-test('nobody joins a statement that was sent, and none has too many keys', async () => {
+/** Reads whose statements are answered when a test says so. */
+const openSlowReads = () => {
   const sent: { statement: Statement; keys: number; answer: () => void }[] = []
   const find = createRowReads(
     (statement, [first]) =>
@@ -89,8 +90,15 @@ test('nobody joins a statement that was sent, and none has too many keys', async
         sent.push({ statement, keys, answer: () => resolve([]) })
       }),
   )
-  const keysSent = () => sent.map(({ keys }) => keys)
-  const ask = (count: number) => Array.from({ length: count }, () => find(noteRead, ['n1', 'ana']))
+  return {
+    sent,
+    keysSent: () => sent.map(({ keys }) => keys),
+    ask: (count: number) => Array.from({ length: count }, () => find(noteRead, ['n1', 'ana'])),
+  }
+}
+
+test('nobody joins a statement that was sent, and none has too many keys', async () => {
+  const { ask, keysSent, sent } = openSlowReads()
   const early = ask(1)
   assert.deepEqual(keysSent(), [], 'it waits for the others of its turn')
   await turn()
@@ -102,4 +110,34 @@ test('nobody joins a statement that was sent, and none has too many keys', async
   for (const { answer } of sent) answer()
   const nobody = Array.from({ length: 131 }, () => null)
   assert.deepEqual(await Promise.all([...early, ...late]), nobody)
+})
+
+test('those who come while two are under way go together when one of them ends', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { ask, keysSent, sent } = openSlowReads()
+  for (let statement = 1; statement <= 2; statement += 1) {
+    ask(1)
+    await turn()
+  }
+  ask(2)
+  await turn()
+  ask(3)
+  await turn()
+  assert.deepEqual(keysSent(), [1, 1])
+  sent[0]?.answer()
+  await turn()
+  await turn()
+  assert.deepEqual(keysSent(), [1, 1, 5])
+})
+
+test('statements that do not end keep nobody else waiting for more than a moment', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { ask, keysSent } = openSlowReads()
+  for (let statement = 1; statement <= 2; statement += 1) {
+    ask(1)
+    await turn()
+  }
+  ask(4)
+  t.mock.timers.tick(2)
+  assert.deepEqual(keysSent(), [1, 1, 4])
 })

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import { ask, issueCard, pinTry } from '../../support/network.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import {
+  openServerDatabase,
+  openTestDatabase,
+  openTestService,
+  pool,
+  sql,
+  type TestService,
+} from '../../support/service.ts'
+
+const postgres = await openPostgres()
+
+const env = { UNBLOCKS_PER_CARD_DAY: '1000000', RATE_LIMIT: 'off' }
+
+/** One service, or two on one database, as two processes would be. */
+const engines = [
+  {
+    name: 'PGlite',
+    skip: false,
+    open: async () => [await openTestService({ database: await openTestDatabase(), env })],
+  },
+  {
+    name: 'PostgreSQL',
+    skip: postgres.leftOut,
+    open: async () => {
+      const { database, url } = await openServerDatabase(postgres)
+      const first = await openTestService({ database, env })
+      const { dataDir } = first
+      return [first, await openTestService({ database: pool(url, 10), dataDir, env })]
+    },
+  },
+] as const
+
+/** Changes of a card that are always allowed, each with the type of its event. */
+const changesOf = (token: string) =>
+  [
+    { method: 'POST', path: `/card-pin/${token}/pin`, body: { pin: '7193' }, type: 'pin.set' },
+    { method: 'POST', path: `/card-pin/${token}/pin/unblock`, type: 'pin.unblocked' },
+    {
+      method: 'PUT',
+      path: `/card-cvv/${token}/cvv/status`,
+      body: { status: 'Unblocked' },
+      type: 'cvv.unblocked',
+    },
+  ] as const
+
+const eventsOf = (service: TestService, publicToken: string) =>
+  sql<{ sequence: number; type: string }>(
+    service.database,
+    'select sequence, type from event where public_token = $1 order by sequence',
+    [publicToken],
+  )
+
+for (const { name, open, skip } of engines) {
+  suite(`changes of one card at once, on ${name}`, { skip }, () => {
+    test('none is lost, no sequence is skipped, and each is answered', async () => {
+      const services = await open()
+      const [first] = services
+      if (!first) throw new Error('There is no service.')
+      const { publicToken } = await first.createCard()
+      const changes = Array.from({ length: 20 }, () => changesOf(publicToken)).flat()
+      const answers = await Promise.all(
+        changes.map(({ method, path, ...rest }, at) =>
+          (services[at % services.length] ?? first).call(method, path, {
+            ...('body' in rest && { body: rest.body }),
+            ...(at % 2 === 0 && { headers: { 'idempotency-key': randomUUID() } }),
+          }),
+        ),
+      )
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [204])
+      const events = await eventsOf(first, publicToken)
+      assert.deepEqual(
+        events.map(({ sequence }) => sequence),
+        events.map((_, at) => at + 1),
+      )
+      const due = ['card.created', ...changes.map(({ type }) => type)]
+      assert.deepEqual(events.map(({ type }) => type).sort(), due.sort())
+    })
+
+    test('wrong PINs without end do not keep a cardholder’s PIN change from passing', async () => {
+      const services = await open()
+      const [first] = services
+      if (!first) throw new Error('There is no service.')
+      const card = await issueCard(first)
+      const [change, unblock] = changesOf(card.publicToken)
+      let isOver = false
+      let guesses = 0
+      const guess = async () => {
+        for (; !isOver; guesses += 1) {
+          await ask(first, pinTry(first, card, '0000'))
+          // So that the next ones have tries to spend, too.
+          if (guesses % 3 === 0) await first.call(unblock.method, unblock.path)
+        }
+      }
+      const guessing = Array.from({ length: 4 }, guess)
+      for (let times = 0; times < 20; times += 1) {
+        const { method, path, body } = change
+        const answer = await first.call(method, path, { body })
+        assert.equal(answer.status, 204, answer.text)
+      }
+      isOver = true
+      await Promise.all(guessing)
+      assert.ok(guesses >= 20, `${guesses} guesses`)
+    })
+  })
+}

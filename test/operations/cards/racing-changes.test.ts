@@ -58,7 +58,7 @@ const eventsOf = (service: TestService, publicToken: string) =>
 for (const { name, open, skip } of engines) {
   suite(`changes of one card at once, on ${name}`, { skip }, () => {
     test('none is lost, no sequence is skipped, and each is answered', async () => {
-      const services = await open()
+      const services: readonly TestService[] = await open()
       const [first] = services
       if (!first) throw new Error('There is no service.')
       const { publicToken } = await first.createCard()
@@ -82,7 +82,7 @@ for (const { name, open, skip } of engines) {
     })
 
     test('wrong PINs without end do not keep a cardholder’s PIN change from passing', async () => {
-      const services = await open()
+      const services: readonly TestService[] = await open()
       const [first] = services
       if (!first) throw new Error('There is no service.')
       const card = await issueCard(first)

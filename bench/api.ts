@@ -1,8 +1,13 @@
 /**
  * Requests per second of the public listener on a PostgreSQL server, each beside a bare `node:http`
  * server with one prepared statement on the same database, in the same run: `npm run bench:api`.
+ *
+ * `-- --seconds 2` makes each of the six runs of an operation shorter, `--only 'list 100'` takes the
+ * operations whose name has these words in it, and `--rounds 1` measures each once.
  */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import {
   type Bench,
@@ -14,20 +19,30 @@ import {
   runBench,
 } from './support.ts'
 
-const secondsPerRun = 5
-const rounds = 3
+const { values: options } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: '' },
+  },
+})
+const secondsPerRun = Number(options.seconds)
+const rounds = Number(options.rounds)
 const connections = 32
 
 interface Scenario {
   readonly name: string
-  readonly baseline: 'GET' | 'POST'
-  readonly method: 'GET' | 'POST'
+  /** What the bare server does meanwhile. */
+  readonly baseline: 'read' | 'write' | 'list'
+  readonly method: 'GET' | 'POST' | 'PUT'
   path(publicToken: string): string
   readonly body?: string
+  /** Whether each call has an idempotency key of its own. */
+  readonly isKeyed?: boolean
 }
 
 /** Calls go round these many cards: on a single one they would only wait for each other. */
-const cardCount = 64
+const cardCount = 128
 
 async function untilAnswering(url: string): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt += 1) {
@@ -44,13 +59,23 @@ async function untilAnswering(url: string): Promise<void> {
 async function measure(
   url: string,
   paths: readonly string[],
-  { body, method }: Pick<Scenario, 'method' | 'body'>,
+  { body, isKeyed, method }: Pick<Scenario, 'body' | 'isKeyed'> & { readonly method: string },
   headers: Record<string, string>,
 ): Promise<number> {
+  const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' }
+  const setupRequest = (request: autocannon.Request): autocannon.Request => ({
+    ...request,
+    headers: { ...request.headers, 'idempotency-key': randomUUID() },
+  })
   const result = await autocannon({
     url,
-    headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-    requests: paths.map((path) => ({ method, path, ...(body !== undefined && { body }) })),
+    headers: sent,
+    requests: paths.map((path) => ({
+      method: method as 'GET',
+      path,
+      ...(body !== undefined && { body }),
+      ...(isKeyed && { setupRequest }),
+    })),
     connections,
     duration: secondsPerRun,
   })
@@ -67,59 +92,63 @@ async function startBaseline(bench: Bench): Promise<string> {
   return url
 }
 
-const scenariosOf = (base: string): readonly Scenario[] => [
-  {
-    name: 'Get PIN status',
-    baseline: 'GET',
+function scenariosOf(base: string): readonly Scenario[] {
+  const read = (name: string, path: Scenario['path']): Scenario => ({
+    name,
+    baseline: 'read',
     method: 'GET',
-    path: (publicToken) => `${base}/card-pin/${publicToken}/pin/status`,
-  },
-  {
-    name: 'Read a card',
-    baseline: 'GET',
-    method: 'GET',
-    path: (publicToken) => `${base}/cards/${publicToken}`,
-  },
-  {
-    name: 'Get current PIN',
-    baseline: 'POST',
-    method: 'GET',
-    path: (publicToken) => `${base}/card-pin/${publicToken}/pin`,
-  },
-  {
-    name: 'Set PIN',
-    baseline: 'POST',
-    method: 'POST',
-    path: (publicToken) => `${base}/card-pin/${publicToken}/pin`,
-    body: JSON.stringify({ pin: '4829' }),
-  },
-  {
-    name: 'Create Card',
-    baseline: 'POST',
-    method: 'POST',
-    path: () => `${base}/cards`,
-    body: newCard,
-  },
-]
+    path,
+  })
+  /** A change, without and with a key. */
+  const change = (name: string, path: Scenario['path'], body?: string): readonly Scenario[] => {
+    const plain = { name, baseline: 'write', method: 'POST', path } as const
+    const scenario = body === undefined ? plain : { ...plain, body }
+    return [scenario, { ...scenario, name: `${name}, with a key`, isKeyed: true }]
+  }
+  return [
+    read('Get PIN status', (token) => `${base}/card-pin/${token}/pin/status`),
+    read('Get CVV status', (token) => `${base}/card-cvv/${token}/cvv/status`),
+    read('Read a card', (token) => `${base}/cards/${token}`),
+    { name: 'List 100 cards', baseline: 'list', method: 'GET', path: () => `${base}/cards` },
+    {
+      name: 'Get current PIN',
+      baseline: 'write',
+      method: 'GET',
+      path: (token) => `${base}/card-pin/${token}/pin`,
+    },
+    ...change('Set PIN', (token) => `${base}/card-pin/${token}/pin`, '{"pin":"4829"}'),
+    ...change('Unblock PIN', (token) => `${base}/card-pin/${token}/pin/unblock`),
+    ...change('Create Card', () => `${base}/cards`, newCard),
+  ]
+}
+
+/** What the bare server is called with. */
+const barePaths = (
+  { baseline }: Scenario,
+  publicTokens: readonly string[],
+  clientId: string,
+): readonly string[] =>
+  baseline === 'list' ? [`/clients/${clientId}`] : publicTokens.map((token) => `/${token}`)
 
 async function compare(
   scenario: Scenario,
-  urls: { readonly product: string; readonly baseline: string },
+  target: { readonly product: string; readonly baseline: string; readonly clientId: string },
   publicTokens: readonly string[],
   headers: Record<string, string>,
 ): Promise<Record<string, string | number>> {
-  const barePaths = publicTokens.map((publicToken) => `/${publicToken}`)
+  const bare = barePaths(scenario, publicTokens, target.clientId)
+  const method = scenario.baseline === 'write' ? 'POST' : 'GET'
   const paths = publicTokens.map(scenario.path)
   const pairs: { product: number; baseline: number }[] = []
   for (let round = 0; round < rounds; round += 1) {
-    const baseline = await measure(urls.baseline, barePaths, { method: scenario.baseline }, {})
-    const product = await measure(urls.product, paths, scenario, headers)
+    const baseline = await measure(target.baseline, bare, { method }, {})
+    const product = await measure(target.product, paths, scenario, headers)
     pairs.push({ product, baseline })
   }
   return {
     operation: scenario.name,
     'requests/s': Math.round(median(pairs.map(({ product }) => product))),
-    'bare read or write/s': Math.round(median(pairs.map(({ baseline }) => baseline))),
+    'bare server/s': Math.round(median(pairs.map(({ baseline }) => baseline))),
     ratio: median(pairs.map(({ baseline, product }) => product / baseline)).toFixed(2),
   }
 }
@@ -129,10 +158,13 @@ await runBench(async (bench) => {
   const baseline = await startBaseline(bench)
   const { 'content-type': _, ...headers } = await headersFor(service)
   const publicTokens = await createCards(service.base, await headersFor(service), cardCount)
-  const { baseUrl, processorPath } = service.sandbox
+  const { baseUrl, clientId, processorPath } = service.sandbox
+  const target = { product: baseUrl, baseline, clientId }
+  const words = options.only.toLowerCase()
   const rows = []
   for (const scenario of scenariosOf(`/thr/${processorPath}`)) {
-    rows.push(await compare(scenario, { product: baseUrl, baseline }, publicTokens, headers))
+    if (!scenario.name.toLowerCase().includes(words)) continue
+    rows.push(await compare(scenario, target, publicTokens, headers))
   }
   console.table(rows)
 })

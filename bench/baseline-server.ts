@@ -18,16 +18,11 @@ const write = {
   text: `update try_counter set block_reported = false where public_token = $1 and kind = 'pin'`,
 }
 
-// The columns that the product answers as they are: a sealed one is of no use to who only selects, and would
-// cost the most of all in JSON. The keys are named by arrays, as the product's statement has them, since a
-// plan that joins the whole table would make the comparison too easy.
+// A page of cards with the columns that the product answers as they are. Those that are sealed are left out:
+// who only selects has no use for them, and in JSON they would cost more than all others together.
 const list = {
   name: 'baseline_list',
-  text: `with page as materialized (
-           select public_token from card where client_id = $1
-           order by client_id desc, created_at desc, public_token desc limit 100
-         )
-         select card.public_token as "publicToken", card.customer_reference as "customerReference",
+  text: `select card.public_token as "publicToken", card.customer_reference as "customerReference",
            card.card_type as "cardType", card.product_id as "cardProduct",
            card.masked_pan as "maskedPan", card.start_date::text as "startDate",
            card.expiry_date::text as "expiryDate", card.design_id as "designId",
@@ -39,10 +34,8 @@ const list = {
          from card
          join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
          join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-         where card.public_token = any(array(select public_token from page))
-           and pin.public_token = any(array(select public_token from page))
-           and cvv.public_token = any(array(select public_token from page))
-         order by card.created_at desc, card.public_token desc`,
+         where card.client_id = $1
+         order by card.created_at desc, card.public_token desc limit 100`,
 }
 const listPath = '/clients/'
 

@@ -4,38 +4,13 @@
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
-import { makePinBlock } from '../test/reference/pin-blocks.ts'
-import { type BenchService, createCards, headersFor, runBench } from './support.ts'
+import { type Card, issueCards, question } from './network.ts'
+import { type BenchService, headersFor, runBench } from './support.ts'
 
 const secondsPerRun = 5
 const connections = 32
 const cardCount = 200
 const burst = 1_000
-
-interface Card {
-  readonly publicToken: string
-  readonly pin: string
-}
-
-async function issueCards(service: BenchService): Promise<Card[]> {
-  const headers = await headersFor(service)
-  const publicTokens = await createCards(service.base, headers, cardCount)
-  return Promise.all(
-    publicTokens.map(async (publicToken) => {
-      const revealed = await fetch(`${service.base}/card-pin/${publicToken}/pin`, { headers })
-      return { publicToken, pin: ((await revealed.json()) as Card).pin }
-    }),
-  )
-}
-
-/** The question of a terminal, with a block that is bound to no PAN. */
-function question({ sandbox }: BenchService, { publicToken, pin }: Card): string {
-  const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
-  const key = Buffer.from(zoneKey?.value ?? '', 'hex')
-  const data = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
-  const pinBlock = { format: 'ISO_FORMAT_1', key: 'zone-a', data }
-  return JSON.stringify({ publicToken, entryMode: 'chip', reference: 'BENCH', pinBlock })
-}
 
 /** Right PINs over all cards, for a while. */
 async function measure(target: BenchService, cards: readonly Card[]): Promise<autocannon.Result> {
@@ -89,7 +64,7 @@ const residentMegabytes = async ({ child }: BenchService): Promise<number> => {
 
 async function report(processes: readonly [BenchService, BenchService]): Promise<void> {
   const [first, second] = processes
-  const cards = await issueCards(first)
+  const cards = await issueCards(first, cardCount)
   const alone = await measure(first, cards)
   const both = await Promise.all([measure(first, cards), measure(second, cards)])
   const sum = both.reduce((total, { requests }) => total + requests.average, 0)

@@ -203,11 +203,13 @@ await runBench(async (bench) => {
   }
   try {
     const next = await planCalls(service, pools)
-    const capacity = options.rate
-      ? Number(options.rate) * 2
-      : await findCapacity(next, Number(options['capacity-seconds']))
+    // With a rate that is given it is run for its warm-up alone.
+    const capacity = await findCapacity(
+      next,
+      options.rate ? 0 : Number(options['capacity-seconds']),
+    )
     if (!options.rate) console.log(`capacity of the mix: ${Math.round(capacity)} calls a second`)
-    const perSecond = Math.round(capacity / 2)
+    const perSecond = options.rate ? Number(options.rate) : Math.round(capacity / 2)
     const outcomes = await sendAtRate(next, perSecond, Number(options.seconds))
     const late = outcomes.map(({ lateMs }) => lateMs)
     console.log(

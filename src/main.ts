@@ -1,5 +1,5 @@
 import { describeStartFailure, readConfig } from './service/config/config.ts'
-import { serve } from './service/run.ts'
+import { serve } from './service/serve.ts'
 
 try {
   const service = await serve(readConfig())

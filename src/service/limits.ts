@@ -5,6 +5,8 @@ import { createAdmission } from '../listeners/http/admission.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import { type Connections, createConnections } from '../listeners/http/connections.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
+import { type Rate, rateLimiter, type SpendSharing } from '../listeners/http/rate-limit.ts'
+import { tokenAttempts } from '../listeners/http/token-attempts.ts'
 import type { Config } from './config/config.ts'
 import type { NetworkConfig } from './config/limits.ts'
 
@@ -33,6 +35,26 @@ export function createAdmissions({
     ownBound: 'rate_limited',
   })
   return { network, client }
+}
+
+/**
+ * What limits how often somebody calls; nothing where limits are turned off.
+ * @param share what each limiter shares with those of other processes, by its name; null where there are none.
+ */
+export function createLimiters(
+  { limits }: Pick<Config, 'limits'>,
+  share: ((limiter: string) => SpendSharing) | null,
+) {
+  if (limits === null) return { rate: null, openRate: null, tokenAttempts: null }
+  const sharing = (limiter: string) => share?.(limiter) ?? null
+  const limiter = (rate: Rate, name: string) =>
+    rateLimiter(rate, undefined, undefined, sharing(name))
+  const tokenRates = { client: limits.tokenCalls, address: limits.tokenFailures }
+  return {
+    rate: limiter(limits.calls, 'client calls'),
+    openRate: limiter(limits.openCalls, 'open calls'),
+    tokenAttempts: tokenAttempts(tokenRates, sharing),
+  }
 }
 
 /** How often the log has a line of connections that are refused, however many there are. */

@@ -1,33 +1,30 @@
+import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
 import { openDatabases } from './database.ts'
-import { createLog } from './log.ts'
+import type { Peers } from './processes/peers.ts'
 import { createService, type Service } from './service.ts'
+import type { RunningService } from './stop.ts'
 
 /** How long a request that runs may take to finish once the service is asked to stop. */
 const finishTimeoutMs = 3_000
 
-/** A service that listens. */
-interface RunningService {
-  /** What a person is to read now. */
-  readonly welcome: string
-  /** Finishes what runs, lets go of the database, and resolves. */
-  stop(): Promise<void>
-}
-
-/** Opens everything and listens on both listeners. */
-async function runService(config: Config): Promise<RunningService> {
-  const log = createLog(config.logLevel)
-  for (const { acceptance, found } of config.accepted) {
-    log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
-  }
+/**
+ * Opens everything and listens on both listeners.
+ * @param peers the other processes of this command; null where this is the only one.
+ */
+export async function runService(
+  config: Config,
+  log: Logger,
+  peers: Peers | null = null,
+): Promise<RunningService> {
   const databases = await openDatabases(config, log)
   const { background: database } = databases
   try {
-    const service = await createService(config, databases, log)
+    const service = await createService(config, databases, log, peers)
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config)
@@ -72,24 +69,11 @@ async function finish(server: Service['publicServer'], connections: Connections)
   clearTimeout(timer)
 }
 
-const stopTimeoutMs = 4_500
-
-/** Runs the service until a signal stops it. @returns it when it listens. */
-export async function serve(config: Config): Promise<RunningService> {
-  const service = await runService(config)
-  const stop = async () => {
-    // Whatever hangs must not keep an operator's deployment waiting.
-    setTimeout(() => process.exit(1), stopTimeoutMs).unref()
-    await service.stop()
-  }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
-  return service
-}
-
 /** What a person reads when the service is up. No secret is in it: they are in the file it names. */
 function welcome(config: Config, sandboxFile: string | null): string {
-  const { baseUrl, databaseUrl, dataDir, privateUrl, processorPath } = config
+  const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
+  const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
   return `
@@ -98,6 +82,6 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Clients call      ${baseUrl}/thr/${processorPath}
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
-  Database          ${database}
+  Database          ${database}${several}
 ${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npm run demo\n`}`
 }

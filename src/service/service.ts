@@ -5,9 +5,7 @@ import type { Hsm } from '../hsm/contract/hsm.ts'
 import { callerAddresses } from '../listeners/http/caller-address.ts'
 import type { Connections } from '../listeners/http/connections.ts'
 import { createMetrics, type Metrics } from '../listeners/http/metrics.ts'
-import { rateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'
-import { tokenAttempts } from '../listeners/http/token-attempts.ts'
 import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
@@ -33,7 +31,7 @@ import type { Config } from './config/config.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
-import { createAdmissions, createListenerConnections } from './limits.ts'
+import { createAdmissions, createLimiters, createListenerConnections } from './limits.ts'
 import {
   authorizingObserver,
   createIssuing,
@@ -42,6 +40,14 @@ import {
   watchKeys,
   watchPools,
 } from './operations.ts'
+import type { Peers } from './processes/peers.ts'
+import {
+  followClock,
+  sharedClock,
+  sharedDemo,
+  sharedLimits,
+  sharedMetrics,
+} from './processes/sharing.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 
 /** Everything that runs, made and wired, not yet listening. */
@@ -63,12 +69,14 @@ export interface Service {
 
 /**
  * Makes the service on a database that is at this program's schema.
+ * @param peers the other processes of this command, where there are any.
  * @throws Error when the database belongs to another installation.
  */
 export async function createService(
   config: Config,
   databases: Databases,
   log: Logger,
+  peers: Peers | null = null,
 ): Promise<Service> {
   const { background: database } = databases
   const hsm = await openHsm(config, database)
@@ -76,11 +84,13 @@ export async function createService(
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
   const authentication = await createAuthentication(config, databases, hsm, log)
   const clock = movableClock(config.sandboxClock)
+  if (peers && sandbox) await followClock(clock, peers)
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
   const stopping = new AbortController()
-  const demo = createDemo(config, sandbox)
-  const wired = { databases, issuing, keys, clock, authentication, demo, stopping }
+  const ownDemo = createDemo(config, sandbox)
+  const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
+  const wired = { databases, issuing, keys, clock, authentication, demo, stopping, peers }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, sandbox, stopping, ...servers }
 }
@@ -94,15 +104,16 @@ interface Wired {
   readonly authentication: Authentication
   readonly demo: DemoSite | null
   readonly stopping: AbortController
+  readonly peers: Peers | null
 }
 
 async function createServers(
   config: Config,
-  { authentication, clock, databases, demo, issuing, keys, stopping }: Wired,
+  { authentication, clock, databases, demo, issuing, keys, peers, stopping }: Wired,
   log: Logger,
 ): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
-  const { baseUrl, limits, network, processorPath, sandbox } = config
-  const metrics = createMetrics()
+  const { baseUrl, network, processorPath, sandbox } = config
+  const metrics = peers ? sharedMetrics(peers) : createMetrics()
   watchPools(metrics.registry, databases)
   watchKeys(metrics.registry, keys)
   const observe = authorizingObserver(metrics.registry, log)
@@ -114,7 +125,8 @@ async function createServers(
   const tls = openTls(config, metrics.registry, log)
   const admissions = createAdmissions(config)
   watchAdmissions(metrics.registry, admissions)
-  const common = { ...commonOptions(config, issuing, metrics, log), admissions }
+  const { rate, ...openLimiters } = createLimiters(config, peers && sharedLimits(peers))
+  const common = { ...commonOptions(config, issuing, metrics, log), rate, admissions }
   const { callers } = common
   const connections = createListenerConnections(network, callers, metrics.registry, log)
   const publicServer = await createPublicServer({
@@ -130,12 +142,11 @@ async function createServers(
     ),
     faultOfTarget,
     authorizationServer,
-    openRate: limits && rateLimiter(limits.openCalls),
-    tokenAttempts:
-      limits && tokenAttempts({ client: limits.tokenCalls, address: limits.tokenFailures }),
+    ...openLimiters,
     simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
     demo,
   })
+  const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
@@ -143,7 +154,7 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: verifiers.private,
-    ready: () => Promise.all([pingDatabase(databases.networks), hsm.ping()]).then(() => undefined),
+    ready: () => requireReady(databases, hsm, peers),
     authorizing,
     keys,
     administration: {
@@ -151,10 +162,16 @@ async function createServers(
       hsm,
       certificateListeners: certificateListeners(config),
     },
-    sandboxClock: sandbox ? sweepingClock(clock, background, stopping.signal) : null,
+    sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { publicServer, privateServer, delivering, connections, tls: listening }
+}
+
+/** Resolves when everything that a request needs answers, in whichever process it arrives. */
+async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null): Promise<void> {
+  if (peers && !peers.areReady()) throw new Error('Not all processes are ready yet.')
+  await Promise.all([pingDatabase(databases.networks), hsm.ping()])
 }
 
 /** What both listeners are made with. */
@@ -167,7 +184,6 @@ const commonOptions = (
   log,
   metrics,
   callers: callerAddresses(config.network.trustedProxies),
-  rate: config.limits && rateLimiter(config.limits.calls),
   formats: stringFormats(() => dateOf(issuing.now())),
   // A keyed hash, in the form of a request id.
   async hashRequestId(requestId: string) {

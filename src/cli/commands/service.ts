@@ -10,7 +10,7 @@ export const startCommand: Command = {
     'The environment says how (README.md lists it); without any it is the sandbox, on loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
   example: 'LOG_LEVEL=warn pinfold start',
   async run({ options }) {
-    const { serve } = await import('../../service/run.ts')
+    const { serve } = await import('../../service/serve.ts')
     const config = readConfig()
     const { baseUrl, dataDir, privateUrl, processorPath, sandbox } = config
     const ready = { ready: true, baseUrl, privateUrl, processorPath, sandbox, dataDir }

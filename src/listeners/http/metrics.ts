@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { patternOf } from './paths.ts'
 
 /** What an operator can watch (the Prometheus text format). */
@@ -13,8 +13,18 @@ export interface Metrics {
   observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
 }
 
-export function createMetrics(): Metrics {
+/** The other processes that one answer is given for. */
+interface MetricsOfOthers {
+  /** The value of this process's label `process`. */
+  readonly process: string
+  /** @returns what each registry gives as JSON. */
+  read(): Promise<readonly (readonly object[])[]>
+}
+
+/** @param others null where a scrape is of this process alone, and no sample names one. */
+export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
   const registry = new Registry()
+  if (others) registry.setDefaultLabels({ process: others.process })
   collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
   const requests = new Histogram({
     name: 'pinfold_http_request_duration_seconds',
@@ -24,7 +34,10 @@ export function createMetrics(): Metrics {
     registers: [registry],
   })
   return {
-    read: () => registry.metrics(),
+    read: async () =>
+      others
+        ? merge([await registry.getMetricsAsJSON(), ...(await others.read())])
+        : registry.metrics(),
     contentType: registry.contentType,
     registry,
     observe(listener, request, reply) {
@@ -38,6 +51,12 @@ export function createMetrics(): Metrics {
     },
   }
 }
+
+/** Nothing is summed up: each sample has the label of its process, so that every one is the first of its kind. */
+const merge = (processes: readonly (readonly object[])[]): Promise<string> =>
+  AggregatorRegistry.aggregate(
+    processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
+  ).metrics()
 
 /** The pattern that a request's path matched: `/cards/:publicToken`. */
 export const routeOf = (request: FastifyRequest): string => patternOf(request) ?? 'none'

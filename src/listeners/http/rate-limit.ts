@@ -10,6 +10,15 @@ export interface Rate {
 /** The headers by which a caller knows its rate (draft-ietf-httpapi-ratelimit-headers-10). */
 type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
 
+/**
+ * How a limiter that is one of several, each in a process of its own, knows of the calls that the others counted.
+ * @param takeOff is called with those.
+ * @returns what is called with each that this one counts.
+ */
+export type SpendSharing = (
+  takeOff: (caller: string, calls: number) => void,
+) => (caller: string) => void
+
 interface Bucket {
   tokens: number
   filledAtMs: number
@@ -19,7 +28,8 @@ interface Bucket {
 const callersMax = 50_000
 
 /**
- * Limits how often each caller calls this process: a bucket of tokens a caller, refilled steadily.
+ * Limits how often each caller calls: a bucket of tokens a caller, refilled steadily. What other processes counted
+ * comes later, so that a bucket may owe: a call is allowed again when that is paid back.
  * @param nowMs a clock that never goes back, in milliseconds.
  * @param counted what is counted, in the plural, as a caller reads it.
  */
@@ -27,6 +37,7 @@ export function rateLimiter(
   { burst, perSecond }: Rate,
   nowMs: () => number = () => performance.now(),
   counted = 'calls',
+  share: SpendSharing | null = null,
 ): { spend(caller: string): RateHeaders; left(caller: string): number } {
   // Bounded by `max` it would take the memory for all of them at once, at the first call.
   const buckets = new LRUCache<string, Bucket>({ maxSize: callersMax, sizeCalculation: () => 1 })
@@ -45,13 +56,20 @@ export function rateLimiter(
     return bucket
   }
 
+  const noteSpend = share?.((caller, calls) => {
+    refill(caller).tokens -= calls
+  })
+
   return {
     /** Spends one call. @throws `Problem` `rate_limited`. */
     spend(caller) {
       const bucket = refill(caller)
       const isAllowed = bucket.tokens >= 1
-      if (isAllowed) bucket.tokens -= 1
-      const left = Math.floor(bucket.tokens)
+      if (isAllowed) {
+        bucket.tokens -= 1
+        noteSpend?.(caller)
+      }
+      const left = Math.max(0, Math.floor(bucket.tokens))
       const secondsToFull = Math.ceil((burst - bucket.tokens) / perSecond)
       const headers = {
         'ratelimit-policy': policy,
@@ -67,7 +85,7 @@ export function rateLimiter(
     /** How many it has left; spends nothing. */
     left(caller) {
       const bucket = buckets.peek(caller)
-      return bucket ? Math.floor(tokensOf(bucket, nowMs())) : burst
+      return bucket ? Math.max(0, Math.floor(tokensOf(bucket, nowMs()))) : burst
     },
   }
 }

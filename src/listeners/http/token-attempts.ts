@@ -1,6 +1,6 @@
 import type { TokenAttempt } from '../oauth/token-endpoint.ts'
 import { networkOf } from './caller-address.ts'
-import { type Rate, rateLimiter } from './rate-limit.ts'
+import { type Rate, rateLimiter, type SpendSharing } from './rate-limit.ts'
 import { verificationQueue } from './verification-queue.ts'
 
 interface TokenRates {
@@ -32,11 +32,17 @@ export interface TokenAttempts {
  * Verified first, then charged: what succeeds to the client that it is proved to be, what fails to the network that it
  * came from, alone and together with the client it named. A stranger who names a client spends nothing of that
  * client's, and a right secret passes however many wrong ones came before it.
+ * @param share what each limiter shares with those of the same name in other processes.
  */
-export function tokenAttempts({ address: addressRate, client }: TokenRates): TokenAttempts {
-  const tokens = rateLimiter(client)
-  const failuresOfPair = rateLimiter(client, undefined, 'client-failures')
-  const failuresOfNetwork = rateLimiter(addressRate, undefined, 'address-failures')
+export function tokenAttempts(
+  { address: addressRate, client }: TokenRates,
+  share: (limiter: string) => SpendSharing | null = () => null,
+): TokenAttempts {
+  const limiter = (rate: Rate, counted: string, name = counted) =>
+    rateLimiter(rate, undefined, counted, share(name))
+  const tokens = limiter(client, 'calls', 'tokens')
+  const failuresOfPair = limiter(client, 'client-failures')
+  const failuresOfNetwork = limiter(addressRate, 'address-failures')
   const queue = verificationQueue({
     failuresLeft: (subject) =>
       Math.min(failuresOfPair.left(subject), failuresOfNetwork.left(subject)),

@@ -36,7 +36,10 @@ export interface Config {
   readonly dataDir: string
   /** Null: PostgreSQL in this process, under `dataDir`. */
   readonly databaseUrl: string | null
+  /** Connections of each process. */
   readonly databasePoolSize: number
+  /** Processes that one command serves with; 1 on the embedded database. */
+  readonly processes: number
   readonly publicListener: Listener
   readonly privateListener: Listener
   /** Where clients reach the public listener, without a slash at its end. */
@@ -105,10 +108,13 @@ export function parseConfig(environment: variables.Environment): {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
   }
+  const databaseUrl = read.text('DATABASE_URL')
+  const sandboxSeed = read.text('SANDBOX_SEED')
   const config = {
     sandbox: read.sandbox(),
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
-    databaseUrl: read.text('DATABASE_URL'),
+    databaseUrl,
+    processes: read.processes({ databaseUrl, sandboxSeed }),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 1, 500),
     publicListener,
     privateListener,
@@ -128,7 +134,7 @@ export function parseConfig(environment: variables.Environment): {
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
-    sandboxSeed: read.text('SANDBOX_SEED'),
+    sandboxSeed,
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
   // An address that says plain HTTP of a listener that speaks TLS leads nowhere.

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { isInstant, lastClockYear } from '../../domain/calendar.ts'
 import { isLoopback } from './exposure.ts'
 
@@ -19,6 +20,8 @@ export interface Pkcs11Config {
   readonly pinFile: string
 }
 
+const processesMax = 128
+
 /** Reads one variable at a time and keeps what is wrong with it. */
 export class VariableReader {
   readonly faults: string[] = []
@@ -39,6 +42,29 @@ export class VariableReader {
     const number = Number(text)
     if (/^[0-9]+$/.test(text) && number >= least && number <= most) return number
     return this.#fault(`${name} must be a whole number from ${least} to ${most}.`, otherwise)
+  }
+
+  /** How many processes serve. `auto`: one for each core, and one on the embedded database. */
+  processes(single: {
+    readonly databaseUrl: string | null
+    readonly sandboxSeed: string | null
+  }): number {
+    const isEmbedded = single.databaseUrl === null
+    const isAuto = this.text('PROCESSES') === 'auto'
+    if (isAuto && isEmbedded) return 1
+    const cores = Math.min(availableParallelism(), processesMax)
+    const count = isAuto ? cores : this.integer('PROCESSES', 1, 1, processesMax)
+    if (count > 1 && isEmbedded) {
+      this.faults.push(
+        'PROCESSES must be 1 or auto on the embedded database, whose files one process has: name a server by DATABASE_URL.',
+      )
+    }
+    if (count > 1 && single.sandboxSeed !== null) {
+      this.faults.push(
+        'SANDBOX_SEED must go with PROCESSES=1: each of several would draw the same tokens and PANs.',
+      )
+    }
+    return count
   }
 
   oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {

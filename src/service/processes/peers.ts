@@ -1,0 +1,137 @@
+import type { DemoSite } from '../../listeners/public/routes/demo.ts'
+
+/**
+ * What the processes of one command ask of each other, and what each answers. All of them run the same
+ * program, so that nothing is checked again on arrival.
+ */
+export interface Questions {
+  /** The metrics of a process, as its registry describes them. */
+  metrics: { content: null; answer: readonly object[] }
+  /** By how much the sandbox's clock of who asks is ahead, in milliseconds; and of who answers, then. */
+  clock: { content: number; answer: number }
+  /** A request to the demo; null from a process that does not keep what the demo remembers. */
+  demo: {
+    content: Parameters<DemoSite['answer']>[0]
+    answer: Awaited<ReturnType<DemoSite['answer']>> | null
+  }
+}
+
+/** What they let each other know without an answer. */
+interface Notices {
+  /** Calls that were counted against limits: for each limiter, callers with how many. */
+  spent: readonly (readonly [limiter: string, calls: readonly (readonly [string, number])[]])[]
+}
+
+/** What a process sends to the primary one. */
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly welcome: string }
+  /** It could not start. @see describeStartFailure */
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
+  | Question
+  | Answer
+
+/** What the primary process sends to another. */
+export type FromPrimary =
+  | { readonly kind: 'all-ready' }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
+  | Question
+  /** Those of all others to a question, as far as they came in time. */
+  | { readonly kind: 'answers'; readonly id: number; readonly contents: readonly unknown[] }
+
+/** Of the process that asks it; and then, under a number of its own, of the primary to all others. */
+export interface Question {
+  readonly kind: 'question'
+  readonly id: number
+  readonly about: keyof Questions
+  readonly content: unknown
+}
+
+interface Answer {
+  readonly kind: 'answer'
+  readonly id: number
+  readonly content: unknown
+}
+
+/** The other processes of one command, as each of them knows them. */
+export interface Peers {
+  /** Which of them this one is, from 1 on. It stays when a process that ended is started anew. */
+  readonly number: number
+  /** Whether all of them were ready once. */
+  areReady(): boolean
+  /** Asks all others. @returns the answers that came in time, in no order. */
+  ask<About extends keyof Questions>(
+    about: About,
+    content: Questions[About]['content'],
+  ): Promise<readonly Questions[About]['answer'][]>
+  /** Says how others are answered. */
+  onQuestion<About extends keyof Questions>(
+    about: About,
+    answer: (
+      content: Questions[About]['content'],
+    ) => Questions[About]['answer'] | Promise<Questions[About]['answer']>,
+  ): void
+  /** Lets all others know. */
+  notify<About extends keyof Notices>(about: About, content: Notices[About]): void
+  onNotice<About extends keyof Notices>(about: About, take: (content: Notices[About]) => void): void
+}
+
+/** The same for the program of a process, which is started and stopped by the primary one. */
+interface PrimaryConnection {
+  readonly peers: Peers
+  /** Says that this process serves, or why it cannot. */
+  report(message: Extract<FromWorker, { kind: 'ready' | 'failed' }>): Promise<void>
+}
+
+/** Longer than the primary waits for all answers. */
+const answersTimeoutMs = 3_000
+
+/** @param onStop called when the primary process wants this one to stop. */
+export function connectToPrimary(number: number, onStop: () => void): PrimaryConnection {
+  const answerers = new Map<string, (content: never) => unknown>()
+  const takers = new Map<string, (content: never) => void>()
+  const asked = new Map<number, (contents: readonly unknown[]) => void>()
+  let questions = 0
+  let areReady = false
+  const answer = async ({ about, content, id }: Extract<FromPrimary, { kind: 'question' }>) => {
+    const answerer = answerers.get(about)
+    // What fails here is not known here; the one that asks does without.
+    const ask = async () => answerer?.(content as never)
+    await send({ kind: 'answer', id, content: await ask().catch(() => undefined) })
+  }
+  process.on('message', (message: FromPrimary) => {
+    if (message.kind === 'all-ready') areReady = true
+    else if (message.kind === 'stop') onStop()
+    else if (message.kind === 'notice') takers.get(message.about)?.(message.content as never)
+    else if (message.kind === 'answers') asked.get(message.id)?.(message.contents)
+    else void answer(message)
+  })
+  const peers: Peers = {
+    number,
+    areReady: () => areReady,
+    async ask(about, content) {
+      questions += 1
+      const id = questions
+      const { promise, resolve } = Promise.withResolvers<readonly unknown[]>()
+      asked.set(id, resolve)
+      const timer = setTimeout(resolve, answersTimeoutMs, [])
+      await send({ kind: 'question', id, about, content })
+      const contents = await promise
+      clearTimeout(timer)
+      asked.delete(id)
+      return contents as never
+    },
+    onQuestion: (about, answerer) => void answerers.set(about, answerer as never),
+    notify: (about, content) => void send({ kind: 'notice', about, content }),
+    onNotice: (about, take) => void takers.set(about, take as never),
+  }
+  return { peers, report: send }
+}
+
+/** Resolves when it was handed over. Where the primary has gone, this process is about to end. */
+const send = (message: FromWorker): Promise<void> =>
+  new Promise((resolve) => {
+    if (!process.connected) return resolve()
+    process.send?.(message, undefined, undefined, () => resolve())
+  })

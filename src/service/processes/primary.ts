@@ -1,0 +1,164 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { Counter, Gauge, Registry } from 'prom-client'
+import { StartRefusal } from '../../domain/problem.ts'
+import type { Config } from '../config/config.ts'
+import type { RunningService } from '../stop.ts'
+import type { FromWorker } from './peers.ts'
+import { createRelay, type Relay, sendTo } from './relay.ts'
+
+const program = fileURLToPath(new URL('worker.ts', import.meta.url))
+
+/** One of the processes, whichever runs as it now. */
+interface Slot {
+  readonly number: number
+  worker: Worker | null
+  isReady: boolean
+  /** Ends in a row, none of them after a minute of being up. */
+  failures: number
+  timer: NodeJS.Timeout | undefined
+}
+
+/** A process that was up for so long has not failed to start. */
+const steadyAfterMs = 60_000
+/** A pause grows from end to end, so that one that cannot start takes no time from the others. */
+const pauseLeastMs = 500
+const pauseMostMs = 30_000
+
+/**
+ * Runs the service in several processes behind the same ports. This one takes connections and hands each to
+ * the next process in turn; it has no keys and no database, and answers nothing itself.
+ * @throws `StartRefusal` with the reason of the first process that could not start.
+ */
+export async function runProcesses(config: Config, log: Logger): Promise<RunningService> {
+  const slots = Array.from({ length: config.processes }, (_, at): Slot => {
+    return { number: at + 1, worker: null, isReady: false, failures: 0, timer: undefined }
+  })
+  const metrics = watchProcesses(slots)
+  const ready = (from?: Worker) =>
+    slots.flatMap(({ isReady, worker }) => (worker && isReady && worker !== from ? worker : []))
+  const relay = createRelay(ready, { metrics: () => metrics.registry.getMetricsAsJSON() })
+  const running: Running = { slots, relay, ready, log, onEnd: metrics.count, isStopping: false }
+  // Whatever ends this process, none is left behind.
+  process.once('exit', () => killAll(slots))
+  try {
+    const welcome = await startAll(running)
+    for (const worker of ready()) sendTo(worker, { kind: 'all-ready' })
+    for (const slot of slots) keepUp(running, slot)
+    return { welcome, stop: () => stopAll(running) }
+  } catch (error) {
+    await stopAll(running)
+    throw error
+  }
+}
+
+interface Running {
+  readonly slots: readonly Slot[]
+  readonly relay: Relay
+  readonly ready: (from?: Worker) => readonly Worker[]
+  readonly log: Logger
+  readonly onEnd: () => void
+  isStopping: boolean
+}
+
+/** The first alone: it makes the schema and the master key, and what is wrong is said once. */
+async function startAll(running: Running): Promise<string> {
+  const [first, ...others] = running.slots
+  if (!first) throw new Error('There is no process to start.')
+  const { welcome } = await start(running, first)
+  await Promise.all(others.map((slot) => start(running, slot)))
+  return welcome
+}
+
+/** Starts a process. @throws `StartRefusal` where it ends before it is ready. */
+async function start(running: Running, slot: Slot): Promise<{ readonly welcome: string }> {
+  const { log, ready, relay } = running
+  cluster.setupPrimary({ exec: program, args: [String(slot.number)] })
+  const worker = cluster.fork()
+  slot.worker = worker
+  const { promise, reject, resolve } = Promise.withResolvers<{ readonly welcome: string }>()
+  worker.on('message', (message: FromWorker) => {
+    if (message.kind === 'ready') {
+      slot.isReady = true
+      log.info({ process: slot.number, pid: worker.process.pid }, 'a process is ready')
+      resolve(message)
+    } else if (message.kind === 'failed') reject(new StartRefusal(message.reason))
+    else if (message.kind === 'question') void relay.question(worker, message)
+    else if (message.kind === 'answer') relay.answer(worker, message.id, message.content)
+    else for (const other of ready(worker)) sendTo(other, message)
+  })
+  worker.once('exit', (code, signal) => {
+    if (slot.worker === worker) Object.assign(slot, { worker: null, isReady: false })
+    relay.ended(worker)
+    // The reason of one that said why has come before.
+    reject(new StartRefusal(`Process ${slot.number} ended while it started (${signal ?? code}).`))
+  })
+  return promise
+}
+
+/** Starts a process anew whenever it ends. */
+function keepUp(running: Running, slot: Slot): void {
+  const { log, onEnd } = running
+  const { worker } = slot
+  const upSinceMs = performance.now()
+  const again = (ended: object) => {
+    if (running.isStopping) return
+    onEnd()
+    slot.failures = performance.now() - upSinceMs < steadyAfterMs ? slot.failures + 1 : 1
+    const pauseMs = Math.min(pauseMostMs, pauseLeastMs * 2 ** (slot.failures - 1))
+    log.error({ process: slot.number, ...ended, pauseMs }, 'a process ended and is started anew')
+    slot.timer = setTimeout(async () => {
+      const started = await start(running, slot).catch((err: unknown) => ({ err }))
+      if ('err' in started) return again(started)
+      if (slot.worker) sendTo(slot.worker, { kind: 'all-ready' })
+      keepUp(running, slot)
+    }, pauseMs)
+  }
+  const ended = (code: number | null, signal: string | null) =>
+    again({ pid: worker?.process.pid, code, signal })
+  // It may have ended since it was ready.
+  if (!worker || worker.isDead()) ended(null, null)
+  else worker.once('exit', ended)
+}
+
+/** Stops all at once, each in its own time. Where one could not finish, neither has the whole. */
+async function stopAll(running: Running): Promise<void> {
+  running.isStopping = true
+  const ends = running.slots.map(async ({ timer, worker }) => {
+    clearTimeout(timer)
+    if (!worker || worker.isDead()) return
+    const exit = once(worker, 'exit')
+    sendTo(worker, { kind: 'stop' })
+    const [code] = await exit
+    if (code !== 0) process.exitCode = 1
+  })
+  await Promise.all(ends)
+}
+
+function killAll(slots: readonly Slot[]): void {
+  for (const { worker } of slots) worker?.process.kill('SIGKILL')
+}
+
+/** What an operator can watch of the processes. */
+function watchProcesses(slots: readonly Slot[]) {
+  const registry = new Registry()
+  new Gauge({
+    name: 'pinfold_processes',
+    help: 'Processes of this command, by whether each serves (ready) or is being started (starting).',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      const ready = slots.filter(({ isReady }) => isReady).length
+      this.set({ state: 'ready' }, ready)
+      this.set({ state: 'starting' }, slots.length - ready)
+    },
+  })
+  const ends = new Counter({
+    name: 'pinfold_process_ends_total',
+    help: 'Processes of this command that ended by themselves and were started anew.',
+    registers: [registry],
+  })
+  return { registry, count: () => ends.inc() }
+}

@@ -1,0 +1,98 @@
+import { createMetrics, type Metrics } from '../../listeners/http/metrics.ts'
+import type { SpendSharing } from '../../listeners/http/rate-limit.ts'
+import type { SandboxClock } from '../../listeners/private/routes/sandbox-clock.ts'
+import type { DemoSite } from '../../listeners/public/routes/demo.ts'
+import type { MovableClock } from '../../sandbox/clock.ts'
+import type { Peers } from './peers.ts'
+
+/** What the processes of one command have in common, although each keeps it in its memory. */
+
+/** Metrics whose text has the samples of all processes, each with the number of its own. */
+export function sharedMetrics(peers: Peers): Metrics {
+  const metrics = createMetrics({
+    process: String(peers.number),
+    read: () => peers.ask('metrics', null),
+  })
+  peers.onQuestion('metrics', () => metrics.registry.getMetricsAsJSON())
+  return metrics
+}
+
+/** How long calls are gathered before the others know of them. */
+const gatherMs = 20
+
+/**
+ * Makes limits hold over all processes: each counts the calls that it gets and lets the others know, which take
+ * them off their own count. Nobody is asked before a call, which would cost as much as a read.
+ * @returns what the limiter of a name is given.
+ */
+export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
+  const limiters = new Map<string, (caller: string, calls: number) => void>()
+  const gathered = new Map<string, Map<string, number>>()
+  const notify = () => {
+    const spent = [...gathered].map(([limiter, calls]) => [limiter, [...calls]] as const)
+    gathered.clear()
+    peers.notify('spent', spent)
+  }
+  peers.onNotice('spent', (spent) => {
+    for (const [limiter, calls] of spent) {
+      for (const [caller, count] of calls) limiters.get(limiter)?.(caller, count)
+    }
+  })
+  return (limiter) => (takeOff) => {
+    limiters.set(limiter, takeOff)
+    return (caller) => {
+      if (gathered.size === 0) setTimeout(notify, gatherMs).unref()
+      const calls = gathered.get(limiter) ?? new Map<string, number>()
+      calls.set(caller, (calls.get(caller) ?? 0) + 1)
+      gathered.set(limiter, calls)
+    }
+  }
+}
+
+const aheadMs = (clock: MovableClock): number => clock.now().getTime() - Date.now()
+
+/**
+ * Keeps the sandbox's clock the same in all processes. It only goes forward, so that of two that were moved at
+ * once the later one is right.
+ */
+export async function followClock(clock: MovableClock, peers: Peers): Promise<void> {
+  peers.onQuestion('clock', (offsetMs) => {
+    clock.moveTo(new Date(Date.now() + offsetMs))
+    return aheadMs(clock)
+  })
+  // One that starts later than the others, or anew, begins where they are.
+  const offsets = await peers.ask('clock', aheadMs(clock))
+  for (const offsetMs of offsets) clock.moveTo(new Date(Date.now() + offsetMs))
+}
+
+/** Moves the clock of all processes before it is answered that it was moved. */
+export const sharedClock = (
+  { moveTo, now }: SandboxClock,
+  clock: MovableClock,
+  peers: Peers,
+): SandboxClock => ({
+  now,
+  async moveTo(instant, request) {
+    try {
+      return await moveTo(instant, request)
+    } finally {
+      // Also where what came due could not be recorded: the clock was moved.
+      await peers.ask('clock', aheadMs(clock))
+    }
+  },
+})
+
+/** The demo: what its client system remembers of a visitor is in the first process, which answers for all. */
+export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
+  if (peers.number === 1) {
+    peers.onQuestion('demo', (request) => demo.answer(request))
+    return demo
+  }
+  return {
+    async answer(request) {
+      const [answer] = await peers.ask('demo', request)
+      // While the first one is started anew.
+      return answer ?? demo.answer(request)
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { Config } from './config/config.ts'
+import { createLog } from './log.ts'
+import { type RunningService, stopAllTimeoutMs, stopOnce } from './stop.ts'
+
+/**
+ * Runs the service, in as many processes as the configuration says, until a signal stops it.
+ * @returns it when all of them listen.
+ */
+export async function serve(config: Config): Promise<RunningService> {
+  const log = createLog(config.logLevel)
+  for (const { acceptance, found } of config.accepted) {
+    log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
+  }
+  // Only what is needed: the primary process of several serves nothing itself.
+  if (config.processes > 1) {
+    const { runProcesses } = await import('./processes/primary.ts')
+    const service = await runProcesses(config, log)
+    stopOnce(service, () => undefined, stopAllTimeoutMs)
+    return service
+  }
+  const { runService } = await import('./run.ts')
+  const service = await runService(config, log)
+  stopOnce(service)
+  return service
+}

@@ -5,7 +5,7 @@ import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
 import { openDatabases } from './database.ts'
-import type { Peers } from './processes/peers.ts'
+import { canSharePorts, type Peers } from './processes/peers.ts'
 import { createService, type Service } from './service.ts'
 import type { RunningService } from './stop.ts'
 
@@ -27,7 +27,7 @@ export async function runService(
     const service = await createService(config, databases, log, peers)
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
-    await listen(service, config)
+    await listen(service, config, peers !== null && canSharePorts)
     // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
     const background = startBackground(service, database, config.tlsRefreshMs, log)
@@ -50,17 +50,21 @@ export async function runService(
   }
 }
 
-async function listen({ privateServer, publicServer }: Service, config: Config): Promise<void> {
+async function listen(
+  { privateServer, publicServer }: Service,
+  { privateListener, publicListener }: Config,
+  reusePort: boolean,
+): Promise<void> {
   try {
-    await privateServer.listen(addressOf(config.privateListener))
-    await publicServer.listen(addressOf(config.publicListener))
+    await privateServer.listen(addressOf(privateListener, reusePort))
+    await publicServer.listen(addressOf(publicListener, reusePort))
   } catch (error) {
     await Promise.all([privateServer.close(), publicServer.close()])
     throw error
   }
 }
 
-const addressOf = ({ host, port }: Listener) => ({ host, port })
+const addressOf = ({ host, port }: Listener, reusePort: boolean) => ({ host, port, reusePort })
 
 /** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
 async function finish(server: Service['publicServer'], connections: Connections): Promise<void> {

@@ -54,6 +54,12 @@ interface Answer {
   readonly content: unknown
 }
 
+/**
+ * Whether each process listens by itself, and the system hands a new connection to one of them. Elsewhere the
+ * primary process takes connections and hands them on.
+ */
+export const canSharePorts = process.platform === 'linux'
+
 /** The other processes of one command, as each of them knows them. */
 export interface Peers {
   /** Which of them this one is, from 1 on. It stays when a process that ended is started anew. */

@@ -1,12 +1,13 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { Config } from '../config/config.ts'
 import type { RunningService } from '../stop.ts'
-import type { FromWorker } from './peers.ts'
+import { canSharePorts, type FromWorker } from './peers.ts'
 import { createRelay, type Relay, sendTo } from './relay.ts'
 
 const program = fileURLToPath(new URL('worker.ts', import.meta.url))
@@ -28,8 +29,8 @@ const pauseLeastMs = 500
 const pauseMostMs = 30_000
 
 /**
- * Runs the service in several processes behind the same ports. This one takes connections and hands each to
- * the next process in turn; it has no keys and no database, and answers nothing itself.
+ * Runs the service in several processes behind the same ports. This one starts them and passes on what they ask
+ * each other; it has no keys and no database, and answers nobody itself.
  * @throws `StartRefusal` with the reason of the first process that could not start.
  */
 export async function runProcesses(config: Config, log: Logger): Promise<RunningService> {
@@ -41,6 +42,7 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
     slots.flatMap(({ isReady, worker }) => (worker && isReady && worker !== from ? worker : []))
   const relay = createRelay(ready, { metrics: () => metrics.registry.getMetricsAsJSON() })
   const running: Running = { slots, relay, ready, log, onEnd: metrics.count, isStopping: false }
+  if (canSharePorts) await requireFreePorts(config)
   // Whatever ends this process, none is left behind.
   process.once('exit', () => killAll(slots))
   try {
@@ -51,6 +53,19 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
   } catch (error) {
     await stopAll(running)
     throw error
+  }
+}
+
+/**
+ * Several may listen on a port that they share, also those of another command: nothing but this look would say
+ * that there is one.
+ */
+async function requireFreePorts({ privateListener, publicListener }: Config): Promise<void> {
+  for (const { host, port } of [privateListener, publicListener]) {
+    const server = createServer().listen({ host, port })
+    await once(server, 'listening')
+    server.close()
+    await once(server, 'close')
   }
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { parseConfig } from '../../src/service/config/config.ts'
 import { until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
@@ -10,6 +12,7 @@ import {
   openServerFolder,
   type Program,
   type ProgramOptions,
+  type StartedProgram,
   spawnProgram,
   startProgram,
 } from '../support/process.ts'
@@ -21,7 +24,7 @@ const postgres = await openPostgres()
 const apart = { connection: 'close' }
 
 /** The process id of each process that said that it is ready, the newest last. */
-const readyPids = ({ stdout }: Program, number: number): number[] =>
+const readyPids = ({ stdout }: StartedProgram, number: number): number[] =>
   [...stdout().matchAll(/^\{.*"a process is ready"\}$/gm)]
     .map(([line]) => JSON.parse(line) as { process: number; pid: number })
     .filter((line) => line.process === number)
@@ -48,6 +51,21 @@ const valuesOf = (metrics: string, name: string): Record<string, number> =>
 
 const figureOf = (metrics: string, name: string): number =>
   Number(metrics.match(new RegExp(`^${name} (\\S+)$`, 'm'))?.[1])
+
+/** Starts it and asks all the while whether it is ready. */
+const startUntilReady = async (options: ProgramOptions): Promise<StartedProgram> => {
+  const program = await spawnProgram(options)
+  const answers = new Set<number>()
+  while (!answers.has(200)) {
+    const answer = await fetch(`${program.privateUrl}/readyz`, { headers: apart }).catch(() => null)
+    if (answer) answers.add(answer.status)
+    await wait(10)
+  }
+  // What it printed before it answered may come a little later.
+  await until(() => [1, 2].every((number) => readyPids(program, number).length === 1), 1_000)
+  assert.deepEqual([...answers], [503, 200])
+  return program
+}
 
 suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   let program: Program
@@ -228,21 +246,33 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     taken.close()
   })
 
-  test('kill -9 of the one that was started takes the others with it', async () => {
-    const again = await startProgram(options)
+  test('it is ready when all are; nobody else gets its ports; kill -9 of it takes the others with it', async () => {
+    const again = await startUntilReady(options)
     const pids = [1, 2].map((number) => readyPids(again, number).at(-1) ?? 0)
     assert.deepEqual(pids.map(isThere), [true, true])
     const second = await spawnProgram({
       ...options,
       env: { ...options.env, PORT: new URL(again.baseUrl).port },
     })
-    assert.equal((await second.ended).code, 1, 'no other command may share its ports')
+    assert.equal((await second.ended).code, 1)
+    assert.match(second.stderr(), /is taken by another program|Another Pinfold starts on/)
     await again.kill('SIGKILL')
     await until(() => !pids.some(isThere))
   })
 })
 
 test('the embedded database has one process: more are refused in a sentence, auto is one', async () => {
+  const faultsOf = (env: Record<string, string>) => parseConfig({ SANDBOX: 'true', ...env }).faults
+  const server = { DATABASE_URL: 'postgres://127.0.0.1/pinfold' }
+  assert.equal(parseConfig({ PROCESSES: 'auto' }).config.processes, 1)
+  const { config, faults } = parseConfig({ ...server, SANDBOX: 'true', PROCESSES: 'auto' })
+  assert.deepEqual([config.processes, faults], [availableParallelism(), []])
+  for (const PROCESSES of ['0', '129', '-1', '2.5', 'all']) {
+    assert.match(faultsOf({ ...server, PROCESSES }).join(), /PROCESSES must be a whole number/)
+  }
+  const seeded = { ...server, PROCESSES: '2', SANDBOX_SEED: 'same' }
+  assert.match(faultsOf(seeded).join(), /^SANDBOX_SEED must go with PROCESSES=1/)
+  assert.deepEqual(faultsOf({ ...seeded, PROCESSES: '1' }), [])
   const refused = await spawnProgram({ env: { PROCESSES: '2' } })
   assert.equal((await refused.ended).code, 1)
   assert.match(refused.stderr(), /PROCESSES must be 1 or auto on the embedded database/)

@@ -29,7 +29,7 @@ const pauseLeastMs = 500
 const pauseMostMs = 30_000
 
 /**
- * Runs the service in several processes behind the same ports. This one starts them and passes on what they ask
+ * Runs the service in several processes behind the same ports. This one starts them and relays what they ask
  * each other; it has no keys and no database, and answers nobody itself.
  * @throws `StartRefusal` with the reason of the first process that could not start.
  */
@@ -57,11 +57,21 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
 }
 
 /**
- * Several may listen on a port that they share, also those of another command: nothing but this look would say
- * that there is one.
+ * Several may listen on a port that they share, also those of another command, and nothing would say that there
+ * is one. One that listens is found by listening alone for a moment; one that starts meanwhile, by a name that
+ * the system gives to one process of it (an abstract socket) until that ends.
  */
 async function requireFreePorts({ privateListener, publicListener }: Config): Promise<void> {
   for (const { host, port } of [privateListener, publicListener]) {
+    const name = createServer().listen(`\0pinfold ${host}:${port}`)
+    await once(name.unref(), 'listening').catch((cause: unknown) => {
+      throw new StartRefusal(
+        `Another Pinfold starts on ${host}:${port}: set PORT or PRIVATE_PORT.`,
+        {
+          cause,
+        },
+      )
+    })
     const server = createServer().listen({ host, port })
     await once(server, 'listening')
     server.close()

@@ -195,6 +195,37 @@ test('a caller has a burst, then so many calls a second, and is told when to com
   assert.throws(() => rate.spend('a'))
 })
 
+test('what other processes count is taken off here, and what is owed is paid back before the next call', () => {
+  let nowMs = 0
+  const counted: string[] = []
+  let takeOff = (_caller: string, _calls: number): void => undefined
+  const rate = rateLimiter(
+    { perSecond: 2, burst: 4 },
+    () => nowMs,
+    'calls',
+    (take) => {
+      takeOff = take
+      return (caller) => void counted.push(caller)
+    },
+  )
+  rate.spend('a')
+  takeOff('a', 2)
+  assert.equal(rate.left('a'), 1)
+  rate.spend('a')
+  assert.throws(() => rate.spend('a'))
+  assert.deepEqual(counted, ['a', 'a'], 'a refused call is not counted')
+  takeOff('a', 3)
+  assert.equal(rate.left('a'), 0)
+  assert.throws(
+    () => rate.spend('a'),
+    (error) => secondsOf(error) === 2,
+  )
+  nowMs += 2_000
+  assert.match(rate.spend('a').ratelimit, /r=0;/)
+  takeOff('b', 1)
+  assert.equal(rate.left('b'), 3)
+})
+
 test('every answer to a client says how many calls are left, also those that refuse it', async () => {
   const left = async (path: string): Promise<number> => {
     const { headers } = await service.call('GET', path)

@@ -35,8 +35,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     ]) {
       const names = [...metricsIn(await read(path))].filter((name) => !ofSeveral.has(name))
       assert.ok(names.length > 5, path)
-      for (const name of names)
-        assert.ok(text.includes(`# TYPE ${name} `), `${path}: ${name}`)
+      for (const name of names) assert.ok(text.includes(`# TYPE ${name} `), `${path}: ${name}`)
     }
   })
 

@@ -1,6 +1,6 @@
 import type { Config } from './config/config.ts'
 import { createLog } from './log.ts'
-import { type RunningService, stopAllTimeoutMs, stopOnce } from './stop.ts'
+import { type RunningService, stopOnce } from './stop.ts'
 
 /**
  * Runs the service, in as many processes as the configuration says, until a signal stops it.
@@ -14,9 +14,7 @@ export async function serve(config: Config): Promise<RunningService> {
   // Only what is needed: the primary process of several serves nothing itself.
   if (config.processes > 1) {
     const { runProcesses } = await import('./processes/primary.ts')
-    const service = await runProcesses(config, log)
-    stopOnce(service, () => undefined, stopAllTimeoutMs)
-    return service
+    return runProcesses(config, log)
   }
   const { runService } = await import('./run.ts')
   const service = await runService(config, log)

@@ -16,7 +16,7 @@ export const stopAllTimeoutMs = 4_800
  * @param stopped called when it has stopped.
  */
 export function stopOnce(
-  service: RunningService,
+  service: Pick<RunningService, 'stop'>,
   stopped: () => void = () => undefined,
   timeoutMs = stopTimeoutMs,
 ): () => void {

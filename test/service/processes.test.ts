@@ -129,8 +129,9 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     // Twice what is allowed, so that each process is asked for all of it.
     await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(caller))
     const refilled = (performance.now() - startedMs) / 1_000
-    // At the end of the burst each lets through what it does not know of yet.
-    assert.ok(allowed >= burst && allowed <= burst + refilled + 40, `${allowed} were allowed`)
+    // At the end of the burst each lets through what it does not know of yet: on a busy machine for a while.
+    const most = burst + refilled + burst / 2
+    assert.ok(allowed >= burst && allowed <= most, `${allowed} were allowed`)
   })
 
   test('the clock of the sandbox moves in all of them', async () => {
@@ -244,6 +245,15 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       /^127\.0\.0\.1:\d+ is taken by another program \(EADDRINUSE\).*\n$/,
     )
     taken.close()
+  })
+
+  test('SIGTERM while they start stops those that were started', async () => {
+    const starting = await spawnProgram(options)
+    await until(() => readyPids(starting, 1).length === 1)
+    const [first = 0] = readyPids(starting, 1)
+    assert.deepEqual(await starting.kill('SIGTERM'), { code: 0, signal: null })
+    assert.ok(!isThere(first))
+    assert.ok(!starting.stdout().includes('Pinfold is ready'))
   })
 
   test('it is ready when all are; nobody else gets its ports; kill -9 of it takes the others with it', async () => {

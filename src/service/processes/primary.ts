@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { Counter, Gauge, Registry } from 'prom-client'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { Config } from '../config/config.ts'
-import type { RunningService } from '../stop.ts'
+import { type RunningService, stopAllTimeoutMs, stopOnce } from '../stop.ts'
 import { canSharePorts, type FromWorker } from './peers.ts'
 import { createRelay, type Relay, sendTo } from './relay.ts'
 
@@ -45,13 +45,18 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
   if (canSharePorts) await requireFreePorts(config)
   // Whatever ends this process, none is left behind.
   process.once('exit', () => killAll(slots))
+  const stop = () => stopAll(running)
+  // From now on: a signal while they start stops them, too.
+  stopOnce({ stop }, () => process.exit(), stopAllTimeoutMs)
   try {
     const welcome = await startAll(running)
     for (const worker of ready()) sendTo(worker, { kind: 'all-ready' })
     for (const slot of slots) keepUp(running, slot)
-    return { welcome, stop: () => stopAll(running) }
+    return { welcome, stop }
   } catch (error) {
-    await stopAll(running)
+    const { isStopping } = running
+    await stop()
+    if (isStopping) process.exit()
     throw error
   }
 }
@@ -99,7 +104,8 @@ async function startAll(running: Running): Promise<string> {
 
 /** Starts a process. @throws `StartRefusal` where it ends before it is ready. */
 async function start(running: Running, slot: Slot): Promise<{ readonly welcome: string }> {
-  const { log, ready, relay } = running
+  const { isStopping, log, ready, relay } = running
+  if (isStopping) throw new StartRefusal('It was stopped while it started.')
   cluster.setupPrimary({ exec: program, args: [String(slot.number)] })
   const worker = cluster.fork()
   slot.worker = worker

@@ -3,7 +3,7 @@ import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Database, rowRead } from '../engine/database.ts'
 
-/** A card's own row: what is answered of it, and what only the HSM can read. */
+/** A card's own row: what is answered of it, and of whom only the HSM can read. */
 export interface CardRow {
   readonly publicToken: PublicToken
   readonly productId: ProductId
@@ -11,7 +11,6 @@ export interface CardRow {
   readonly customerReference: string | null
   readonly designId: string | null
   readonly maskedPan: string
-  readonly encryptedPan: Uint8Array
   readonly personalData: Uint8Array
   /** `YYYY-MM-DD`. */
   readonly startDate: string
@@ -40,19 +39,32 @@ export const openStatusTexts: readonly string[] = openStatusCodes.map((code) => 
 /** What holds of a card that is not closed. */
 export const isOpen = `status_code in (${openStatusTexts.join(', ')})`
 
-export const cardColumns = `card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.encrypted_pan as "encryptedPan", card.personal_data as "personalData",
-  card.start_date as "startDate", card.expiry_date as "expiryDate",
-  card.status_code as "statusCode", card.created_at as "createdAt"`
+const cardFields: Readonly<Record<keyof CardRow, string>> = {
+  publicToken: 'public_token',
+  productId: 'product_id',
+  cardType: 'card_type',
+  customerReference: 'customer_reference',
+  designId: 'design_id',
+  maskedPan: 'masked_pan',
+  personalData: 'personal_data',
+  startDate: 'start_date',
+  expiryDate: 'expiry_date',
+  statusCode: 'status_code',
+  createdAt: 'created_at',
+}
+
+export const cardColumnNames = Object.values(cardFields).join(', ')
+
+export const cardColumns = Object.entries(cardFields)
+  .map(([name, column]) => `card.${column} as "${name}"`)
+  .join(', ')
 
 export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent",
   pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
   cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
 
-export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
+const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
   join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
 
 const cardKey = { 'card.public_token': 'text', 'card.client_id': 'text' } as const
@@ -72,6 +84,7 @@ export const findCard = (
 
 /** A card with what its product asks of a PIN. */
 export interface CardWithProduct extends CardRow {
+  readonly encryptedPan: Uint8Array
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
@@ -83,7 +96,7 @@ export interface CardWithProduct extends CardRow {
 }
 
 const withProductRead = rowRead('find_card_with_product', {
-  columns: `${cardColumns}, card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey",
+  columns: `${cardColumns}, card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey",
     card.cvk, product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
     product.refuse_weak_pins as "refuseWeakPins", product.pvk`,
   from: 'card join product using (product_id)',

@@ -1,5 +1,6 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { TryKind } from '../../domain/tries.ts'
 import {
   type Connection,
   firstRow,
@@ -142,22 +143,32 @@ const scanExpiriesText = (
   order by scanned.created_at desc, scanned.public_token desc limit ${cardRowsMax})`
 
 /**
- * One page of cards, out of one scan or several. Rows are named by arrays, so that each is found by its
- * key whatever the planner takes the tables for.
+ * The row of a card on the page. By its key and with a limit, it is found one by one through that key, whatever the
+ * planner takes the table for.
  */
+const rowOf = (table: string, alias: string, columns: string, where = 'true'): string =>
+  `cross join lateral (
+     select ${columns} from ${table}
+     where public_token = any(array[page.public_token]) and ${where} limit 1
+   ) as ${alias}`
+
+const counterOf = (kind: TryKind): string =>
+  rowOf('try_counter', kind, 'try_limit, spent, restored, blocked_by_client', `kind = '${kind}'`)
+
+/** One page of cards, out of one scan or several. */
 const page = (name: string, ...scans: readonly string[]): Statement =>
   statement(
     name,
     `with scanned as (${scans.join(' union all ')}), page as materialized (
-       select public_token from scanned order by created_at desc, public_token desc limit $4
+       select public_token, created_at from scanned
+       order by created_at desc, public_token desc limit $4
      )
-     select ${storedCards.cardColumns}, ${storedCards.triesColumns}, to_char(card.created_at at time zone 'UTC',
+     select ${storedCards.cardColumns}, ${storedCards.triesColumns}, to_char(page.created_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-     from card ${storedCards.triesJoins}
-     where card.public_token = any(array(select public_token from page))
-       and pin.public_token = any(array(select public_token from page))
-       and cvv.public_token = any(array(select public_token from page))
-     order by card.created_at desc, card.public_token desc`,
+     from page
+     ${rowOf('card', 'card', storedCards.cardColumnNames)}
+     ${counterOf('pin')} ${counterOf('cvv')}
+     order by page.created_at desc, page.public_token desc`,
   )
 
 const inStatus = (value: string) => ['status_code', value] as const

@@ -89,7 +89,7 @@ const forgetFingerprintsStatement = statement(
      order by key_version limit $3
    )
    delete from pan_fingerprint using old
-   where ${onKey('pan_fingerprint', 'old', ['pan_fingerprint'])} and key_version - $1 = 0 and exists (
+   where ${onKey('pan_fingerprint', 'old', ['pan_fingerprint'])} and abs(key_version - $1) <= 0 and exists (
      select 1 from hsm_key where key_name = 'pan-fingerprint' and key_version = $1
        and retired_at <= now() - make_interval(secs => $2)
    )

@@ -88,6 +88,13 @@ interface PoolLoad {
   readonly waiting: number
 }
 
+/**
+ * A statement is planned once, for any values: each is written so that no plan depends on them. Planned anew for each
+ * call, as a server does while it takes that for cheaper, a long one costs more to plan than to run, and its plan
+ * rests on a guess.
+ */
+export const planning = ['plan_cache_mode', 'force_generic_plan'] as const
+
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 

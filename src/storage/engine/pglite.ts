@@ -8,6 +8,7 @@ import type { Filesystem } from '@electric-sql/pglite/basefs'
 import {
   type Connection,
   type Database,
+  planning,
   type SqlValue,
   type Statement,
   statement,
@@ -21,7 +22,7 @@ const bytesOid = 17
 const dateOid = 1082
 
 /** PGlite's own default of 128 MB serves a server; a laptop's cards fit in far less. */
-const memory = ['-c', 'shared_buffers=16MB']
+const settings = ['-c', 'shared_buffers=16MB', '-c', planning.join('=')]
 
 /**
  * What is committed can be put on the disk. PGlite turns that off (`-F`); and of the ways to do it, `fsync`
@@ -44,7 +45,7 @@ export async function openPglite(files: string | Filesystem = new MemoryFS()): P
   const isDurable = typeof files === 'string'
   const engine = await PGlite.create({
     fs: isDurable ? new DurableFiles(files) : files,
-    startParams: [...PGlite.defaultStartParams, ...memory, ...(isDurable ? durable : [])],
+    startParams: [...PGlite.defaultStartParams, ...settings, ...(isDurable ? durable : [])],
     parsers: {
       // The engine's own reads them digit by digit.
       [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),

@@ -5,6 +5,7 @@ import {
   type Connection,
   type Database,
   LockTimeout,
+  planning,
   type SqlValue,
   type Statement,
 } from './database.ts'
@@ -39,6 +40,9 @@ export function openPostgres(options: PostgresOptions): Database {
     lock_timeout: 2_000,
     idle_in_transaction_session_timeout: 15_000,
     types: parsers as never,
+    onConnect: async (client) => {
+      await client.query(`set ${planning.join(' = ')}`)
+    },
   })
   pool.on('error', options.onIdleError)
   const query = <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>

@@ -115,7 +115,7 @@ const markStatement = statement(
      select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
    )
    update event set published = true from done
-   where ${onKey('event', 'done', ['public_token', 'sequence'])} and published::integer = 0`,
+   where ${onKey('event', 'done', ['public_token', 'sequence'])}`,
 )
 
 /** Marks events of the outbox as published. */

@@ -3,7 +3,8 @@ import type { Comparison, Kind, RecordedEvent, View } from './tries-rules.ts'
 /**
  * How tries are kept, as a pure transition system: what is stored of one card, and each atomic step of
  * a request as a function of it. First the form that any algorithm takes, then the one in use, whose
- * steps are the transactions of `src/storage/cards` and `src/operations/authorizations`.
+ * steps are the statements of `src/storage/cards`. Each of them locks the counter's row, and then looks at
+ * nothing but that row as it is under its lock: a step here is atomic because of that.
  */
 
 /** What a request knows of itself between its steps. */
@@ -48,12 +49,11 @@ export type Algorithm<Stored> = {
   readonly view: (stored: Stored, kind: Kind) => View
 }
 
-export type Attempt = {
+/** A try of this epoch that is spent and was not given back. */
+export type Outstanding = {
   readonly number: number
-  readonly epoch: number
-  readonly result: Comparison
-  readonly restored: boolean
-  readonly isOld: boolean
+  /** Null from when it is known not to match. An old one was lost with its process. */
+  readonly open: 'new' | 'old' | null
 }
 
 /** A row of `try_counter` with the rows of `attempt` that belong to it. */
@@ -63,7 +63,10 @@ export type Counter = {
   readonly restored: number
   readonly epoch: number
   readonly blockReported: boolean
-  readonly attempts: readonly Attempt[]
+  /** In the order in which they were spent; what an older epoch left goes with the next spend. */
+  readonly outstanding: readonly Outstanding[]
+  /** The record: nothing is decided by it. */
+  readonly attempts: readonly { readonly number: number; readonly result: Comparison }[]
 }
 
 export type Card = Readonly<Record<Kind, Counter>>
@@ -77,85 +80,87 @@ export const put = (card: Card, kind: Kind, changed: Partial<Counter>): Card => 
 })
 
 /** Whether a try of this epoch may still turn out to match. */
-export const isAttemptPending = ({ attempts, epoch }: Counter): boolean =>
-  attempts.some(
-    (each) => each.epoch === epoch && each.result === 'unresolved' && !each.restored && !each.isOld,
-  )
+export const isPending = ({ outstanding }: Counter): boolean =>
+  outstanding.some(({ open }) => open === 'new')
 
 export const spend: Act<Card> = (card, local) => {
   const counter = card[local.kind]
   if (left(counter) <= 0) return { stored: card, local, answer: { remaining: 0, recorded: [] } }
   const number = counter.spent + 1
-  const { epoch } = counter
-  const attempt = { number, epoch, result: 'unresolved', restored: false, isOld: false } as const
-  const attempts = [...counter.attempts, attempt]
+  const { attempts, epoch, restored, spent } = counter
+  // A block or an unblock leaves nothing outstanding, whatever stands there yet.
+  const before = spent === restored ? [] : counter.outstanding
   return {
-    stored: put(card, local.kind, { spent: number, attempts }),
+    stored: put(card, local.kind, {
+      spent: number,
+      outstanding: [...before, { number, open: 'new' }],
+      attempts: [...attempts, { number, result: 'unresolved' }],
+    }),
     local: { ...local, number, epoch },
   }
 }
 
-/** Gives back each attempt that is chosen, once, and counts them. */
-export const giveBack = (counter: Counter, isChosen: (attempt: Attempt) => boolean): Counter => {
-  const chosen = counter.attempts.filter((each) => !each.restored && isChosen(each))
-  return {
-    ...counter,
-    restored: counter.restored + chosen.length,
-    attempts: counter.attempts.map((each) =>
-      chosen.includes(each) ? { ...each, restored: true } : each,
-    ),
-  }
+/** Gives back each outstanding try that is chosen, and counts them. */
+export const giveBack = (
+  counter: Counter,
+  isChosen: (outstanding: Outstanding) => boolean,
+): Counter => {
+  const outstanding = counter.outstanding.filter((each) => !isChosen(each))
+  const restored = counter.restored + counter.outstanding.length - outstanding.length
+  return { ...counter, restored, outstanding }
 }
 
-export const restore = (counter: Counter, { comparison, epoch, number }: Local): Counter => {
+/** What a result moves in its own epoch. */
+export const count = (counter: Counter, { comparison, number }: Local): Counter => {
   const own = number ?? 0
-  const ofEpoch = counter.attempts.filter((each) => each.epoch === epoch)
-  const lastMatch = ofEpoch.findLast((each) => each.number < own && each.result === 'match')
+  if (comparison === 'match') return giveBack(counter, (each) => each.number <= own)
   if (comparison === 'unresolved') return giveBack(counter, (each) => each.number === own)
-  const after = comparison === 'match' ? (lastMatch?.number ?? 0) : own
-  return giveBack(
-    counter,
-    (each) => each.epoch === epoch && each.number > after && each.number <= own,
+  const outstanding = counter.outstanding.map((each) =>
+    each.number === own ? { ...each, open: null } : each,
   )
+  return { ...counter, outstanding }
 }
 
 export const settle: Act<Card> = (card, local) => {
   const stored = card[local.kind]
   const isOver = local.epoch !== stored.epoch || stored.blockReported
-  const counter = isOver ? stored : restore(stored, local)
-  const attempts = resolved(counter, local)
-  const isBlock =
-    local.comparison === 'mismatch' &&
-    !isOver &&
-    left(counter) === 0 &&
-    !isAttemptPending({ ...counter, attempts })
-  const blockReported = stored.blockReported || isBlock
+  const counter = isOver ? stored : count(stored, local)
+  const isMismatch = local.comparison === 'mismatch'
+  const isBlock = isMismatch && !isOver && left(counter) === 0 && !isPending(counter)
   return {
-    stored: put(card, local.kind, { ...counter, attempts, blockReported }),
+    stored: put(card, local.kind, {
+      ...counter,
+      attempts: resolved(counter, local),
+      blockReported: stored.blockReported || isBlock,
+    }),
     local,
     answer: {
       remaining: left(counter),
       recorded: [
-        ...(local.comparison === 'mismatch' ? (['attempt_failed'] as const) : []),
+        ...(isMismatch ? (['attempt_failed'] as const) : []),
         ...(isBlock ? (['blocked'] as const) : []),
       ],
     },
   }
 }
 
-export const resolved = ({ attempts }: Counter, { comparison, number }: Local): Attempt[] =>
+export const resolved = (
+  { attempts }: Counter,
+  { comparison, number }: Local,
+): Counter['attempts'] =>
   attempts.map((each) =>
     each.number === number ? { ...each, result: comparison ?? 'unresolved' } : each,
   )
 
 export const sweep: Sweep<Card> = (card, kind) => {
   const counter = card[kind]
-  const isDue = !counter.blockReported && left(counter) === 0 && !isAttemptPending(counter)
+  const isDue = !counter.blockReported && left(counter) === 0 && !isPending(counter)
   return isDue
     ? { stored: put(card, kind, { blockReported: true }), recorded: ['blocked'] }
     : { stored: card, recorded: [] }
 }
 
+/** What is outstanding stays as it stands: the statements of a block and an unblock know nothing of it. */
 export const change: Algorithm<Card>['change'] = (card, kind, act) => {
   const { epoch, limit, restored, spent } = card[kind]
   const moved = act === 'unblock' ? { restored: spent } : { spent: restored + limit }
@@ -168,23 +173,24 @@ const freshCounter = (limit: number): Counter => ({
   restored: 0,
   epoch: 1,
   blockReported: false,
+  outstanding: [],
   attempts: [],
 })
 
-/** The algorithm in use (docs/decisions/0007-tries.md). */
-export const countedAttempts: Algorithm<Card> = {
+/** The algorithm in use (docs/decisions/0007-tries.md, 0022-authorization-in-three.md). */
+export const outstandingTries: Algorithm<Card> = {
   begin: (limit) => ({ pin: freshCounter(limit), cvv: freshCounter(limit) }),
   steps: [{ act: 'spend', take: spend }, { act: 'compare' }, { act: 'settle', take: settle }],
   change,
   sweep,
   age: (card, kind, number) =>
     put(card, kind, {
-      attempts: card[kind].attempts.map((each) =>
-        each.number === number ? { ...each, isOld: true } : each,
+      outstanding: card[kind].outstanding.map((each) =>
+        each.number === number && each.open ? { ...each, open: 'old' } : each,
       ),
     }),
   view: (card, kind) => ({
     remaining: left(card[kind]),
-    attempts: card[kind].attempts.map(({ number, result }) => ({ number, result })),
+    attempts: card[kind].attempts,
   }),
 }

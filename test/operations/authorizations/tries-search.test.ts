@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isNightly } from '../../support/cases.ts'
-import { type Algorithm, countedAttempts } from './tries-algorithm.ts'
+import { type Algorithm, outstandingTries } from './tries-algorithm.ts'
 import { brokenRules, rules } from './tries-rules.ts'
 import { slips } from './tries-slips.ts'
 import { type Bounds, beginning, edgesOf, keyOf, type World } from './tries-worlds.ts'
@@ -109,7 +109,7 @@ const describe = ({ changes, limit, requests }: Bounds): string =>
 
 for (const each of bounds) {
   test(`the seven rules hold in every state, and each request can be answered: ${describe(each)}`, (t) => {
-    const { broken, states, steps } = search(countedAttempts, each)
+    const { broken, states, steps } = search(outstandingTries, each)
     t.diagnostic(`${states} states, ${steps} steps`)
     assert.equal(broken, null)
     assert.ok(states > 500, 'what was searched is not next to nothing')

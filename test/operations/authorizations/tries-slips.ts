@@ -1,71 +1,27 @@
 import {
-  type Algorithm,
   type Card,
-  type Counter,
-  countedAttempts,
+  count,
   giveBack,
-  isAttemptPending,
-  type Local,
+  isPending,
   left,
+  outstandingTries,
   put,
   type RequestStep,
-  resolved,
-  restore,
   settle,
   spend,
 } from './tries-algorithm.ts'
+import {
+  compare,
+  counting,
+  isOfAnOldEpoch,
+  type Slip,
+  settles,
+  settlesWith,
+  spends,
+  withSteps,
+} from './tries-slip.ts'
 
 /** Algorithms of tries that are wrong, each by one slip that is easily made, and the rules that it breaks. */
-
-type Slip = {
-  readonly algorithm: Algorithm<Card>
-  /** The number of the rule that refutes it; 0: a request is never answered. */
-  readonly rule: 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
-}
-
-type Restored = (counter: Counter, local: Local) => Counter
-
-const compare = { act: 'compare' } as const
-const spends = { act: 'spend', take: spend } as const
-const settles = { act: 'settle', take: settle } as const
-
-const withSteps = (...steps: readonly RequestStep<Card>[]): Algorithm<Card> => ({
-  ...countedAttempts,
-  steps,
-})
-
-const isOfAnOldEpoch = (held: Counter, { epoch }: Local): boolean => epoch !== held.epoch
-const isOver = (held: Counter, local: Local): boolean =>
-  isOfAnOldEpoch(held, local) || held.blockReported
-
-/** Settles as the algorithm in use does, but for what is given. */
-const settlesWith = ({
-  givesBack = restore,
-  changesNothing = isOver,
-  mayTell = (counter: Counter) => !isAttemptPending(counter),
-}: {
-  givesBack?: Restored
-  changesNothing?: typeof isOver
-  mayTell?: (counter: Counter, local: Local) => boolean
-}): RequestStep<Card> => ({
-  act: 'settle',
-  take: (card, local) => {
-    const held = card[local.kind]
-    const isIdle = changesNothing(held, local)
-    const restored = isIdle ? held : givesBack(held, local)
-    const counter = { ...restored, attempts: resolved(restored, local) }
-    const isUsedUp = local.comparison === 'mismatch' && !isIdle && left(counter) === 0
-    const isBlock = isUsedUp && mayTell(counter, local)
-    return {
-      stored: put(card, local.kind, { ...counter, blockReported: held.blockReported || isBlock }),
-      local,
-      answer: { remaining: left(counter), recorded: isBlock ? ['blocked'] : [] },
-    }
-  },
-})
-
-const restoring = (givesBack: Restored): Algorithm<Card> =>
-  withSteps(spends, compare, settlesWith({ givesBack }))
 
 /** Reads how many were spent, and writes one more than that in another transaction. */
 const readsThenSpends: readonly RequestStep<Card>[] = [
@@ -88,8 +44,8 @@ const looksBeforeTheLock: readonly RequestStep<Card>[] = [
     act: 'read',
     take: (stored, local) => {
       const counter = stored[local.kind]
-      const others = counter.attempts.filter(({ number }) => number !== local.number)
-      const read = isAttemptPending({ ...counter, attempts: others }) ? 1 : 0
+      const others = counter.outstanding.filter(({ number }) => number !== local.number)
+      const read = isPending({ ...counter, outstanding: others }) ? 1 : 0
       return { stored, local: { ...local, read } }
     },
   },
@@ -117,24 +73,22 @@ export const slips: Readonly<Record<string, Slip>> = {
     rule: 5,
   },
   'a match gives back every try, later ones too': {
-    algorithm: restoring((counter, local) =>
-      local.comparison === 'match'
-        ? giveBack(counter, ({ epoch }) => epoch === local.epoch)
-        : restore(counter, local),
+    algorithm: counting((counter, local) =>
+      local.comparison === 'match' ? giveBack(counter, () => true) : count(counter, local),
     ),
     rule: 2,
   },
   'a match gives back its own try alone': {
-    algorithm: restoring((counter, local) =>
+    algorithm: counting((counter, local) =>
       local.comparison === 'match'
         ? giveBack(counter, ({ number }) => number === local.number)
-        : restore(counter, local),
+        : count(counter, local),
     ),
     rule: 2,
   },
   'a match gives back what was given back before': {
-    algorithm: restoring((counter, local) => {
-      const after = restore(counter, local)
+    algorithm: counting((counter, local) => {
+      const after = count(counter, local)
       return local.comparison === 'match' ? { ...after, restored: local.number ?? 0 } : after
     }),
     rule: 2,
@@ -145,21 +99,17 @@ export const slips: Readonly<Record<string, Slip>> = {
       compare,
       settlesWith({
         changesNothing: ({ blockReported }) => blockReported,
-        givesBack: (counter, local) =>
-          local.comparison === 'match'
-            ? giveBack(counter, ({ number }) => number <= (local.number ?? 0))
-            : restore(counter, local),
       }),
     ),
     rule: 3,
   },
   'an unblock opens no epoch': {
     algorithm: {
-      ...countedAttempts,
+      ...outstandingTries,
       change: (card, kind, act) => {
         const { epoch } = card[kind]
         return put(
-          countedAttempts.change(card, kind, act),
+          outstandingTries.change(card, kind, act),
           kind,
           act === 'unblock' ? { epoch } : {},
         )
@@ -168,28 +118,28 @@ export const slips: Readonly<Record<string, Slip>> = {
     rule: 3,
   },
   'a silent HSM costs the try': {
-    algorithm: restoring((counter, local) =>
-      local.comparison === 'unresolved' ? counter : restore(counter, local),
+    algorithm: counting((counter, local) =>
+      local.comparison === 'unresolved' ? counter : count(counter, local),
     ),
     rule: 4,
   },
   'a silent HSM gives back a try that a match gave back already': {
-    algorithm: restoring((counter, local) =>
+    algorithm: counting((counter, local) =>
       local.comparison === 'unresolved'
-        ? { ...restore(counter, local), restored: counter.restored + 1 }
-        : restore(counter, local),
+        ? { ...count(counter, local), restored: counter.restored + 1 }
+        : count(counter, local),
     ),
     rule: 4,
   },
   'a sweep gives back the tries that were lost': {
     algorithm: {
-      ...countedAttempts,
+      ...outstandingTries,
       sweep: (card, kind) => {
         const counter = card[kind]
-        const isLost = ({ epoch, isOld, result }: Counter['attempts'][number]) =>
-          isOld && result === 'unresolved' && epoch === counter.epoch
-        const swept = counter.blockReported ? counter : giveBack(counter, isLost)
-        return countedAttempts.sweep(put(card, kind, swept), kind)
+        const swept = counter.blockReported
+          ? counter
+          : giveBack(counter, ({ open }) => open === 'old')
+        return outstandingTries.sweep(put(card, kind, swept), kind)
       },
     },
     rule: 4,
@@ -199,10 +149,10 @@ export const slips: Readonly<Record<string, Slip>> = {
     rule: 5,
   },
   'a mismatch gives back its try': {
-    algorithm: restoring((counter, local) =>
+    algorithm: counting((counter, local) =>
       local.comparison === 'mismatch'
         ? giveBack(counter, ({ number }) => number === local.number)
-        : restore(counter, local),
+        : count(counter, local),
     ),
     rule: 5,
   },
@@ -240,9 +190,9 @@ export const slips: Readonly<Record<string, Slip>> = {
   },
   'the attempt is put on record with its result only': {
     algorithm: {
-      ...countedAttempts,
+      ...outstandingTries,
       view: (card, kind) => {
-        const { attempts, ...others } = countedAttempts.view(card, kind)
+        const { attempts, ...others } = outstandingTries.view(card, kind)
         return { ...others, attempts: attempts.filter(({ result }) => result !== 'unresolved') }
       },
     },
@@ -261,12 +211,12 @@ export const slips: Readonly<Record<string, Slip>> = {
     rule: 7,
   },
   'no sweep tells of a block whose process was lost': {
-    algorithm: { ...countedAttempts, sweep: (stored) => ({ stored, recorded: [] }) },
+    algorithm: { ...outstandingTries, sweep: (stored) => ({ stored, recorded: [] }) },
     rule: 7,
   },
   'a sweep does not wait for tries that may still match': {
     algorithm: {
-      ...countedAttempts,
+      ...outstandingTries,
       sweep: (stored, kind) => {
         const isDue = !stored[kind].blockReported && left(stored[kind]) === 0
         return isDue
@@ -276,15 +226,50 @@ export const slips: Readonly<Record<string, Slip>> = {
     },
     rule: 7,
   },
+  'the first try of an epoch keeps what the one before it left outstanding': {
+    algorithm: withSteps(
+      {
+        act: 'spend',
+        take: (card, local) => {
+          const { outstanding } = card[local.kind]
+          const taken = spend(card, local)
+          const own = taken?.stored[local.kind].outstanding.at(-1)
+          return taken && own && !taken.answer
+            ? {
+                ...taken,
+                stored: put(taken.stored, local.kind, { outstanding: [...outstanding, own] }),
+              }
+            : taken
+        },
+      },
+      compare,
+      settles,
+    ),
+    rule: 2,
+  },
+  'a mismatch leaves its try as one that may match': {
+    algorithm: counting((counter, local) =>
+      local.comparison === 'mismatch' ? counter : count(counter, local),
+    ),
+    rule: 7,
+  },
+  'a mismatch takes itself off what a match would give back': {
+    algorithm: counting((counter, local) => {
+      const { outstanding } = counter
+      const others = outstanding.filter(({ number }) => number !== local.number)
+      return local.comparison === 'mismatch'
+        ? { ...counter, outstanding: others }
+        : count(counter, local)
+    }),
+    rule: 2,
+  },
   'a result waits until nobody else is being compared': {
     algorithm: withSteps(spends, compare, {
       act: 'settle',
       take: (card, local) => {
-        const { attempts } = card[local.kind]
-        const others = attempts.filter(({ number }) => number !== local.number)
-        return others.some(({ result, restored }) => result === 'unresolved' && !restored)
-          ? null
-          : settle(card, local)
+        const { outstanding } = card[local.kind]
+        const others = outstanding.filter(({ number }) => number !== local.number)
+        return others.some(({ open }) => open) ? null : settle(card, local)
       },
     }),
     rule: 0,

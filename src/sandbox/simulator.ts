@@ -3,7 +3,6 @@ import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
-import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
   AuthorizationOperations,
@@ -11,8 +10,7 @@ import type {
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
 import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
-import { findAuthorizedCard } from '../storage/cards/authorizations.ts'
-import { findZoneKey } from '../storage/clients/zone-keys.ts'
+import { type AuthorizedCard, findAuthorizedCard } from '../storage/cards/authorizations.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
 /** What a client lets the simulator try on a card of its own. */
@@ -39,11 +37,13 @@ export const createSimulator =
   ): Promise<Answer<Authorization>> => {
     const { database } = operations
     if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
-    const card = await findAuthorizedCard(database, publicToken)
+    const { clientId: networkId } = simulatorNetwork
+    const { keyName } = simulatorZoneKey
+    const card = await findAuthorizedCard(database, { publicToken }, { networkId, keyName })
     if (card?.clientId !== clientId) throw new Problem('card_not_found')
     const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, pin)
     const asked = {
-      networkId: simulatorNetwork.clientId,
+      networkId,
       requestId,
       card: { publicToken },
       entryMode: entryMode ?? (pin === undefined ? 'ecommerce' : 'chip'),
@@ -55,14 +55,9 @@ export const createSimulator =
     return authorize(operations, asked, request)
   }
 
-async function makePinBlock(
-  { database, hsm }: AuthorizationOperations,
-  card: CardReference,
-  pin: Pin,
-) {
+async function makePinBlock({ hsm }: AuthorizationOperations, card: AuthorizedCard, pin: Pin) {
   const { keyName, pinBlockFormat: format } = simulatorZoneKey
-  const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, keyName)
-  if (!zoneKey) throw new Problem('card_not_found')
-  const { bytes } = await hsm.generatePinBlock(card, pin, format, zoneKey.keyBlock)
+  if (card.zoneKeyBlock === null) throw new Problem('card_not_found')
+  const { bytes } = await hsm.generatePinBlock(card, pin, format, card.zoneKeyBlock)
   return { format, key: keyName, data: Buffer.from(bytes).toString('hex') }
 }

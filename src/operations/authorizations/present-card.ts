@@ -1,13 +1,7 @@
 import { expiryOfDate } from '../../domain/calendar.ts'
 import { type CardStatusCode, statusAt } from '../../domain/card-status.ts'
-import type { PublicToken } from '../../domain/identifiers.ts'
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
-import {
-  type AuthorizedCard,
-  findAuthorizedCard,
-  findTokenByPan,
-} from '../../storage/cards/authorizations.ts'
-import { findZoneKey } from '../../storage/clients/zone-keys.ts'
+import { type AuthorizedCard, findAuthorizedCard } from '../../storage/cards/authorizations.ts'
 import {
   type AuthorizationOperations,
   type AuthorizationRequest,
@@ -42,9 +36,9 @@ export async function presentCard(
   operations: AuthorizationOperations,
   asked: AuthorizationRequest,
 ): Promise<Presented> {
-  const publicToken = await findToken(operations, asked)
-  if (publicToken === null) return { objection: '96', card: null }
-  const card = publicToken && (await findAuthorizedCard(operations.database, publicToken))
+  const found = await findCard(operations, asked)
+  if (!found) return { objection: '96', card: null }
+  const { card } = found
   if (!card) return { objection: '14', card: null }
   const { expiryDate } = card
   const status = statusAt(card.statusCode, expiryOfDate(expiryDate), operations.now())
@@ -53,39 +47,36 @@ export async function presentCard(
   if (asked.expiryDate !== undefined && asked.expiryDate !== expiryDate.slice(0, 7)) {
     return { objection: '54', card, isExpiryWrong: true }
   }
-  if (asked.pinBlock) return presentPinBlock(operations, card, asked.networkId, asked.pinBlock)
+  if (asked.pinBlock) return presentPinBlock(operations, card, asked.pinBlock)
   if (asked.entryMode === 'atm') return { objection: '86', card }
   return { objection: null, card, pinBlock: null }
 }
 
-/** The token of the card, `''` where there is none, null where the HSM gives no answer. */
-async function findToken(
+/** The card with the zone key that its block names, in one read; null where the HSM gives no answer. */
+async function findCard(
   operations: AuthorizationOperations,
-  { card }: AuthorizationRequest,
-): Promise<PublicToken | '' | null> {
-  if (card === null) return ''
-  if ('publicToken' in card) return card.publicToken
-  const fingerprints = await askHsm(operations, () => operations.hsm.fingerprintPan(card.pan))
-  if (!fingerprints) return null
-  for (const { fingerprint } of fingerprints) {
-    const token = await findTokenByPan(operations.database, fingerprint)
-    if (token !== null) return token
-  }
-  return ''
+  { card, networkId, pinBlock }: AuthorizationRequest,
+): Promise<{ readonly card: AuthorizedCard | null } | null> {
+  if (card === null) return { card: null }
+  const zoneKey = pinBlock ? { networkId, keyName: pinBlock.key } : null
+  const { database, hsm } = operations
+  if ('publicToken' in card) return { card: await findAuthorizedCard(database, card, zoneKey) }
+  const known = await askHsm(operations, () => hsm.fingerprintPan(card.pan))
+  if (!known) return null
+  const panFingerprints = known.map(({ fingerprint }) => fingerprint)
+  return { card: await findAuthorizedCard(database, { panFingerprints }, zoneKey) }
 }
 
 /** Every kind of bad block looks the same: what is wrong with it would say something of the key or the PIN. */
 async function presentPinBlock(
   operations: AuthorizationOperations,
   card: AuthorizedCard,
-  networkId: string,
-  { data, format, key }: NamedPinBlock,
+  { data, format }: NamedPinBlock,
 ): Promise<Presented> {
-  const zoneKey = await findZoneKey(operations.database, networkId, key)
-  if (!zoneKey?.pinBlockFormats.includes(format)) return { objection: '86', card }
+  const { zoneKeyBlock, zoneKeyFormats } = card
+  if (zoneKeyBlock === null || !zoneKeyFormats?.includes(format)) return { objection: '86', card }
   const bytes = Buffer.from(data, 'hex')
   if (bytes.length * 2 !== data.length) return { objection: '86', card }
-  const { keyBlock: zoneKeyBlock } = zoneKey
   const answer = await askHsm(operations, async () => ({
     opened: await operations.hsm.openPinBlock(card, { format, bytes, zoneKeyBlock }),
   }))

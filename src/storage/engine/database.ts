@@ -140,6 +140,40 @@ export const rowRead = (
 }
 
 /**
+ * Declares a read of at most one row, by texts that may stand anywhere in it: more than one may find the row, and
+ * what is joined to it may depend on others.
+ * @param parts names of the texts.
+ * @param from tables joined, with their condition, given how each text is written.
+ */
+export const rowReadFrom = (
+  name: string,
+  {
+    columns,
+    from,
+    parts,
+  }: {
+    columns: string
+    from: (...texts: string[]) => string
+    parts: readonly [string, ...string[]]
+  },
+): RowRead => ({
+  key: parts,
+  one: statement(
+    name,
+    `select ${columns} from ${from(...parts.map((_, at) => `$${at + 1}::text`))}`,
+  ),
+  several: statement(
+    `${name}_several`,
+    `select asked.place::int as "place", found.*
+     from unnest(${parts.map((_, at) => `$${at + 1}::text[]`).join(', ')})
+       with ordinality as asked(${parts.join(', ')}, place)
+     cross join lateral (
+       select ${columns} from ${from(...parts.map((part) => `asked.${part}`))}
+     ) as found`,
+  ),
+})
+
+/**
  * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that
  * it reads no more than those, whatever the planner takes the table for:
  * - The list is `materialized`, in the order of an index, and compares with `(select …)`, which the planner cannot

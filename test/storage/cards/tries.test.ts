@@ -342,7 +342,10 @@ test('tries and attempts are read of the card, kind and client that were asked f
 test('a card is authorized by its own tries of each kind', async () => {
   await spendEverywhere()
   await spend()
-  const found = await findAuthorizedCard(database, card)
+  const found = await findAuthorizedCard(database, { publicToken: card }, null)
   assert.deepEqual([found?.publicToken, found?.pinRemaining, found?.cvvRemaining], [card, 0, 1])
-  assert.equal(await findAuthorizedCard(database, publicTokenOf('1000000000')), null)
+  assert.equal(
+    await findAuthorizedCard(database, { publicToken: publicTokenOf('1000000000') }, null),
+    null,
+  )
 })

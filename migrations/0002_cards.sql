@@ -58,14 +58,21 @@ create table try_counter (
   blocked_by_client boolean not null default false,
   -- Whether an event says that the counters are blocked, in this epoch.
   block_reported boolean not null default false,
+  -- All that a result is settled by: the tries of this epoch that are spent and were not given back, in their order,
+  -- and when each was spent, in microseconds since 1970; 0 from when it is known not to match. What an epoch leaves
+  -- here goes with the first spend of the next.
+  outstanding_tries integer[] not null default '{}',
+  open_since bigint[] not null default '{}',
   primary key (public_token, kind),
+  check (cardinality(outstanding_tries) = cardinality(open_since)),
   check (spent >= restored and spent - restored <= try_limit),
   check (not blocked_by_client or spent - restored = try_limit)
 );
 create index try_counter_unreported_block on try_counter (public_token, kind)
   where spent - restored = try_limit and not block_reported;
 
--- Tries that were spent: each on record from its spend, unresolved until its result is known.
+-- Tries that were spent: each on record from its spend, unresolved until its result is known. Nothing is decided
+-- by what stands here.
 create table attempt (
   public_token text not null references card,
   kind text not null check (kind in ('pin', 'cvv')),

@@ -1,61 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
-import type { Connection } from '../../storage/engine/database.ts'
 import { type RememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationOperations } from './authorization.ts'
 
-/** What a first request has begun with, or what is remembered of the one before. */
-interface Beginning<Begun> {
-  /** Null where nothing was begun. */
-  readonly begun: Begun | null
-  readonly remembered: RememberedRequest | null
-  /** Under which the answer is to be recorded; null without an idempotency key. */
-  readonly claimId: string | null
-}
-
-/** How long a repeat waits for the first request to be answered. */
-const waitMs = 2_000
-const lookEveryMs = 100
-/** A request that has not answered by then was lost with its process. */
-const lostAfterSeconds = 30
-
-/**
- * Begins a request. With an idempotency key the key commits with what is begun, so that no repeat
- * ever begins again (docs/authorizations.md, "Repeats").
- * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
- */
-export async function beginOnce<Begun>(
-  { database }: AuthorizationOperations,
-  keyed: idempotency.KeyedRequest | null,
-  begin: (connection: Connection) => Promise<Begun | null>,
-): Promise<Beginning<Begun>> {
-  if (!keyed) return { begun: await begin(database), remembered: null, claimId: null }
-  const beginning = await database.transaction(async (connection) => {
-    const claimId = await idempotency.claimKey(connection, keyed)
-    if (claimId !== null) return { begun: await begin(connection), remembered: null, claimId }
-    return {
-      begun: null,
-      remembered: await idempotency.findRemembered(connection, keyed),
-      claimId: null,
-    }
-  })
-  if (beginning.claimId !== null) return beginning
-  let { remembered } = beginning
-  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {
-    if (!remembered) throw new Problem('idempotency_key_reused')
-    if (remembered.answer || remembered.ageSeconds >= lostAfterSeconds) {
-      return { begun: null, remembered, claimId: remembered.claimId }
-    }
-    await wait(lookEveryMs)
-    remembered = await idempotency.findRemembered(database, keyed)
-  }
-  throw new Problem('idempotency_key_in_use')
-}
-
 /** How an answer is recorded, and what is answered where that cannot be. */
-interface Recorder {
+export interface Recorder {
   readonly keyed: idempotency.KeyedRequest | null
+  /** Under which the answer is to be recorded; null without an idempotency key. */
   readonly claimId: string | null
   readonly lost: Authorization
 }
@@ -81,4 +33,40 @@ export async function recordAnswer(
   }
   observe.answered(first)
   return { result: first, replayed: false }
+}
+
+/** How long a repeat waits for the first request to be answered. */
+const waitMs = 2_000
+const lookEveryMs = 100
+/** A request that has not answered by then was lost with its process. */
+const lostAfterSeconds = 30
+
+/**
+ * Answers a question whose key was not free, as the first one was answered; nothing is spent, and nothing is
+ * approved (docs/authorizations.md, "Repeats").
+ * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
+ */
+export async function answerRepeat(
+  operations: AuthorizationOperations,
+  keyed: idempotency.KeyedRequest,
+  lost: Authorization,
+): Promise<idempotency.Answer<Authorization>> {
+  const { answer, claimId } = await awaitFirst(operations, keyed)
+  if (answer) return idempotency.replayAnswer(operations.hsm, keyed, { answer, claimId })
+  // The first result was lost with its process.
+  return { ...(await recordAnswer(operations, { keyed, claimId, lost }, lost)), replayed: true }
+}
+
+/** The first request, when it is answered or is taken for lost. */
+async function awaitFirst(
+  { database }: AuthorizationOperations,
+  keyed: idempotency.KeyedRequest,
+): Promise<RememberedRequest> {
+  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {
+    const remembered = await idempotency.findRemembered(database, keyed)
+    if (!remembered) throw new Problem('idempotency_key_reused')
+    if (remembered.answer || remembered.ageSeconds >= lostAfterSeconds) return remembered
+    await wait(lookEveryMs)
+  }
+  throw new Problem('idempotency_key_in_use')
 }

@@ -2,10 +2,10 @@ import { expiryOfDate } from '../../domain/calendar.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { AuthorizedCard } from '../../storage/cards/authorizations.ts'
-import { type SpentTry, spendTry } from '../../storage/cards/tries.ts'
-import { countWrongExpiry } from '../../storage/cards/wrong-expiries.ts'
+import type { Comparison } from '../../storage/cards/settle-try.ts'
+import type { SpentTry } from '../../storage/cards/spend-try.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import { beginOnce, recordAnswer } from './answer.ts'
+import { answerRepeat, type Recorder, recordAnswer } from './answer.ts'
 import {
   type Authorization,
   type AuthorizationOperations,
@@ -14,58 +14,62 @@ import {
   type CheckOutcome,
   type ResponseCode,
 } from './authorization.ts'
-import { type Presented, presentCard } from './present-card.ts'
-import { settle } from './settle.ts'
-
-/** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
-const guessing = { mistakes: 10, windowSeconds: 86_400 }
+import { answerUnspent, spendOnce } from './begin.ts'
+import { type Presentable, type Presented, presentCard } from './present-card.ts'
+import { settleAndAnswer, settleAndGoOn } from './settle.ts'
 
 /**
  * Answers a card network: the first objection, or approval when nothing decided here objects. A try
  * is spent, and committed, before its value is compared (docs/authorizations.md, "Tries").
- * @throws `Problem` `unavailable` when the database is away; what `beginOnce` throws.
+ * @throws `Problem` `unavailable` when the database is away; what `answerRepeat` throws.
  */
 export async function authorize(
   operations: AuthorizationOperations,
   asked: AuthorizationRequest,
   request: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const { database, hsm, observe } = operations
-  const keyed = request && (await idempotency.keyedRequest(hsm, request))
+  const keyed = request && (await idempotency.keyedRequest(operations.hsm, request))
   const presented = await presentCard(operations, asked)
-  const kinds = kindsToCheck(presented, asked)
-  const { begun, claimId, remembered } = await beginOnce(operations, keyed, async (connection) => {
-    const [first] = kinds
-    // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
-    if (!first || !presented.card || remainingTries(presented.card)[first] === 0) return null
-    return spendTry(connection, presented.card.publicToken, first, asked)
-  })
-  const lost = answerOf('96', presented, asked)
-  if (remembered && keyed) {
-    const { answer } = remembered
-    if (answer) return idempotency.replayAnswer(hsm, keyed, { answer, claimId: remembered.claimId })
-    // The first result was lost with its process: nothing is spent, and nothing is approved.
-    return { ...(await recordAnswer(operations, { keyed, claimId, lost }, lost)), replayed: true }
-  }
-  if ('isExpiryWrong' in presented) {
+  const answered = await answerFirst(operations, presented, asked, keyed)
+  if (answered) return answered
+  if (!keyed) throw new Error('A question without a key was not the first.')
+  return answerRepeat(operations, keyed, answerOf('96', presented, asked))
+}
+
+/** The answer, or null where the key was not free: nothing was spent then, and nothing is answered yet. */
+async function answerFirst(
+  operations: AuthorizationOperations,
+  presented: Presented,
+  asked: AuthorizationRequest,
+  keyed: idempotency.KeyedRequest | null,
+): Promise<idempotency.Answer<Authorization> | null> {
+  if (presented.objection !== null) {
     const { entryMode, networkId } = asked
-    const wrong = { publicToken: presented.card.publicToken, networkId }
-    const isGuessing = await countWrongExpiry(database, wrong, guessing)
-    observe.expiryWrong({ ...wrong, entryMode, isGuessing })
+    const wrong =
+      'isExpiryWrong' in presented
+        ? { publicToken: presented.card.publicToken, networkId, entryMode }
+        : null
+    return answerUnspent(operations, keyed, answerOf(presented.objection, presented, asked), wrong)
   }
-  const result = await check(operations, presented, asked, { kinds, firstSpent: begun })
-  observe.checked(result)
-  return recordAnswer(operations, { keyed, claimId, lost }, result)
+  const kinds = kindsToCheck(presented, asked)
+  const [kind] = kinds
+  const { publicToken } = presented.card
+  // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
+  if (!kind || remainingTries(presented.card)[kind] === 0) {
+    const result = kind ? blockedAnswer(kind, presented, asked) : answerOf('00', presented, asked)
+    return answerUnspent(operations, keyed, result, null)
+  }
+  const begun = await spendOnce(operations, keyed, { publicToken, kind }, asked)
+  if (!begun) return null
+  const recorder = { keyed, claimId: begun.claimId, lost: answerOf('96', presented, asked) }
+  return check(operations, presented, asked, { kinds, firstSpent: begun.spent, recorder })
 }
 
 /** What is to be compared, the PIN first. */
-function kindsToCheck(presented: Presented, { cvv2 }: AuthorizationRequest): readonly TryKind[] {
-  if (presented.objection !== null) return []
-  return [
-    ...(presented.pinBlock ? (['pin'] as const) : []),
-    ...(cvv2 === undefined ? [] : (['cvv'] as const)),
-  ]
-}
+const kindsToCheck = ({ pinBlock }: Presentable, { cvv2 }: AuthorizationRequest): TryKind[] => [
+  ...(pinBlock ? (['pin'] as const) : []),
+  ...(cvv2 === undefined ? [] : (['cvv'] as const)),
+]
 
 const remainingTries = ({
   cvvRemaining,
@@ -75,52 +79,90 @@ const remainingTries = ({
   cvv: cvvRemaining,
 })
 
+const tryLimits = ({ cvvLimit, pinLimit }: AuthorizedCard): Readonly<Record<TryKind, number>> => ({
+  pin: pinLimit,
+  cvv: cvvLimit,
+})
+
 /** What a negative outcome answers. */
 const objections: Record<TryKind, Partial<Record<CheckOutcome['result'], ResponseCode>>> = {
   pin: { blocked: '75', mismatch: '55', unresolved: '96' },
   cvv: { blocked: 'N7', mismatch: 'N7', unresolved: '96' },
 }
 
+const blocked = { result: 'blocked', remainingTries: 0 } as const
+
+const blockedAnswer = (
+  kind: TryKind,
+  presented: Presentable,
+  asked: AuthorizationRequest,
+  outcomes: Outcomes = uncheckedOutcomes(presented.card),
+): Authorization => checkedAnswer(kind, presented, asked, { ...outcomes, [kind]: blocked })
+
+/** What is answered when a kind was the last to be looked at. */
+const checkedAnswer = (
+  kind: TryKind,
+  presented: Presentable,
+  asked: AuthorizationRequest,
+  outcomes: Outcomes,
+): Authorization =>
+  answerOf(objections[kind][outcomes[kind].result] ?? '00', presented, asked, outcomes)
+
+interface Checking {
+  readonly kinds: readonly TryKind[]
+  readonly firstSpent: SpentTry | null
+  readonly recorder: Recorder
+}
+
 /** Compares one kind after the other until one objects. */
 async function check(
   operations: AuthorizationOperations,
-  presented: Presented,
+  presented: Presentable,
   asked: AuthorizationRequest,
-  { firstSpent, kinds }: { kinds: readonly TryKind[]; firstSpent: SpentTry | null },
-): Promise<Authorization> {
-  if (presented.objection !== null) return answerOf(presented.objection, presented, asked)
-  const { card } = presented
-  const outcomes = uncheckedOutcomes(card)
+  { firstSpent, kinds, recorder }: Checking,
+): Promise<idempotency.Answer<Authorization>> {
+  const outcomes = uncheckedOutcomes(presented.card)
+  let spent = firstSpent
   for (const [index, kind] of kinds.entries()) {
-    const spent =
-      index === 0 ? firstSpent : await spendTry(operations.database, card.publicToken, kind, asked)
-    const outcome = spent
-      ? await compareAndSettle(operations, presented, asked, spent)
-      : ({ result: 'blocked', remainingTries: 0 } as const)
-    outcomes[kind] = outcome
-    const objection = objections[kind][outcome.result]
-    if (objection) return answerOf(objection, presented, asked, outcomes)
+    if (!spent) {
+      const result = blockedAnswer(kind, presented, asked, outcomes)
+      operations.observe.checked(result)
+      return recordAnswer(operations, recorder, result)
+    }
+    const comparison = await compare(operations, presented, asked, kind)
+    const next = kinds[index + 1]
+    if (comparison !== 'match' || !next) {
+      const answer = (remainingTries: number): Authorization =>
+        checkedAnswer(kind, presented, asked, {
+          ...outcomes,
+          [kind]: { result: comparison, remainingTries },
+        })
+      const last = { spent, comparison, limit: tryLimits(presented.card)[kind], answer }
+      return settleAndAnswer(operations, last, asked, recorder)
+    }
+    const settled = await settleAndGoOn(operations, spent, next, asked)
+    outcomes[kind] = { result: comparison, remainingTries: settled.remaining }
+    spent = settled.spent
   }
-  return answerOf('00', presented, asked, outcomes)
+  throw new Error('There was nothing to compare.')
 }
 
-async function compareAndSettle(
+async function compare(
   operations: AuthorizationOperations,
-  { card, pinBlock }: Extract<Presented, { objection: null }>,
-  asked: AuthorizationRequest,
-  spent: SpentTry,
-): Promise<CheckOutcome> {
+  { card, pinBlock }: Presentable,
+  { cvv2 }: AuthorizationRequest,
+  kind: TryKind,
+): Promise<Comparison> {
   const { hsm } = operations
-  const { cvv2 } = asked
   const matches = await askHsm(operations, async () => {
-    if (spent.kind === 'cvv') {
+    if (kind === 'cvv') {
       const expiry = expiryOfDate(card.expiryDate)
       return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
     }
     return pinBlock !== null && hsm.verifyPin(card, storedPin(card), card.pinLength, pinBlock)
   })
-  if (matches === null) return settle(operations, spent, 'unresolved', asked)
-  return settle(operations, spent, matches ? 'match' : 'mismatch', asked)
+  if (matches === null) return 'unresolved'
+  return matches ? 'match' : 'mismatch'
 }
 
 function storedPin({ pinBlock, pinKey, pvv }: AuthorizedCard): StoredPin {

@@ -10,13 +10,16 @@ import {
   type ResponseCode,
 } from './authorization.ts'
 
-/** A card that may be tried, with the PIN block as the HSM has opened it; or the first objection. */
+/** A card that may be tried, with the PIN block as the HSM has opened it. */
+export interface Presentable {
+  readonly objection: null
+  readonly card: AuthorizedCard
+  readonly pinBlock: OpenedPinBlock | null
+}
+
+/** A card that may be tried, or the first objection. */
 export type Presented =
-  | {
-      readonly objection: null
-      readonly card: AuthorizedCard
-      readonly pinBlock: OpenedPinBlock | null
-    }
+  | Presentable
   | { readonly objection: ResponseCode; readonly card: AuthorizedCard | null }
   | { readonly objection: '54'; readonly card: AuthorizedCard; readonly isExpiryWrong: true }
 

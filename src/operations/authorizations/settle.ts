@@ -1,64 +1,83 @@
-import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import * as storedTries from '../../storage/cards/tries.ts'
-import { recordEvent } from '../../storage/events/events.ts'
+import {
+  listUnreportedBlocks,
+  reportLostBlock,
+  type UnreportedBlock,
+} from '../../storage/cards/lost-blocks.ts'
+import {
+  type ComparedTry,
+  type ForeseenAnswer,
+  settleMatchAndSpend,
+  settleTry,
+} from '../../storage/cards/settle-try.ts'
+import type { SpentTry } from '../../storage/cards/spend-try.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
+import { type Recorder, recordAnswer } from './answer.ts'
 import type {
+  Authorization,
   AuthorizationOperations,
   AuthorizationRequest,
-  CheckOutcome,
 } from './authorization.ts'
 
-/** What a comparison came to. `unresolved`: the HSM gave no answer. */
-type Comparison = 'match' | 'mismatch' | 'unresolved'
+/** The last try of a question. */
+interface LastTry extends ComparedTry {
+  /** How many tries are left of its kind when nobody tries it. */
+  readonly limit: number
+  /** What is answered where so many tries remain. */
+  readonly answer: (remaining: number) => Authorization
+}
+
+/** Settles a match, and commits with it the spend of the kind that is compared next. */
+export const settleAndGoOn = (
+  { database }: AuthorizationOperations,
+  spent: SpentTry,
+  next: TryKind,
+  asked: AuthorizationRequest,
+): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> =>
+  settleMatchAndSpend(database, spent, next, asked)
 
 /**
- * Settles a try that was spent: its result, the tries that it gives back, and its events commit
- * together (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * Settles the last try of a question: its result, the tries that it gives back, its events and the answer commit
+ * at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
-export const settle = (
-  { database }: AuthorizationOperations,
-  spent: storedTries.SpentTry,
-  comparison: Comparison,
-  { entryMode, reference, requestId }: AuthorizationRequest,
-): Promise<CheckOutcome> =>
-  database.transaction(async (connection) => {
-    const { epoch, kind, publicToken } = spent
-    const counter = await storedTries.lockCounter(connection, spent)
-    // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block
-    // that it left was recorded. Its comparison may still come, from a process that stood still.
-    const isOver = epoch !== counter.epoch || counter.blockReported
-    let remainingTries = counter.remaining
-    if (!isOver && comparison === 'match')
-      remainingTries = await storedTries.restoreUpTo(connection, spent)
-    if (!isOver && comparison === 'unresolved') {
-      remainingTries = await storedTries.restoreOne(connection, spent)
-    }
-    await storedTries.resolveAttempt(connection, spent, comparison, remainingTries)
-    if (comparison === 'mismatch') {
-      await recordEvent(connection, {
-        publicToken,
-        type: `${kind}.attempt_failed`,
-        requestId,
-        details: { remainingTries, entryMode, reference },
-        note: null,
-      })
-      const isUsedUp = !isOver && remainingTries <= 0
-      // Not while another try of this epoch may still match and give them all back.
-      if (isUsedUp && !(await storedTries.isAttemptPending(connection, publicToken, kind, epoch))) {
-        await storedTries.reportBlock(connection, blockEvent(publicToken, kind, requestId), kind)
-      }
-    }
-    return { result: comparison, remainingTries }
-  })
+export async function settleAndAnswer(
+  operations: AuthorizationOperations,
+  { answer, limit, ...compared }: LastTry,
+  asked: AuthorizationRequest,
+  recorder: Recorder,
+): Promise<idempotency.Answer<Authorization>> {
+  const { database, hsm, observe } = operations
+  const { comparison, spent } = compared
+  const foreseen = { match: limit, mismatch: spent.remaining, unresolved: spent.remaining + 1 }
+  const remainingThen = foreseen[comparison]
+  const kept = await foreseenAnswer(operations, recorder, remainingThen, answer(remainingThen))
+  const settled = await settleTry(database, compared, asked, kept)
+  const result = answer(settled.remaining)
+  observe.checked(result)
+  if (!kept || !recorder.keyed || !settled.answer) return recordAnswer(operations, recorder, result)
+  const { claimId } = kept
+  if (!settled.isOwn) {
+    return idempotency.replayAnswer(hsm, recorder.keyed, { answer: settled.answer, claimId })
+  }
+  observe.answered(result)
+  return { result, replayed: false }
+}
 
-const blockEvent = (publicToken: PublicToken, kind: TryKind, requestId: string | null) =>
-  ({
-    publicToken,
-    type: `${kind}.blocked`,
-    requestId,
-    details: { blockedBy: 'tries' },
-    note: null,
-  }) as const
+/**
+ * The answer as it is kept if others who try the card at the same time do not change what remains: then it is
+ * recorded by itself. Under several hashes it always is, while their key is being replaced.
+ */
+async function foreseenAnswer(
+  { hsm }: AuthorizationOperations,
+  { claimId, keyed }: Recorder,
+  remaining: number,
+  result: Authorization,
+): Promise<ForeseenAnswer | null> {
+  if (!keyed || claimId === null || keyed.keyHashes.length > 1) return null
+  const { clientId, keyHashes } = keyed
+  const answer = await idempotency.sealAnswer(hsm, keyed, claimId, result)
+  return { clientId, keyHash: keyHashes[0], claimId, answer, remaining }
+}
 
 const stepSize = 100
 
@@ -72,24 +91,12 @@ export async function recordLostBlocks(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
-  let after: storedTries.UnreportedBlock | null = null
+  let after: UnreportedBlock | null = null
   do {
-    const blocks: storedTries.UnreportedBlock[] = await storedTries.listUnreportedBlocks(
-      database,
-      after,
-      stepSize,
-    )
+    const blocks: UnreportedBlock[] = await listUnreportedBlocks(database, after, stepSize)
     for (const block of blocks) {
       if (stop.aborted) break
-      const { kind, publicToken } = block
-      const recording = database.transaction(async (connection) => {
-        // Another process may have recorded it by now.
-        const { blockReported, epoch, remaining } = await storedTries.lockCounter(connection, block)
-        if (blockReported || remaining > 0) return
-        if (await storedTries.isAttemptPending(connection, publicToken, kind, epoch)) return
-        await storedTries.reportBlock(connection, blockEvent(publicToken, kind, null), kind)
-      })
-      await recording.catch((error: unknown) => faults.push(error))
+      await reportLostBlock(database, block).catch((error: unknown) => faults.push(error))
     }
     // Full ones alone: what comes in meanwhile is for the next time.
     after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null

@@ -1,6 +1,6 @@
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { type Connection, type Statement, statement } from '../engine/database.ts'
+import { type Statement, statement } from '../engine/database.ts'
 
 export type { EventType }
 
@@ -49,10 +49,3 @@ export const eventValues = (event: NewEvent) =>
     JSON.stringify(event.details),
     event.note,
   ] as const
-
-const insertEvent = changeWithEvent('insert_event', {})
-
-/** Writes an event that changes nothing else: a disclosure, or an act that found nothing to move. */
-export const recordEvent = async (connection: Connection, event: NewEvent): Promise<void> => {
-  await connection.query(insertEvent, eventValues(event))
-}

@@ -9,8 +9,9 @@ import {
   otherDigits,
   pinTry,
 } from '../../support/network.ts'
-import { type Answer, sql } from '../../support/service.ts'
+import type { Answer } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
+import { ageWhatWasLost } from './killed.ts'
 import { attemptsOf, counterOf, typesOf } from './tried.ts'
 import { delayComparisons, hsmAway, type Kind, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
@@ -168,12 +169,7 @@ onEachEngine((engine) => {
         gate.release(place)
         await answers[place]
       }
-      await sql(
-        opened.database,
-        `update attempt set attempted_at = attempted_at - interval '31 seconds'
-         where public_token = $1`,
-        [card.publicToken],
-      )
+      await ageWhatWasLost(opened.database)
       await recordLostBlocks({ database: opened.database })
       assert.equal((await failures()).at(-1), `${kind}.blocked`)
       gate.release(2)

@@ -111,7 +111,11 @@ export const ageWhatWasLost = async (database: Connection): Promise<void> => {
   )
   await sql(
     database,
-    `update attempt set attempted_at = least(attempted_at, now()) ${older} where result = 'unresolved'`,
+    `update try_counter set open_since = array(
+       select case since when 0 then 0 else least(since, $1::bigint) - 31000000 end
+       from unnest(open_since) with ordinality as each (since, place) order by place
+     ) where cardinality(open_since) > 0`,
+    [Date.now() * 1_000],
   )
 }
 

@@ -111,6 +111,14 @@ export const assertExplained = (attempts: readonly Attempt[], counter: Counter):
  * one that is to be so is made so (`ageWhatWasLost`).
  */
 export const keepTriesFresh = (database: Database): Promise<void> =>
-  database.script(
-    `alter table attempt alter column attempted_at set default now() + interval '1 day'`,
-  )
+  database.script(`
+    create function keep_try_fresh() returns trigger language plpgsql as $$
+    declare last integer := cardinality(new.outstanding_tries);
+    begin
+      if new.spent > old.spent and new.outstanding_tries[last] = new.spent then
+        new.open_since[last] := new.open_since[last] + 86400000000;
+      end if;
+      return new;
+    end $$;
+    create trigger keep_try_fresh before update on try_counter
+      for each row execute function keep_try_fresh()`)

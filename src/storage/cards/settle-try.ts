@@ -1,0 +1,243 @@
+import type { TryKind } from '../../domain/tries.ts'
+import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
+import type { OnlyHash } from '../idempotency/claims.ts'
+import { clock } from './limits.ts'
+import {
+  type AttemptOrigin,
+  type NoTry,
+  openedColumns,
+  type SpentTry,
+  spendText,
+  spentOf,
+} from './spend-try.ts'
+
+/** What a comparison came to. `unresolved`: the HSM gave no answer. */
+export type Comparison = 'match' | 'mismatch' | 'unresolved'
+
+/** A try that is older was lost with its process: it is spent, and it matches no more. */
+const lostAfterMicroseconds = 30_000_000
+
+/** Whether a try among these may still turn out to match. */
+export const isPending = (openSince: string): string =>
+  `at - ${lostAfterMicroseconds} < any(${openSince})`
+
+/**
+ * The card's row locked, then its counter's as it is under its lock: `was`, which is all that a result is judged
+ * by. What other rows say was read before the lock was waited for.
+ * @param before parts of the statement that take their locks first.
+ */
+export const lockedText = (before: string | null, isCardLocked: boolean): string => {
+  const after = (part: string): string => `cross join (select count(*) from ${part}) as earlier`
+  const card = `locked_card as materialized (
+    select card.public_token from card ${before ? after(before) : ''}
+    where card.public_token = $1 for no key update of card
+  ),`
+  const last = isCardLocked ? 'locked_card' : before
+  return `${isCardLocked ? card : ''} was as materialized (
+    select epoch, try_limit, spent, restored, block_reported, outstanding_tries, open_since
+    from try_counter ${last ? after(last) : ''}
+    where public_token = $1 and kind = $2 for update of try_counter
+  )`
+}
+
+// 0 where it is not there: the slices on both sides of it are then all that there is.
+const ownPlace = 'coalesce(array_position(outstanding_tries, $3::integer), 0)'
+
+/**
+ * What each comparison leaves of a counter, in its own epoch and while no block was reported. `place` counts the
+ * outstanding tries from one; numbers only grow, so that those up to a try's own stand before all others.
+ */
+const judgements: Record<
+  Comparison,
+  { place: string; givenBack: string; outstanding: string; openSince: string }
+> = {
+  match: {
+    place: 'width_bucket($3::integer, outstanding_tries)',
+    givenBack: 'outstanding_tries[:place]',
+    outstanding: 'outstanding_tries[place + 1:]',
+    openSince: 'open_since[place + 1:]',
+  },
+  mismatch: {
+    place: ownPlace,
+    givenBack: `'{}'::integer[]`,
+    outstanding: 'outstanding_tries',
+    openSince: `open_since[:place - 1] || case place when 0 then '{}' else '{0}' end::bigint[]
+      || open_since[place + 1:]`,
+  },
+  unresolved: {
+    place: ownPlace,
+    givenBack: 'outstanding_tries[place:place]',
+    outstanding: 'outstanding_tries[:place - 1] || outstanding_tries[place + 1:]',
+    openSince: 'open_since[:place - 1] || open_since[place + 1:]',
+  },
+}
+
+// A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block that it
+// left was recorded. Its comparison may still come, from a process that stood still.
+const judgedText = (comparison: Comparison): string => {
+  const { givenBack, openSince, outstanding, place } = judgements[comparison]
+  const isBlock = `counts and spent - restored = try_limit and not ${isPending('open_since')}`
+  return `placed as (
+      select *, case when counts then ${place} else 0 end as place
+      from (select *, epoch = $4::integer and not block_reported as counts from was) as counted
+    ), moved as (
+      select counts, spent, restored, try_limit, ${givenBack} as given_back,
+        ${outstanding} as outstanding_tries, ${openSince} as open_since
+      from placed
+    ), judged as materialized (
+      select given_back, outstanding_tries, open_since,
+        ${comparison === 'mismatch' ? isBlock : 'false'} as is_block
+      from moved${comparison === 'mismatch' ? ' cross join clock' : ''}
+    )`
+}
+
+const settledText = (comparison: Comparison): string =>
+  `settled as (
+     update try_counter set restored = restored + cardinality(given_back),
+       outstanding_tries = judged.outstanding_tries, open_since = judged.open_since,
+       block_reported = block_reported or is_block
+     from judged
+     where public_token = $1 and kind = $2
+     returning given_back, is_block, try_limit - (spent - restored) as remaining
+   ), resolved as (
+     update attempt set restored = restored or try_number = any(given_back),
+       result = case try_number when $3 then '${comparison}' else result end,
+       remaining_tries = case try_number when $3 then remaining else remaining_tries end
+     from settled
+     where public_token = $1 and kind = $2 and try_number = any(given_back || $3::integer)
+   )`
+
+/** The failure, and the block that it may have left, under the numbers that the card's own row gives them. */
+const eventsText = `numbered as (
+     update card set last_sequence = last_sequence + case when is_block then 2 else 1 end
+     from settled
+     where public_token = $1
+     returning public_token, last_sequence, client_id, is_block, remaining
+   ), recorded as (
+     insert into event (public_token, sequence, client_id, type, request_id, details)
+     select public_token, last_sequence - case when is_block then 1 else 0 end, client_id,
+       $2 || '.attempt_failed', $5::text,
+       json_build_object('remainingTries', remaining, 'entryMode', $6::text, 'reference', $7::text)
+     from numbered
+     union all
+     select public_token, last_sequence, client_id, $2 || '.blocked', $5::text,
+       json_build_object('blockedBy', 'tries')
+     from numbered where is_block
+   )`
+
+// The first answer stays. One that was sealed for another number of tries than remain is not kept.
+const claimedText = (first: number): string =>
+  `claimed as materialized (
+     select claim_id from idempotency_record
+     where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2} for update
+   )`
+const storedText = (first: number): string =>
+  `stored as (
+     update idempotency_record set answer = coalesce(answer, $${first + 3})
+     from settled
+     where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2}
+       and (answer is not null or remaining = $${first + 4}::integer)
+     returning answer, answer = $${first + 3} as is_own
+   )`
+
+/** Locks are taken in the order of key, card, counter. */
+const settleStatement = (comparison: Comparison, isKeyed: boolean): Statement => {
+  const isMismatch = comparison === 'mismatch'
+  const keyParameters = isMismatch ? 8 : 5
+  const parts = [
+    ...(isMismatch ? [clock] : []),
+    ...(isKeyed ? [claimedText(keyParameters)] : []),
+    lockedText(isKeyed ? 'claimed' : null, isMismatch),
+    judgedText(comparison),
+    settledText(comparison),
+    ...(isMismatch ? [eventsText] : []),
+    ...(isKeyed ? [storedText(keyParameters)] : []),
+  ]
+  return statement(
+    `settle_${comparison}${isKeyed ? '_and_store' : ''}`,
+    `with ${parts.join(', ')}
+     select remaining${isKeyed ? ', answer, is_own as "isOwn" from settled left join stored on true' : ' from settled'}`,
+  )
+}
+
+const statementsOf = (isKeyed: boolean): Record<Comparison, Statement> => ({
+  match: settleStatement('match', isKeyed),
+  mismatch: settleStatement('mismatch', isKeyed),
+  unresolved: settleStatement('unresolved', isKeyed),
+})
+const statements = statementsOf(false)
+const keyedStatements = statementsOf(true)
+
+/** How a value came to be tried, and in which request. */
+interface SettledOrigin extends AttemptOrigin {
+  readonly requestId: string
+}
+
+/** An answer to be kept under a claim, if so many tries remain as it says. */
+export interface ForeseenAnswer extends OnlyHash {
+  readonly claimId: string
+  readonly answer: Uint8Array
+  readonly remaining: number
+}
+
+/** A try that was spent, with what it came to. */
+export interface ComparedTry {
+  readonly spent: SpentTry
+  readonly comparison: Comparison
+}
+
+/** What a settling left. */
+interface Settlement {
+  readonly remaining: number
+  /** The first that is kept under the claim; null where none is, or the claim was forgotten. */
+  readonly answer: Uint8Array | null
+  readonly isOwn: boolean
+}
+
+/**
+ * Settles a try that was spent: its result, the tries that it gives back, its events and the answer commit at
+ * once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ */
+export async function settleTry(
+  connection: Connection,
+  { comparison, spent }: ComparedTry,
+  { entryMode, reference, requestId }: SettledOrigin,
+  keyed: ForeseenAnswer | null,
+): Promise<Settlement> {
+  const { epoch, kind, publicToken, tryNumber } = spent
+  const values = [
+    publicToken,
+    kind,
+    tryNumber,
+    epoch,
+    ...(comparison === 'mismatch' ? [requestId, entryMode, reference] : []),
+    ...(keyed ? [keyed.clientId, keyed.keyHash, keyed.claimId, keyed.answer, keyed.remaining] : []),
+  ]
+  const chosen = (keyed ? keyedStatements : statements)[comparison]
+  const settlement = firstRow<Settlement>(await connection.query(chosen, values))
+  if (!settlement) throw new Error('A card has no counter of its tries.')
+  return keyed ? settlement : { ...settlement, answer: null, isOwn: false }
+}
+
+const matchAndSpendStatement = statement(
+  'settle_match_and_spend',
+  `with ${clock}, ${lockedText(null, false)}, ${judgedText('match')}, ${settledText('match')},
+   ${spendText('settled cross join clock', ['$1', '$5', '$6', '$7'])}
+   select settled.remaining as "left", ${openedColumns} from settled left join opened on true`,
+)
+
+/** Settles a match, and with it spends a try of the kind that is to be compared next. */
+export async function settleMatchAndSpend(
+  connection: Connection,
+  { epoch, kind, publicToken, tryNumber }: SpentTry,
+  next: TryKind,
+  { entryMode, reference }: AttemptOrigin,
+): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> {
+  const values = [publicToken, kind, tryNumber, epoch, next, entryMode, reference]
+  const row = firstRow(
+    await connection.query<(SpentTry | NoTry) & { left: number }>(matchAndSpendStatement, values),
+  )
+  if (!row) throw new Error('A card has no counter of its tries.')
+  const { left, ...spent } = row
+  return { remaining: left, spent: spentOf(spent) }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { before, beforeEach } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import type { TryKind } from '../../../src/domain/tries.ts'
+import {
+  type Comparison,
+  type ForeseenAnswer,
+  settleTry,
+} from '../../../src/storage/cards/settle-try.ts'
+import { type SpentTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
+import { openTestDatabase, sql } from '../../support/service.ts'
+
+/** Rows of two cards and their tries, for the statements over them. */
+
+export let database: Database
+/** The card that a test is about, and one beside it, which no statement about the first may move. */
+export let card: PublicToken
+export let other: PublicToken
+let cards = 0
+export const origin = { entryMode: 'chip', reference: 'R-1', requestId: 'request-1' }
+export const clientId = 'client-1'
+
+/** Opens a database for the tests of a file, with two cards of their own for each of them. */
+export const useTriedCards = (): void => {
+  before(async () => {
+    database = await openTestDatabase()
+    await sql(
+      database,
+      `insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
+         validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit)
+       values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3)`,
+    )
+  })
+  beforeEach(async () => {
+    card = await makeCard()
+    other = await makeCard()
+  })
+}
+
+/** Rows alone: nothing here asks what a card holds. */
+const makeCard = async (): Promise<PublicToken> => {
+  cards += 1
+  const publicToken = publicTokenOf(String(4_000_000_000 + cards))
+  await sql(
+    database,
+    `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,
+       personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
+     values ($1, $2, 1, 'Virtual', '400000******0000', '', '', '2026-01-01', '2030-01-31', '00',
+       '1234', 'pvk/1', 'cvk/1')`,
+    [publicToken, clientId],
+  )
+  await sql(
+    database,
+    `insert into try_counter (public_token, kind, try_limit) values ($1, 'pin', 3), ($1, 'cvv', 3)`,
+    [publicToken],
+  )
+  return publicToken
+}
+
+export const spend = async (publicToken = card, kind: TryKind = 'pin'): Promise<SpentTry> => {
+  const spent = await spendTry(database, { publicToken, kind }, origin)
+  assert.ok(spent)
+  return spent
+}
+
+/** All that is stored of the tries of both cards, each row as text. */
+export const stored = async (): Promise<Map<string, string>> => {
+  const rows = await sql<{ key: string; value: string }>(
+    database,
+    `select public_token || ' ' || kind as key, to_jsonb(try_counter)::text as value
+       from try_counter where public_token = any($1)
+     union all
+     select public_token || ' ' || kind || ' ' || try_number, to_jsonb(attempt)::text
+       from attempt where public_token = any($1)
+     union all
+     select public_token, to_jsonb(card)::text from card where public_token = any($1)`,
+    [[card, other]],
+  )
+  return new Map(rows.map(({ key, value }) => [key, value]))
+}
+
+/** The rows that some work changes, made or removed, by their keys; the card is `*`. */
+export const movedBy = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const earlier = await stored()
+  await work()
+  const later = await stored()
+  const keys = new Set([...earlier.keys(), ...later.keys()])
+  return [...keys]
+    .filter((key) => earlier.get(key) !== later.get(key))
+    .map((key) => key.replace(card, '*'))
+    .sort()
+}
+
+/** Tries of every kind and card, so that each statement has rows beside its own. */
+export const spendEverywhere = async (): Promise<SpentTry[]> => {
+  const spent: SpentTry[] = []
+  for (const publicToken of [card, other]) {
+    for (const kind of ['pin', 'cvv', 'pin', 'cvv'] as const) {
+      spent.push(await spend(publicToken, kind))
+    }
+  }
+  return spent
+}
+
+export const newEpoch = (publicToken = card): Promise<unknown> =>
+  sql(
+    database,
+    `update try_counter set restored = spent, epoch = epoch + 1, block_reported = false
+     where public_token = $1`,
+    [publicToken],
+  )
+
+export const makeOlder = (seconds: number): Promise<unknown> =>
+  sql(
+    database,
+    `update try_counter set open_since = array(
+       select case since when 0 then 0 else since - $2::bigint * 1000000 end
+       from unnest(open_since) with ordinality as each (since, place) order by place
+     ) where public_token = $1`,
+    [card, seconds],
+  )
+
+export const settle = (
+  spent: SpentTry,
+  comparison: Comparison,
+  keyed: ForeseenAnswer | null = null,
+): Promise<{ remaining: number; answer: Uint8Array | null; isOwn: boolean }> =>
+  settleTry(database, { spent, comparison }, origin, keyed)
+
+export const eventsOf = (publicToken = card): Promise<{ sequence: number; type: string }[]> =>
+  sql(database, 'select sequence, type from event where public_token = $1 order by sequence', [
+    publicToken,
+  ])

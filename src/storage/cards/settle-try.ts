@@ -128,15 +128,15 @@ const eventsText = `numbered as (
 // The first answer stays. One that was sealed for another number of tries than remain is not kept.
 const claimedText = (first: number): string =>
   `claimed as materialized (
-     select claim_id from idempotency_record
+     select answer as first_answer from idempotency_record
      where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2} for update
    )`
 const storedText = (first: number): string =>
   `stored as (
-     update idempotency_record set answer = coalesce(answer, $${first + 3})
-     from settled
+     update idempotency_record set answer = coalesce(first_answer, $${first + 3})
+     from settled cross join claimed
      where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2}
-       and (answer is not null or remaining = $${first + 4}::integer)
+       and (first_answer is not null or remaining = $${first + 4}::integer)
      returning answer, answer = $${first + 3} as is_own
    )`
 

@@ -23,9 +23,9 @@ export const origin = { entryMode: 'chip', reference: 'R-1', requestId: 'request
 export const clientId = 'client-1'
 
 /** Opens a database for the tests of a file, with two cards of their own for each of them. */
-export const useTriedCards = (): void => {
+export const useTriedCards = (open: () => Promise<Database> = openTestDatabase): void => {
   before(async () => {
-    database = await openTestDatabase()
+    database = await open()
     await sql(
       database,
       `insert into product (product_id, product_name, scheme_name, bin, currency_code, card_types,
@@ -40,7 +40,7 @@ export const useTriedCards = (): void => {
 }
 
 /** Rows alone: nothing here asks what a card holds. */
-const makeCard = async (): Promise<PublicToken> => {
+export const makeCard = async (): Promise<PublicToken> => {
   cards += 1
   const publicToken = publicTokenOf(String(4_000_000_000 + cards))
   await sql(

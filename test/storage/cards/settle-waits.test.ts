@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { suite, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { reportLostBlock } from '../../../src/storage/cards/lost-blocks.ts'
+import { settleMatchAndSpend } from '../../../src/storage/cards/settle-try.ts'
+import { claimAndSpendTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
+import type { Connection } from '../../../src/storage/engine/database.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import { openServerDatabase, sql } from '../../support/service.ts'
+import {
+  card,
+  clientId,
+  database,
+  eventsOf,
+  makeCard,
+  makeOlder,
+  newEpoch,
+  origin,
+  settle,
+  spend,
+  useTriedCards,
+} from './tried-cards.ts'
+
+/** What a statement saw before it waited for a lock, and what it must see after. */
+
+const postgres = await openPostgres()
+
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  useTriedCards(async () => (await openServerDatabase(postgres)).database)
+
+  /** Begins the work while a row is locked, and lets it go on when each statement waits, after a change. */
+  const afterWaiting = async <Result>(
+    lock: readonly [string, string | Uint8Array],
+    work: () => Promise<Result>[],
+    change: (connection: Connection) => Promise<unknown> = async () => undefined,
+  ): Promise<Result[]> => {
+    let begun: Promise<Result>[] = []
+    await database.transaction(async (connection) => {
+      const [text, value] = lock
+      await sql(connection, text, [value])
+      begun = work()
+      // On another connection: a transaction sees who waits as it saw it first.
+      while ((await waiting()) < begun.length);
+      await change(connection)
+    })
+    return Promise.all(begun)
+  }
+
+  const waiting = async (): Promise<number> =>
+    (
+      await sql(
+        database,
+        `select from pg_stat_activity where datname = current_database()
+           and wait_event_type = 'Lock'`,
+      )
+    ).length
+
+  const cardLock = () =>
+    ['select from card where public_token = $1 for no key update', card] as const
+  const counterLock = () =>
+    ['select from try_counter where public_token = $1 for update', card] as const
+
+  const blocksOf = async (publicToken = card): Promise<number> =>
+    (await eventsOf(publicToken)).filter(({ type }) => type === 'pin.blocked').length
+
+  test('the last two that mismatch at once, having both waited, report one block', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const [first, ...last] = [await spend(), await spend(), await spend()]
+      assert.ok(first)
+      await settle(first, 'mismatch')
+      const lock = round % 2 === 0 ? cardLock() : counterLock()
+      await afterWaiting(lock, () => last.map((each) => settle(each, 'mismatch')))
+      assert.equal(await blocksOf(), round + 1)
+      await newEpoch()
+    }
+  })
+
+  test('the last two that mismatch at once report one block, however they meet', async () => {
+    for (let round = 0; round < 150; round += 1) {
+      const publicToken: PublicToken = await makeCard()
+      const tries = [await spend(publicToken), await spend(publicToken), await spend(publicToken)]
+      await Promise.all(tries.slice(round % 3).map((each) => settle(each, 'mismatch')))
+      for (const each of tries.slice(0, round % 3)) await settle(each, 'mismatch')
+      assert.equal(await blocksOf(publicToken), 1)
+      const sequences = (await eventsOf(publicToken)).map(({ sequence }) => sequence)
+      assert.deepEqual(sequences, [1, 2, 3, 4])
+    }
+  })
+
+  test('a match that waited gives back what is left to be given back, and not what was', async () => {
+    const [first, second, third] = [await spend(), await spend(), await spend()]
+    const settled = await afterWaiting(counterLock(), () => [
+      settle(first, 'match'),
+      settle(third, 'match'),
+      settle(second, 'unresolved'),
+    ])
+    assert.ok(settled.some(({ remaining }) => remaining === 3))
+    assert.equal((await spend()).remaining, 2)
+  })
+
+  test('a result that waited for an unblock, or for the report of its block, gives nothing back', async () => {
+    const [first] = [await spend(), await spend(), await spend()]
+    const unblock = `update try_counter set restored = spent, epoch = epoch + 1 where public_token = $1`
+    const [match] = await afterWaiting(
+      counterLock(),
+      () => [settle(first, 'match')],
+      (connection) => sql(connection, unblock, [card]),
+    )
+    assert.equal(match?.remaining, 3)
+    const [again] = [await spend(), await spend(), await spend()]
+    await makeOlder(31)
+    const [late] = await afterWaiting(
+      counterLock(),
+      () => [settle(again, 'match')],
+      (connection) => reportLostBlock(connection, { publicToken: card, kind: 'pin' }),
+    )
+    assert.equal(late?.remaining, 0)
+    assert.equal(await blocksOf(), 1)
+  })
+
+  test('of sweeps that waited for one another one reports the block', async () => {
+    for (let time = 0; time < 3; time += 1) await spend()
+    await makeOlder(31)
+    const block = { publicToken: card, kind: 'pin' } as const
+    await afterWaiting(cardLock(), () => [1, 2, 3].map(() => reportLostBlock(database, block)))
+    assert.equal(await blocksOf(), 1)
+  })
+
+  const newClaim = () => ({
+    clientId,
+    keyHash: randomBytes(32),
+    claimId: randomUUID(),
+    requestFingerprint: randomBytes(32),
+  })
+
+  test('a spend that waited for the last try finds none, with a key and without, and after a match', async () => {
+    await spend(card, 'cvv')
+    await spend(card, 'cvv')
+    const pin = await spend()
+    const cvv = { publicToken: card, kind: 'cvv' } as const
+    const [plain, keyed, after] = await afterWaiting<unknown>(
+      [`select from try_counter where public_token = $1 and kind = 'cvv' for update`, card],
+      () => [
+        spendTry(database, cvv, origin),
+        claimAndSpendTry(database, newClaim(), cvv, origin),
+        settleMatchAndSpend(database, pin, 'cvv', origin),
+      ],
+      (connection) => spendTry(connection, cvv, origin),
+    )
+    assert.deepEqual([plain, keyed, after], [null, { spent: null }, { remaining: 3, spent: null }])
+  })
+
+  test('of many that claim one key at once one spends', async () => {
+    const { keyHash } = newClaim()
+    const tried = { publicToken: card, kind: 'pin' } as const
+    const begun = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        claimAndSpendTry(database, { ...newClaim(), keyHash }, tried, origin),
+      ),
+    )
+    assert.equal(begun.filter((each) => each?.spent).length, 1)
+    assert.equal((await spend()).tryNumber, 2)
+  })
+
+  for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
+    test(`a ${comparison} that waited for its key answers what was recorded meanwhile`, async () => {
+      const claim = newClaim()
+      const tried = { publicToken: card, kind: 'pin' } as const
+      const begun = await claimAndSpendTry(database, claim, tried, origin)
+      const spent = begun?.spent
+      assert.ok(spent)
+      const own = { ...claim, answer: Buffer.from('own'), remaining: 3 }
+      const [settled] = await afterWaiting(
+        ['select from idempotency_record where key_hash = $1 for update', claim.keyHash],
+        () => [settle(spent, comparison, own)],
+        (connection) =>
+          sql(connection, 'update idempotency_record set answer = $2 where key_hash = $1', [
+            claim.keyHash,
+            Buffer.from('first'),
+          ]),
+      )
+      assert.equal(Buffer.from(settled?.answer ?? []).toString(), 'first')
+      assert.equal(settled?.isOwn, false)
+      assert.equal(settled?.remaining, comparison === 'mismatch' ? 2 : 3)
+    })
+  }
+})

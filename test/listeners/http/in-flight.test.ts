@@ -7,7 +7,7 @@ import { setImmediate as settle } from 'node:timers/promises'
 import { readConfig } from '../../../src/service/config/config.ts'
 import { openDatabases, poolSizesOf } from '../../../src/service/database.ts'
 import { createLog } from '../../../src/service/log.ts'
-import type { Database } from '../../../src/storage/engine/database.ts'
+import type { Database, Statement } from '../../../src/storage/engine/database.ts'
 import { ask, issueCard, pinTry } from '../../support/network.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openEmbedded, openServerDatabase, openTestService, sql } from '../../support/service.ts'
@@ -19,14 +19,20 @@ const skip = postgres.leftOut
 const holding = (database: Database, name: string) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let held = 0
+  const wait = async (statement: Statement): Promise<void> => {
+    if (statement.name !== name) return
+    held += 1
+    await released
+  }
   const slowDatabase: Database = {
     ...database,
     async query(statement, values) {
-      if (statement.name === name) {
-        held += 1
-        await released
-      }
+      await wait(statement)
       return database.query(statement, values)
+    },
+    async readRow(read, key) {
+      await wait(read.one)
+      return database.readRow(read, key)
     },
   }
   return { database: slowDatabase, held: () => held, release }

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, beforeEach, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { followKeys } from '../../../src/operations/keys/rotate.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../support/network.ts'
+import { openPostgres } from '../../support/postgres.ts'
+import {
+  openEmbedded,
+  openServerDatabase,
+  openTestService,
+  sql,
+  strongPins,
+  type TestService,
+} from '../../support/service.ts'
+import { counterOf } from './tried.ts'
+
+/** A database that says what was sent to it. */
+const watched = (database: Database) => {
+  const sent: string[] = []
+  const watching: Database = {
+    ...database,
+    query: (statement, values) => {
+      sent.push(statement.name)
+      return database.query(statement, values)
+    },
+    readRow: (read, key) => {
+      sent.push(read.one.name)
+      return database.readRow(read, key)
+    },
+    transaction: (work) => {
+      sent.push('transaction')
+      return database.transaction(work)
+    },
+  }
+  return { database: watching, sent }
+}
+
+suite('what an authorization sends to the database', () => {
+  let service: TestService
+  let card: IssuedCard
+  let sent: string[]
+  before(async () => {
+    const { database, ...watch } = watched(await openEmbedded())
+    sent = watch.sent
+    service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
+  })
+  beforeEach(async () => {
+    card = await issueCard(service)
+    await ask(service, pinTry(service, card))
+  })
+
+  const sentFor = async (question: object, key: string | null): Promise<string[]> => {
+    sent.length = 0
+    await ask(service, question, { headers: key === null ? {} : { 'idempotency-key': key } })
+    return [...sent]
+  }
+
+  test('with a PIN it is three statements, and a repeat is three and does nothing', async () => {
+    const wrong = { ...pinTry(service, card, otherDigits(card.pin)), reference: 'R-1' }
+    assert.deepEqual(await sentFor(pinTry(service, card), null), [
+      ...['find_authorized_card', 'spend_try', 'settle_match'],
+    ])
+    assert.deepEqual(await sentFor(pinTry(service, card), randomUUID()), [
+      ...['find_authorized_card', 'claim_and_spend_try', 'settle_match_and_store'],
+    ])
+    const key = randomUUID()
+    assert.deepEqual(await sentFor(wrong, key), [
+      ...['find_authorized_card', 'claim_and_spend_try', 'settle_mismatch_and_store'],
+    ])
+    assert.deepEqual(await sentFor(wrong, key), [
+      ...['find_authorized_card', 'claim_and_spend_try', 'find_idempotency_record'],
+    ])
+    const { pan, ...named } = card
+    const byPan = { ...pinTry(service, { ...named, pan }), pan, publicToken: undefined }
+    assert.deepEqual(await sentFor(byPan, null), [
+      ...['find_authorized_card_by_pan', 'spend_try', 'settle_match'],
+    ])
+  })
+
+  test('with a PIN and a CVV2 it is four, and what spends nothing is one, or two with a key', async () => {
+    const both = { ...pinTry(service, card), ...cvvTry(card) }
+    assert.deepEqual(await sentFor(both, randomUUID()), [
+      ...['find_authorized_card', 'claim_and_spend_try', 'settle_match_and_spend'],
+      'settle_match_and_store',
+    ])
+    const plain = { publicToken: card.publicToken }
+    assert.deepEqual(await sentFor(plain, null), ['find_authorized_card'])
+    assert.deepEqual(await sentFor(plain, randomUUID()), [
+      ...['find_authorized_card', 'claim_with_answer'],
+    ])
+    for (let tries = 0; tries < 3; tries += 1) {
+      await ask(service, pinTry(service, card, otherDigits(card.pin)))
+    }
+    assert.deepEqual(await sentFor(both, null), ['find_authorized_card'])
+  })
+
+  test('while the key of keyed hashes is being replaced a question still spends and answers once', async () => {
+    await service.call('POST', '//keys/request-fingerprint/rotate', {
+      as: 'admin',
+      listener: 'private',
+    })
+    await followKeys(service.keys)
+    const wrong = { ...pinTry(service, card, otherDigits(card.pin)), reference: 'R-1' }
+    const unknown = { publicToken: '9999999999', entryMode: 'chip', reference: 'R-1' }
+    for (const question of [wrong, unknown]) {
+      const headers = { 'idempotency-key': randomUUID() }
+      const first = await ask(service, question, { headers })
+      const repeat = await ask(service, question, { headers })
+      assert.equal(first.headers['idempotency-replayed'], undefined)
+      assert.deepEqual(
+        [repeat.status, repeat.text, repeat.headers['idempotency-replayed']],
+        [200, first.text, 'true'],
+      )
+    }
+    assert.ok(sent.includes('store_idempotent_answer_under_several_hashes'))
+    assert.equal((await counterOf(service.database, card.publicToken)).remaining, 2)
+  })
+})
+
+const postgres = await openPostgres()
+
+suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
+  let service: TestService
+  let card: IssuedCard
+  before(async () => {
+    const { database } = await openServerDatabase(postgres)
+    service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
+  })
+  beforeEach(async () => {
+    card = await issueCard(service)
+  })
+
+  test('a keyed question that waited too long for the counter is 503, and its key is free', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const question = { ...pinTry(service, card), reference: 'R-1' }
+    const answer = await service.database.transaction(async (connection) => {
+      await sql(connection, 'select from try_counter where public_token = $1 for update', [
+        card.publicToken,
+      ])
+      return ask(service, question, { headers })
+    })
+    assert.deepEqual([answer.status, answer.json.code], [503, 'unavailable'])
+    assert.equal((await ask(service, question, { headers })).json.approved, true)
+    assert.equal((await counterOf(service.database, card.publicToken)).spent, 1)
+  })
+
+  test('200 wrong PINs a second keep no cardholder from changing the PIN', async () => {
+    let isUnderAttack = true
+    const answers: Promise<{ status: number }>[] = []
+    const attack = async (): Promise<void> => {
+      while (isUnderAttack) {
+        answers.push(ask(service, pinTry(service, card, otherDigits(card.pin))))
+        // Unblocked all the time, so that each wrong PIN is compared, and moves the card.
+        if (answers.length % 3 === 0) {
+          await sql(
+            service.database,
+            `update try_counter set restored = spent, epoch = epoch + 1, block_reported = false
+             where public_token = $1`,
+            [card.publicToken],
+          )
+        }
+        await wait(5)
+      }
+    }
+    const attacking = attack()
+    const { json } = await service.call('GET', `/cards/${card.publicToken}`)
+    const pins = strongPins(json)
+    const changes = []
+    for (let time = 0; time < 8; time += 1) {
+      const body = { pin: pins[time % pins.length] }
+      const path = `/card-pin/${card.publicToken}/pin`
+      changes.push((await service.call('POST', path, { body })).status)
+      await wait(100)
+    }
+    isUnderAttack = false
+    await attacking
+    assert.ok(answers.length > 50, 'there was an attack')
+    assert.deepEqual(new Set(changes), new Set([204]))
+    assert.deepEqual(
+      new Set((await Promise.all(answers)).map(({ status }) => status)),
+      new Set([200]),
+    )
+  })
+})

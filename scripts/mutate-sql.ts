@@ -15,9 +15,13 @@ import { made, type SqlMutant } from './mutation/sql-seam.ts'
 
 const defaultFiles = [
   'cards/tries.ts',
+  'cards/spend-try.ts',
+  'cards/settle-try.ts',
+  'cards/lost-blocks.ts',
   'cards/authorizations.ts',
   'events/events.ts',
   'idempotency/idempotency.ts',
+  'idempotency/claims.ts',
 ]
 /**
  * What proves these statements: each condition by rows that it must leave alone, each lock by a race on a
@@ -25,7 +29,7 @@ const defaultFiles = [
  */
 const testFiles = globSync(
   process.env.SQL_TESTS?.split(' ') ?? [
-    'test/storage/{cards/tries,idempotency/idempotency,cards/ordered-lists}.test.ts',
+    'test/storage/{cards/tries,cards/settle-try,cards/settle-waits,idempotency/idempotency,cards/ordered-lists}.test.ts',
     'test/operations/authorizations/{answers,attempts,events,in-flight,repeats,burst-and-outage,tries-race}.test.ts',
     'test/operations/{idempotency/idempotency,idempotency/idempotency-race,events/events,cards/card-status}.test.ts',
   ],

@@ -14,18 +14,6 @@ export const equivalents: readonly Equivalent[] = [
   ...cryptoEquivalents,
   {
     file: 'src/operations/authorizations/authorize.ts',
-    line: 'if (!first || !presented.card || remainingTries(presented.card)[first] === 0)',
-    replacement: '!first && !presented.card',
-    reason: 'of a kind that is none there is no counter, and no try is spent',
-  },
-  {
-    file: 'src/operations/authorizations/authorize.ts',
-    line: 'if (presented.objection !== null) return []',
-    replacement: '["Stryker was here"]',
-    reason: 'of a kind that is none there is no counter, and no try is spent',
-  },
-  {
-    file: 'src/operations/authorizations/authorize.ts',
     line: 'if (pvv !== null) return { pinBlock: null, pvv, pinKey }',
     replacement: 'true',
     reason: 'the database keeps no card that has neither a PIN block nor a PVV',
@@ -42,7 +30,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'src/operations/authorizations/authorize.ts',
-    line: 'if (!first || !presented.card || remainingTries(presented.card)[first] === 0)',
+    line: 'if (!kind || remainingTries(presented.card)[kind] === 0) {',
     replacement: 'false',
     reason: 'where no try is left none is spent by the statement either, which this spares',
   },
@@ -51,12 +39,6 @@ export const equivalents: readonly Equivalent[] = [
     line: 'return cvv2 !== undefined && hsm.verifyCvv2',
     replacement: 'true',
     reason: 'a CVV2 is compared only where one was asked: the condition is for the types alone',
-  },
-  {
-    file: 'src/operations/authorizations/present-card.ts',
-    line: "return ''",
-    replacement: '"Stryker was here!"',
-    reason: 'neither is the token of a card',
   },
   {
     file: 'src/operations/authorizations/answer.ts',
@@ -95,7 +77,7 @@ export const equivalents: readonly Equivalent[] = [
     reason: 'a PIN is compared only where a block was opened: the condition is for the types alone',
   },
   {
-    file: 'src/operations/authorizations/authorize.ts',
+    file: 'src/operations/authorizations/answer.ts',
     line: 'if (answer) return idempotency.replayAnswer',
     replacement: 'false',
     reason: 'what is recorded as lost gets the answer that stands, and that is this one',

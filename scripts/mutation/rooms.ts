@@ -24,6 +24,7 @@ export const rooms = {
       'test/operations/authorizations/in-flight.test.ts',
       'test/operations/authorizations/pin-blocks.test.ts',
       'test/operations/authorizations/counted.test.ts',
+      'test/operations/authorizations/round-trips.test.ts',
     ],
     needsDatabase: true,
     scoreMin: 90,

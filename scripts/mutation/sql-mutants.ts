@@ -113,10 +113,43 @@ const toTheMicrosecond = 'the instants that differ are one in a microsecond'
 const underLock = 'the counter is locked, and is looked at again under its lock'
 const ofItsClaim = 'the rows of a claim are those of its key, and are written together'
 
+/** The same of several statements, which are made of the same parts. */
+const ofEach = (names: readonly string[], what: string, reason: string): SqlEquivalent[] =>
+  names.map((name) => ({ name, what, reason }))
+
+const comparisons = ['match', 'mismatch', 'unresolved']
+const keyed = comparisons.map((comparison) => `settle_${comparison}_and_store`)
+const settlings = [
+  ...comparisons.map((comparison) => `settle_${comparison}`),
+  ...keyed,
+  'settle_match_and_spend',
+]
+
 const sqlEquivalents: readonly SqlEquivalent[] = [
+  ...ofEach(
+    settlings,
+    'without try_number = any(given_back ||',
+    'an attempt that is not chosen is written as it is',
+  ),
+  ...ofEach(keyed, 'without client_id =', 'a claim is one client’s'),
+  ...ofEach(
+    ['settle_mismatch', 'settle_mismatch_and_store', 'report_lost_block'],
+    '<= for < in … y_limit and not at - 30000000 <',
+    toTheMicrosecond,
+  ),
+  ...ofEach(
+    ['claim_and_spend_try', 'claim_with_answer'],
+    '<= for < in … idempotency_record.created_at <',
+    toTheMicrosecond,
+  ),
+  {
+    name: 'settle_match_and_spend',
+    what: 'without try_counter.kind = $5',
+    reason: 'the other row was changed by this statement already, and is not changed twice',
+  },
   {
     name: 'list_unreported_blocks',
-    what: '>= for > in … ored and attempt.attempted_at > now()',
+    what: '<= for < in … and not at - 30000000 <',
     reason: toTheMicrosecond,
   },
   {
@@ -180,11 +213,6 @@ const sqlEquivalents: readonly SqlEquivalent[] = [
     reason: toTheMicrosecond,
   },
   {
-    name: 'find_pending_attempt',
-    what: '>= for > in … not restored and attempted_at >',
-    reason: toTheMicrosecond,
-  },
-  {
     name: 'find_idempotency_record',
     what: 'without the limit',
     reason: 'only the first row is read',
@@ -193,22 +221,6 @@ const sqlEquivalents: readonly SqlEquivalent[] = [
     name: 'list_unreported_blocks',
     what: 'without not block_reported',
     reason: underLock,
-  },
-  {
-    name: 'restore_try',
-    what: 'without epoch = $3',
-    reason: 'a number is given once in all epochs, and the epoch was looked at under the lock',
-  },
-  {
-    name: 'find_pending_attempt',
-    what: 'without the limit',
-    reason: 'whether there is one is all that is asked',
-  },
-  {
-    name: 'lock_counter',
-    what: 'without for update',
-    reason:
-      'the lock of the card, which is taken before, keeps every other settling and change out; a try that is spent beside it settles after it, and finds what it left',
   },
 ]
 

@@ -94,8 +94,8 @@ const judgedText = (comparison: Comparison): string => {
 const settledText = (comparison: Comparison): string =>
   `settled as (
      update try_counter set restored = restored + cardinality(given_back),
-       outstanding_tries = judged.outstanding_tries, open_since = judged.open_since,
-       block_reported = block_reported or is_block
+       ${comparison === 'mismatch' ? 'block_reported = block_reported or is_block,' : ''}
+       outstanding_tries = judged.outstanding_tries, open_since = judged.open_since
      from judged
      where public_token = $1 and kind = $2
      returning given_back, is_block, try_limit - (spent - restored) as remaining
@@ -135,13 +135,13 @@ const storedText = (first: number): string =>
   `stored as (
      update idempotency_record set answer = coalesce(first_answer, $${first + 3})
      from settled cross join claimed
-     where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2}
+     where client_id = $${first} and key_hash = $${first + 1}
        and (first_answer is not null or remaining = $${first + 4}::integer)
      returning answer, answer = $${first + 3} as is_own
    )`
 
 /** Locks are taken in the order of key, card, counter. */
-const settleStatement = (comparison: Comparison, isKeyed: boolean): Statement => {
+const settleStatement = (name: string, comparison: Comparison, isKeyed: boolean): Statement => {
   const isMismatch = comparison === 'mismatch'
   const keyParameters = isMismatch ? 8 : 5
   const parts = [
@@ -153,20 +153,22 @@ const settleStatement = (comparison: Comparison, isKeyed: boolean): Statement =>
     ...(isMismatch ? [eventsText] : []),
     ...(isKeyed ? [storedText(keyParameters)] : []),
   ]
-  return statement(
-    `settle_${comparison}${isKeyed ? '_and_store' : ''}`,
-    `with ${parts.join(', ')}
-     select remaining${isKeyed ? ', answer, is_own as "isOwn" from settled left join stored on true' : ' from settled'}`,
-  )
+  const answered = isKeyed
+    ? 'remaining, answer, is_own as "isOwn" from settled left join stored on true'
+    : 'remaining from settled'
+  return statement(name, `with ${parts.join(', ')} select ${answered}`)
 }
 
-const statementsOf = (isKeyed: boolean): Record<Comparison, Statement> => ({
-  match: settleStatement('match', isKeyed),
-  mismatch: settleStatement('mismatch', isKeyed),
-  unresolved: settleStatement('unresolved', isKeyed),
-})
-const statements = statementsOf(false)
-const keyedStatements = statementsOf(true)
+const statements: Record<Comparison, Statement> = {
+  match: settleStatement('settle_match', 'match', false),
+  mismatch: settleStatement('settle_mismatch', 'mismatch', false),
+  unresolved: settleStatement('settle_unresolved', 'unresolved', false),
+}
+const keyedStatements: Record<Comparison, Statement> = {
+  match: settleStatement('settle_match_and_store', 'match', true),
+  mismatch: settleStatement('settle_mismatch_and_store', 'mismatch', true),
+  unresolved: settleStatement('settle_unresolved_and_store', 'unresolved', true),
+}
 
 /** How a value came to be tried, and in which request. */
 interface SettledOrigin extends AttemptOrigin {

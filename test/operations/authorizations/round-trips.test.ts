@@ -14,8 +14,8 @@ import {
 } from '../../support/network.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
-  openEmbedded,
   openServerDatabase,
+  openTestDatabase,
   openTestService,
   sql,
   strongPins,
@@ -49,7 +49,7 @@ suite('what an authorization sends to the database', () => {
   let card: IssuedCard
   let sent: string[]
   before(async () => {
-    const { database, ...watch } = watched(await openEmbedded())
+    const { database, ...watch } = watched(await openTestDatabase())
     sent = watch.sent
     service = await openTestService({ database, env: { RATE_LIMIT: 'off' } })
   })

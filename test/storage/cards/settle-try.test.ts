@@ -141,7 +141,7 @@ test('a match spends a try of the other kind with it, or none where none is left
   const goOn = async () => (await settleMatchAndSpend(database, pin, 'cvv', origin)).spent
   assert.deepEqual(await movedBy(goOn), ['* cvv', '* cvv 3', '* pin', '* pin 1'])
   assert.deepEqual(await movedBy(goOn), [])
-  assert.equal((await outstandingOf(card, 'cvv')).numbers.length, 3)
+  assert.deepEqual(await outstandingOf(card, 'cvv'), { numbers: [1, 2, 3], open: [1, 2, 3] })
   await newEpoch()
   const again = await spend()
   const { remaining, spent } = await settleMatchAndSpend(database, again, 'cvv', origin)
@@ -192,6 +192,29 @@ test('a key is claimed with the spend, once: who comes second spends nothing', a
 })
 
 for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
+  test(`a ${comparison} under a key moves its own rows, and none beside`, async () => {
+    const [, , earlier] = await spendEverywhere()
+    assert.ok(earlier)
+    const [key, beside] = [newClaim(), newClaim()]
+    const tried = { publicToken: card, kind: 'pin' } as const
+    await settle(earlier, 'unresolved')
+    const spent = (await claimAndSpendTry(database, key, tried, origin))?.spent
+    await claimAndSpendTry(database, beside, { publicToken: other, kind: 'pin' }, origin)
+    assert.ok(spent)
+    const answer = Buffer.from('answer')
+    const remaining = { match: 3, mismatch: 1, unresolved: 2 }[comparison]
+    const moved = await movedBy(() => settle(spent, comparison, { ...key, answer, remaining }))
+    const expected = {
+      match: ['* pin', '* pin 1', '* pin 3'],
+      mismatch: ['*', '* pin', '* pin 3'],
+      unresolved: ['* pin', '* pin 3'],
+    }
+    assert.deepEqual(moved, expected[comparison])
+    const failed = { sequence: 1, type: 'pin.attempt_failed' }
+    assert.deepEqual(await eventsOf(), comparison === 'mismatch' ? [failed] : [])
+    assert.deepEqual([await answerUnder(key), await answerUnder(beside)], ['answer', undefined])
+  })
+
   test(`a ${comparison} is settled with its answer, the first of which stays, for so many tries as it says`, async () => {
     const key = newClaim()
     const tried = { publicToken: card, kind: 'pin' } as const

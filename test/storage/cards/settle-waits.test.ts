@@ -96,7 +96,13 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       settle(second, 'unresolved'),
     ])
     assert.ok(settled.some(({ remaining }) => remaining === 3))
-    assert.equal((await spend()).remaining, 2)
+    const [counter] = await sql(
+      database,
+      `select spent, restored, outstanding_tries as outstanding, open_since as since
+       from try_counter where public_token = $1 and kind = 'pin'`,
+      [card],
+    )
+    assert.deepEqual(counter, { spent: 3, restored: 3, outstanding: [], since: [] })
   })
 
   test('a result that waited for an unblock, or for the report of its block, gives nothing back', async () => {
@@ -116,6 +122,22 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       (connection) => reportLostBlock(connection, { publicToken: card, kind: 'pin' }),
     )
     assert.equal(late?.remaining, 0)
+    assert.equal(await blocksOf(), 1)
+  })
+
+  /** Fails at once where somebody has locked the counters. */
+  const lockCounters = (connection: Connection) =>
+    sql(connection, 'select from try_counter where public_token = $1 for update nowait', [card])
+
+  test('a mismatch that waits for its card has locked no counter, and so closes no circle', async () => {
+    const first = await spend()
+    const begin = () => [settle(first, 'mismatch')]
+    const [settled] = await afterWaiting(cardLock(), begin, lockCounters)
+    assert.equal(settled?.remaining, 2)
+    for (const _ of [1, 2]) await spend()
+    await makeOlder(31)
+    const report = () => [reportLostBlock(database, { publicToken: card, kind: 'pin' })]
+    await afterWaiting(cardLock(), report, lockCounters)
     assert.equal(await blocksOf(), 1)
   })
 
@@ -174,11 +196,12 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       const [settled] = await afterWaiting(
         ['select from idempotency_record where key_hash = $1 for update', claim.keyHash],
         () => [settle(spent, comparison, own)],
-        (connection) =>
-          sql(connection, 'update idempotency_record set answer = $2 where key_hash = $1', [
-            claim.keyHash,
-            Buffer.from('first'),
-          ]),
+        async (connection) => {
+          await lockCounters(connection)
+          const values = [claim.keyHash, Buffer.from('first')]
+          const record = 'update idempotency_record set answer = $2 where key_hash = $1'
+          await sql(connection, record, values)
+        },
       )
       assert.equal(Buffer.from(settled?.answer ?? []).toString(), 'first')
       assert.equal(settled?.isOwn, false)

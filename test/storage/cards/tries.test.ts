@@ -62,7 +62,16 @@ test('a block is unreported when no try is left, none is pending, and no event s
 test('a lost block is reported once: an event of this card, and a mark on this counter', async () => {
   const report = (kind: TryKind = 'pin') =>
     movedBy(() => reportLostBlock(database, { publicToken: card, kind }))
-  for (let time = 0; time < 3; time += 1) await spend()
+  for (let time = 0; time < 3; time += 1) {
+    for (const publicToken of [card, other]) {
+      await spend(publicToken)
+      if (publicToken === other) await spend(other, 'cvv')
+    }
+  }
+  // Lost as well, and reported by themselves.
+  await sql(database, `update try_counter set open_since = '{1,1,1}' where public_token = $1`, [
+    other,
+  ])
   assert.deepEqual(await report(), [], 'they may match')
   await makeOlder(31)
   assert.deepEqual(await report('cvv'), [])

@@ -91,6 +91,7 @@ const judgedText = (comparison: Comparison): string => {
     )`
 }
 
+// A card is tried for years: the bounds keep the planner from its other attempts, whatever it takes them for.
 const settledText = (comparison: Comparison): string =>
   `settled as (
      update try_counter set restored = restored + cardinality(given_back),
@@ -98,13 +99,16 @@ const settledText = (comparison: Comparison): string =>
        outstanding_tries = judged.outstanding_tries, open_since = judged.open_since
      from judged
      where public_token = $1 and kind = $2
-     returning given_back, is_block, try_limit - (spent - restored) as remaining
+     returning given_back, is_block, try_limit - (spent - restored) as remaining,
+       least(given_back[1], $3::integer) as first_number
    ), resolved as (
      update attempt set restored = restored or try_number = any(given_back),
        result = case try_number when $3 then '${comparison}' else result end,
        remaining_tries = case try_number when $3 then remaining else remaining_tries end
      from settled
-     where public_token = $1 and kind = $2 and try_number = any(given_back || $3::integer)
+     where public_token = $1 and kind = $2
+       and try_number between (select first_number from settled) and $3
+       and try_number = any(given_back || $3::integer)
    )`
 
 /** The failure, and the block that it may have left, under the numbers that the card's own row gives them. */

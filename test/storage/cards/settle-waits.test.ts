@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { reportLostBlock } from '../../../src/storage/cards/lost-blocks.ts'
-import { settleMatchAndSpend } from '../../../src/storage/cards/settle-try.ts'
+import { settleMatchAndSpend, settleTry } from '../../../src/storage/cards/settle-try.ts'
 import { claimAndSpendTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
 import type { Connection } from '../../../src/storage/engine/database.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -147,6 +147,34 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const block = { publicToken: card, kind: 'pin' } as const
     await afterWaiting(cardLock(), () => [1, 2, 3].map(() => reportLostBlock(database, block)))
     assert.equal(await blocksOf(), 1)
+  })
+
+  test('a result looks at the attempts that it may move, however often its card was tried', async () => {
+    await sql(
+      database,
+      `insert into attempt (public_token, kind, try_number, epoch, result, restored, remaining_tries,
+         entry_mode, reference)
+       select $1, 'pin', n, 1, 'match', true, 3, 'chip', 'R' from generate_series(1, 5000) n`,
+      [card],
+    )
+    const past = 'update try_counter set spent = 5000, restored = 5000 where public_token = $1'
+    await sql(database, past, [card])
+    for (const comparison of ['mismatch', 'unresolved', 'match'] as const) {
+      const spent = await spend()
+      const explaining: Connection = {
+        ...database,
+        query: async ({ text }, values = []) => {
+          const plan = await sql(database, `explain (analyze) ${text}`, values)
+          const counts = JSON.stringify(plan).matchAll(
+            /(?:rows=|Removed by .*?: )(\d+)[^)]* loops/g,
+          )
+          const most = Math.max(...[...counts].map(([, count]) => Number(count)))
+          return [{ remaining: most }] as never[]
+        },
+      }
+      const { remaining: most } = await settleTry(explaining, { spent, comparison }, origin, null)
+      assert.ok(most > 0 && most < 20, `${comparison} looked at ${most}`)
+    }
   })
 
   const newClaim = () => ({

@@ -22,7 +22,7 @@ export const isPending = (openSince: string): string =>
   `at - ${lostAfterMicroseconds} < any(${openSince})`
 
 /**
- * The card's row locked, then its counter's as it is under its lock: `was`, which is all that a result is judged
+ * The card's row locked, then its counter's as it is under its lock: `was`, which is all that a result is decided
  * by. What other rows say was read before the lock was waited for.
  * @param before parts of the statement that take their locks first.
  */
@@ -41,50 +41,51 @@ export const lockedText = (before: string | null, isCardLocked: boolean): string
 }
 
 // 0 where it is not there: the slices on both sides of it are then all that there is.
-const ownPlace = 'coalesce(array_position(outstanding_tries, $3::integer), 0)'
+const ownPosition = 'coalesce(array_position(outstanding_tries, $3::integer), 0)'
 
 /**
- * What each comparison leaves of a counter, in its own epoch and while no block was reported. `place` counts the
+ * What each comparison leaves of a counter, in its own epoch and while no block was reported. `position` counts the
  * outstanding tries from one; numbers only grow, so that those up to a try's own stand before all others.
  */
-const judgements: Record<
+const effects: Record<
   Comparison,
-  { place: string; givenBack: string; outstanding: string; openSince: string }
+  { position: string; givenBack: string; outstanding: string; openSince: string }
 > = {
   match: {
-    place: 'width_bucket($3::integer, outstanding_tries)',
-    givenBack: 'outstanding_tries[:place]',
-    outstanding: 'outstanding_tries[place + 1:]',
-    openSince: 'open_since[place + 1:]',
+    position: 'width_bucket($3::integer, outstanding_tries)',
+    givenBack: 'outstanding_tries[:position]',
+    outstanding: 'outstanding_tries[position + 1:]',
+    openSince: 'open_since[position + 1:]',
   },
   mismatch: {
-    place: ownPlace,
+    position: ownPosition,
     givenBack: `'{}'::integer[]`,
     outstanding: 'outstanding_tries',
-    openSince: `open_since[:place - 1] || case place when 0 then '{}' else '{0}' end::bigint[]
-      || open_since[place + 1:]`,
+    openSince: `open_since[:position - 1] || case position when 0 then '{}' else '{0}' end::bigint[]
+      || open_since[position + 1:]`,
   },
   unresolved: {
-    place: ownPlace,
-    givenBack: 'outstanding_tries[place:place]',
-    outstanding: 'outstanding_tries[:place - 1] || outstanding_tries[place + 1:]',
-    openSince: 'open_since[:place - 1] || open_since[place + 1:]',
+    position: ownPosition,
+    givenBack: 'outstanding_tries[position:position]',
+    outstanding: 'outstanding_tries[:position - 1] || outstanding_tries[position + 1:]',
+    openSince: 'open_since[:position - 1] || open_since[position + 1:]',
   },
 }
 
 // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block that it
 // left was recorded. Its comparison may still come, from a process that stood still.
-const judgedText = (comparison: Comparison): string => {
-  const { givenBack, openSince, outstanding, place } = judgements[comparison]
+const effectText = (comparison: Comparison): string => {
+  const { givenBack, openSince, outstanding, position } = effects[comparison]
   const isBlock = `counts and spent - restored = try_limit and not ${isPending('open_since')}`
-  return `placed as (
-      select *, case when counts then ${place} else 0 end as place
-      from (select *, epoch = $4::integer and not block_reported as counts from was) as counted
+  return `located as (
+      select counts, spent, restored, try_limit, outstanding_tries, open_since,
+        case when counts then ${position} else 0 end as position
+      from was cross join lateral (select epoch = $4::integer and not block_reported as counts) as decided
     ), moved as (
       select counts, spent, restored, try_limit, ${givenBack} as given_back,
         ${outstanding} as outstanding_tries, ${openSince} as open_since
-      from placed
-    ), judged as materialized (
+      from located
+    ), effect as materialized (
       select given_back, outstanding_tries, open_since,
         ${comparison === 'mismatch' ? isBlock : 'false'} as is_block
       from moved${comparison === 'mismatch' ? ' cross join clock' : ''}
@@ -96,8 +97,8 @@ const settledText = (comparison: Comparison): string =>
   `settled as (
      update try_counter set restored = restored + cardinality(given_back),
        ${comparison === 'mismatch' ? 'block_reported = block_reported or is_block,' : ''}
-       outstanding_tries = judged.outstanding_tries, open_since = judged.open_since
-     from judged
+       outstanding_tries = effect.outstanding_tries, open_since = effect.open_since
+     from effect
      where public_token = $1 and kind = $2
      returning given_back, is_block, try_limit - (spent - restored) as remaining,
        least(given_back[1], $3::integer) as first_number
@@ -152,7 +153,7 @@ const settleStatement = (name: string, comparison: Comparison, isKeyed: boolean)
     ...(isMismatch ? [clock] : []),
     ...(isKeyed ? [claimedText(keyParameters)] : []),
     lockedText(isKeyed ? 'claimed' : null, isMismatch),
-    judgedText(comparison),
+    effectText(comparison),
     settledText(comparison),
     ...(isMismatch ? [eventsText] : []),
     ...(isKeyed ? [storedText(keyParameters)] : []),
@@ -227,7 +228,7 @@ export async function settleTry(
 
 const matchAndSpendStatement = statement(
   'settle_match_and_spend',
-  `with ${clock}, ${lockedText(null, false)}, ${judgedText('match')}, ${settledText('match')},
+  `with ${clock}, ${lockedText(null, false)}, ${effectText('match')}, ${settledText('match')},
    ${spendText('settled cross join clock', ['$1', '$5', '$6', '$7'])}
    select settled.remaining as "left", ${openedColumns} from settled left join opened on true`,
 )

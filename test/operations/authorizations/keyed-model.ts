@@ -4,7 +4,7 @@
  * it is made, or its answer after it.
  */
 
-/** What a caller is answered with 200; `lost` and `silent` are both `96`, and are told apart by their bodies. */
+/** What a caller is answered with 200; `lost` and `silent` are both `96`, and differ in their bodies. */
 export type Answer = '00' | '55' | '75' | 'lost' | 'silent'
 type Comparison = 'match' | 'mismatch' | 'silent'
 

@@ -175,7 +175,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const { json } = await service.call('GET', `/cards/${card.publicToken}`)
     const pins = strongPins(json)
     const changes = []
-    for (let time = 0; time < 8; time += 1) {
+    for (let time = 0; time < 8 || answers.length < 100; time += 1) {
       const body = { pin: pins[time % pins.length] }
       const path = `/card-pin/${card.publicToken}/pin`
       changes.push((await service.call('POST', path, { body })).status)
@@ -183,7 +183,6 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     }
     isUnderAttack = false
     await attacking
-    assert.ok(answers.length > 50, 'there was an attack')
     assert.deepEqual(new Set(changes), new Set([204]))
     assert.deepEqual(
       new Set((await Promise.all(answers)).map(({ status }) => status)),

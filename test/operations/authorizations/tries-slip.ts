@@ -34,9 +34,9 @@ export const withSteps = (...steps: readonly RequestStep<Card>[]): Algorithm<Car
   steps,
 })
 
-export const isOfAnOldEpoch = (held: Counter, { epoch }: Local): boolean => epoch !== held.epoch
-const isOver = (held: Counter, local: Local): boolean =>
-  isOfAnOldEpoch(held, local) || held.blockReported
+export const isOfAnOldEpoch = (before: Counter, { epoch }: Local): boolean => epoch !== before.epoch
+const isOver = (before: Counter, local: Local): boolean =>
+  isOfAnOldEpoch(before, local) || before.blockReported
 
 /** Settles as the algorithm in use does, but for what is given. */
 export const settlesWith = ({
@@ -50,14 +50,14 @@ export const settlesWith = ({
 }): RequestStep<Card> => ({
   act: 'settle',
   take: (card, local) => {
-    const held = card[local.kind]
-    const isIdle = changesNothing(held, local)
-    const counted = isIdle ? held : counts(held, local)
+    const before = card[local.kind]
+    const isIdle = changesNothing(before, local)
+    const counted = isIdle ? before : counts(before, local)
     const counter = { ...counted, attempts: resolved(counted, local) }
     const isUsedUp = local.comparison === 'mismatch' && !isIdle && left(counter) === 0
     const isBlock = isUsedUp && mayTell(counter, local)
     return {
-      stored: put(card, local.kind, { ...counter, blockReported: held.blockReported || isBlock }),
+      stored: put(card, local.kind, { ...counter, blockReported: before.blockReported || isBlock }),
       local,
       answer: { remaining: left(counter), recorded: isBlock ? ['blocked'] : [] },
     }

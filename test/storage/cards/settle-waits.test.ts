@@ -17,6 +17,7 @@ import {
   makeOlder,
   newEpoch,
   origin,
+  other,
   settle,
   spend,
   useTriedCards,
@@ -60,6 +61,13 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     ['select from card where public_token = $1 for no key update', card] as const
   const counterLock = () =>
     ['select from try_counter where public_token = $1 for update', card] as const
+
+  const newClaim = () => ({
+    clientId,
+    keyHash: randomBytes(32),
+    claimId: randomUUID(),
+    requestFingerprint: randomBytes(32),
+  })
 
   const blocksOf = async (publicToken = card): Promise<number> =>
     (await eventsOf(publicToken)).filter(({ type }) => type === 'pin.blocked').length
@@ -130,14 +138,29 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     sql(connection, 'select from try_counter where public_token = $1 for update nowait', [card])
 
   test('a mismatch that waits for its card has locked no counter, and so closes no circle', async () => {
-    const first = await spend()
-    const begin = () => [settle(first, 'mismatch')]
-    const [settled] = await afterWaiting(cardLock(), begin, lockCounters)
-    assert.equal(settled?.remaining, 2)
-    for (const _ of [1, 2]) await spend()
+    const [first, second] = [await spend(), await spend()]
+    const plain = () => [settle(first, 'mismatch')]
+    await afterWaiting(cardLock(), plain, lockCounters)
+    const answer = Buffer.from('answer')
+    const keyed = () => [settle(second, 'mismatch', { ...newClaim(), answer, remaining: 1 })]
+    await afterWaiting(cardLock(), keyed, lockCounters)
+    await spend()
     await makeOlder(31)
     const report = () => [reportLostBlock(database, { publicToken: card, kind: 'pin' })]
     await afterWaiting(cardLock(), report, lockCounters)
+    assert.equal(await blocksOf(), 1)
+  })
+
+  test('a mismatch and the report of a block wait for no other card', async () => {
+    const [first, second] = [await spend(), await spend(), await spend()]
+    await database.transaction(async (connection) => {
+      await sql(connection, 'select from card where public_token = $1 for no key update', [other])
+      const key = { ...newClaim(), answer: Buffer.from('answer'), remaining: 0 }
+      await settle(first, 'mismatch')
+      await settle(second, 'mismatch', key)
+      await makeOlder(31)
+      await reportLostBlock(database, { publicToken: card, kind: 'pin' })
+    })
     assert.equal(await blocksOf(), 1)
   })
 
@@ -175,13 +198,6 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       const { remaining: most } = await settleTry(explaining, { spent, comparison }, origin, null)
       assert.ok(most > 0 && most < 20, `${comparison} looked at ${most}`)
     }
-  })
-
-  const newClaim = () => ({
-    clientId,
-    keyHash: randomBytes(32),
-    claimId: randomUUID(),
-    requestFingerprint: randomBytes(32),
   })
 
   test('a spend that waited for the last try finds none, with a key and without, and after a match', async () => {

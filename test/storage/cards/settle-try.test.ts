@@ -197,6 +197,7 @@ for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
     assert.ok(first && earlier)
     const [key, beside] = [newClaim(), newClaim()]
     const tried = { publicToken: card, kind: 'pin' } as const
+    await spend(card, 'cvv')
     await settle(first, 'mismatch')
     await settle(earlier, 'unresolved')
     const spent = (await claimAndSpendTry(database, key, tried, origin))?.spent
@@ -211,6 +212,8 @@ for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
       unresolved: ['* pin', '* pin 3'],
     }
     assert.deepEqual(moved, expected[comparison])
+    const numbers = { match: [], mismatch: [1, 3], unresolved: [1] }[comparison]
+    assert.deepEqual(await outstandingOf(), { numbers, open: [] })
     const types = (await eventsOf()).map(({ type }) => type)
     const failures = comparison === 'mismatch' ? 2 : 1
     assert.deepEqual(

@@ -8,8 +8,12 @@ import {
 } from '../../storage/cards/spend-try.ts'
 import { countWrongExpiry, type WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
-import { claimWithAnswer, type NewClaim } from '../../storage/idempotency/claims.ts'
-import { findRememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
+import type { NewClaim } from '../../storage/idempotency/idempotency.ts'
+import {
+  claimWithAnswer,
+  findRememberedRequest,
+  storeAnswer,
+} from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type {
   Authorization,

@@ -1,16 +1,16 @@
 import type { TryKind } from '../../domain/tries.ts'
 import {
-  listUnreportedBlocks,
-  reportLostBlock,
-  type UnreportedBlock,
-} from '../../storage/cards/lost-blocks.ts'
-import {
   type ComparedTry,
   type ForeseenAnswer,
   settleMatchAndSpend,
   settleTry,
 } from '../../storage/cards/settle-try.ts'
 import type { SpentTry } from '../../storage/cards/spend-try.ts'
+import {
+  listUnreportedBlocks,
+  reportLostBlock,
+  type UnreportedBlock,
+} from '../../storage/cards/tries.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import { type Recorder, recordAnswer } from './answer.ts'
 import type {

@@ -1,6 +1,7 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { type Database, rowReadFrom } from '../engine/database.ts'
+import type { Database } from '../engine/database.ts'
+import { rowRead } from '../engine/row-reads.ts'
 import { triesJoins } from './cards.ts'
 
 /** What an authorization needs to know of a card. */
@@ -39,17 +40,17 @@ const withZoneKey = (network: string, keyName: string): string =>
    left join zone_key on zone_key.client_id = ${network} and zone_key.key_name = ${keyName}
      and zone_key.retired_at is null`
 
-const byTokenRead = rowReadFrom('find_authorized_card', {
+const byTokenRead = rowRead('find_authorized_card', {
   columns,
-  parts: ['public_token', 'network_id', 'key_name'],
+  key: ['text', 'text', 'text'],
   from: (publicToken, network, keyName) =>
     `card ${withZoneKey(network, keyName)} where card.public_token = ${publicToken}`,
 })
 
 // Of one card, where the PAN was taken under several versions of the fingerprints' key.
-const byPanRead = rowReadFrom('find_authorized_card_by_pan', {
+const byPanRead = rowRead('find_authorized_card_by_pan', {
   columns,
-  parts: ['fingerprints', 'network_id', 'key_name'],
+  key: ['text', 'text', 'text'],
   from: (fingerprints, network, keyName) =>
     `unnest(string_to_array(${fingerprints}, ',')) as known(fingerprint)
      join pan_fingerprint on pan_fingerprint.pan_fingerprint = decode(known.fingerprint, 'hex')

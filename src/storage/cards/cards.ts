@@ -1,7 +1,8 @@
 import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Database, rowRead } from '../engine/database.ts'
+import type { Database } from '../engine/database.ts'
+import { rowRead } from '../engine/row-reads.ts'
 
 /** A card's own row: what is answered of it, and of whom only the HSM can read. */
 export interface CardRow {
@@ -64,15 +65,14 @@ export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
   cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
 
-const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
+export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
   join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
-
-const cardKey = { 'card.public_token': 'text', 'card.client_id': 'text' } as const
 
 const cardRead = rowRead('find_card', {
   columns: `${cardColumns}, ${triesColumns}`,
-  from: `card ${triesJoins}`,
-  key: cardKey,
+  key: ['text', 'text'],
+  from: (publicToken, clientId) => `card ${triesJoins}
+    where card.public_token = ${publicToken} and card.client_id = ${clientId}`,
 })
 
 /** A client's card, or null: another client's card is not there. */
@@ -99,8 +99,9 @@ const withProductRead = rowRead('find_card_with_product', {
   columns: `${cardColumns}, card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey",
     card.cvk, product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
     product.refuse_weak_pins as "refuseWeakPins", product.pvk`,
-  from: 'card join product using (product_id)',
-  key: cardKey,
+  key: ['text', 'text'],
+  from: (publicToken, clientId) => `card join product using (product_id)
+    where card.public_token = ${publicToken} and card.client_id = ${clientId}`,
 })
 
 /** A client's card as it is now, not locked, or null. */

@@ -1,11 +1,6 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import {
-  type Connection,
-  firstRow,
-  isNotNullViolation,
-  type Statement,
-  statement,
-} from '../engine/database.ts'
+import type { Connection, Statement } from '../engine/database.ts'
+import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
 import { isOpen } from './cards.ts'
 import { type CardAndClientLimit, clock, isUsedUp, limitValues, useStatement } from './limits.ts'

@@ -1,13 +1,8 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import {
-  type Connection,
-  firstRow,
-  type SqlValue,
-  type Statement,
-  statement,
-} from '../engine/database.ts'
+import type { Connection, SqlValue, Statement } from '../engine/database.ts'
+import { firstRow, statement } from '../engine/database.ts'
 import * as storedCards from './cards.ts'
 
 /** Where a page of cards ends: newest first, then by token. */

@@ -1,6 +1,6 @@
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
-import type { OnlyHash } from '../idempotency/claims.ts'
+import type { OnlyHash } from '../idempotency/idempotency.ts'
 import { clock } from './limits.ts'
 import {
   type AttemptOrigin,

@@ -1,7 +1,7 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, firstRow, statement } from '../engine/database.ts'
-import { claimText, claimValues, type NewClaim } from '../idempotency/claims.ts'
+import { claimText, type NewClaim, onlyClaimValues } from '../idempotency/idempotency.ts'
 import { clock } from './limits.ts'
 
 /** A try that was spent. */
@@ -93,7 +93,7 @@ export const claimAndSpendTry = async (
   { kind, publicToken }: NewTry,
   { entryMode, reference }: AttemptOrigin,
 ): Promise<{ readonly spent: SpentTry | null } | null> => {
-  const values = [publicToken, kind, entryMode, reference, ...claimValues(claim)]
+  const values = [publicToken, kind, entryMode, reference, ...onlyClaimValues(claim)]
   const row = firstRow(await connection.query<SpentTry | NoTry>(claimAndSpendStatement, values))
   return row && { spent: spentOf(row) }
 }

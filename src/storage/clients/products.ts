@@ -1,13 +1,8 @@
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
-import {
-  type Connection,
-  type Database,
-  firstRow,
-  rowRead,
-  type SqlValue,
-  statement,
-} from '../engine/database.ts'
+import type { Connection, Database, SqlValue } from '../engine/database.ts'
+import { firstRow, statement } from '../engine/database.ts'
+import { rowRead } from '../engine/row-reads.ts'
 
 const listedColumns = `product_id as "productId", product_name as "productName",
   scheme_name as "schemeName", currency_code as "currencyCode", card_types as "cardTypes",
@@ -44,9 +39,9 @@ export const listGrantedProducts = (
 
 const grantedRead = rowRead('find_granted_product', {
   columns: `${listedColumns}, ${hiddenColumns}`,
-  from: 'product join client_product using (product_id)',
-  key: { client_id: 'text', product_id: 'integer' },
-  where: 'active',
+  key: ['text', 'integer'],
+  from: (clientId, productId) => `product join client_product using (product_id)
+    where client_id = ${clientId} and product_id = ${productId} and active`,
 })
 
 /** An active product granted to a client as it is now, or null. */

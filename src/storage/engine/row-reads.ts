@@ -1,4 +1,34 @@
-import { firstRow, type RowKey, type RowRead, type SqlValue, type Statement } from './database.ts'
+import type { RowKey, RowRead, SqlValue, Statement } from './database.ts'
+import { firstRow, statement } from './database.ts'
+
+/** A read as its two statements are made of it. */
+interface RowReadParts<Types extends readonly ('text' | 'integer')[]> {
+  readonly columns: string
+  /** The types of the parts of its key. */
+  readonly key: Types
+  /** The tables, joined, and the condition: at most one row, given how each part of its key is written. */
+  readonly from: (...parts: { [At in keyof Types]: string }) => string
+}
+
+/** Declares a read of at most one row by its key. */
+export function rowRead<const Types extends readonly ('text' | 'integer')[]>(
+  name: string,
+  { columns, from, key }: RowReadParts<Types>,
+): RowRead {
+  type Parts = { [At in keyof Types]: string }
+  const values = key.map((type, at) => `$${at + 1}::${type}`) as unknown as Parts
+  const parts = key.map((_, at) => `asked.part${at}`) as unknown as Parts
+  const lists = key.map((type, at) => `$${at + 1}::${type}[]`).join(', ')
+  const names = key.map((_, at) => `part${at}`).join(', ')
+  return {
+    one: statement(name, `select ${columns} from ${from(...values)}`),
+    several: statement(
+      `${name}_several`,
+      `select asked.place::int as "place", ${columns}
+       from unnest(${lists}) with ordinality as asked(${names}, place) cross join ${from(...parts)}`,
+    ),
+  }
+}
 
 type Query = <Row>(statement: Statement, values: readonly SqlValue[]) => Promise<Row[]>
 

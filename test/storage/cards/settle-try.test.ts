@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { TryKind } from '../../../src/domain/tries.ts'
 import { settleMatchAndSpend } from '../../../src/storage/cards/settle-try.ts'
 import { claimAndSpendTry, type SpentTry } from '../../../src/storage/cards/spend-try.ts'
-import { claimWithAnswer } from '../../../src/storage/idempotency/claims.ts'
+import { claimWithAnswer } from '../../../src/storage/idempotency/idempotency.ts'
 import { sql } from '../../support/service.ts'
 import {
   card,

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TryKind } from '../../../src/domain/tries.ts'
 import { findAuthorizedCard } from '../../../src/storage/cards/authorizations.ts'
-import { listUnreportedBlocks, reportLostBlock } from '../../../src/storage/cards/lost-blocks.ts'
 import { spendTry } from '../../../src/storage/cards/spend-try.ts'
-import { findAttempts, findTries } from '../../../src/storage/cards/tries.ts'
+import {
+  findAttempts,
+  findTries,
+  listUnreportedBlocks,
+  reportLostBlock,
+} from '../../../src/storage/cards/tries.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
 import {

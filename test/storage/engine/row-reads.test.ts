@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Database, rowRead, type Statement } from '../../../src/storage/engine/database.ts'
-import { createRowReads } from '../../../src/storage/engine/row-reads.ts'
+import type { Database, Statement } from '../../../src/storage/engine/database.ts'
+import { createRowReads, rowRead } from '../../../src/storage/engine/row-reads.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { pool, sql } from '../../support/service.ts'
@@ -11,8 +11,9 @@ const postgres = await openPostgres()
 
 const noteRead = rowRead('test_find_note', {
   columns: 'note.text',
-  from: 'owner join note using (owner_name)',
-  key: { 'note.note_name': 'text', 'owner.owner_name': 'text' },
+  key: ['text', 'text'],
+  from: (note, owner) => `owner join note using (owner_name)
+    where note.note_name = ${note} and owner_name = ${owner}`,
 })
 
 const engines = [

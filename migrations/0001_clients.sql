@@ -91,6 +91,8 @@ create table product (
   cvk text not null default 'cvk',
   pvk text not null default 'pvk',
   active boolean not null default true,
+  -- How often it was changed: a card is made by what was read of it, and only of what it still is.
+  changes integer not null default 0,
   check (pin_revealable or pin_length = 4)
 );
 

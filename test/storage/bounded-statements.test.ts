@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
+import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import { expireCards, prunePinEnvelopes } from '../../src/storage/cards/changes.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import { findTries } from '../../src/storage/cards/tries.ts'
 import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
 import type {
   Connection,
   Database,
+  RowKey,
+  RowRead,
   SqlValue,
   Statement,
 } from '../../src/storage/engine/database.ts'
@@ -21,6 +27,7 @@ import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
 import { pruneDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
+import { publicTokenOf } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'
@@ -57,7 +64,11 @@ const triedUpTo = (limit: number) =>
     try: { at: '2026-01-01T00:00:00Z', durationMs: 1, outcome: 'delivered' },
   }))
 
-/** Every statement that changes a bounded number of rows, by how the service calls it. */
+const token = publicTokenOf('1000007900')
+const fingerprint = createHash('sha256').update('7900').digest()
+const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
+
+/** Every statement that changes a bounded number of rows, and those that read some together, by how the service calls it. */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
   (database, limit) => expireCards(database, today, limit),
   (database, limit) => pruneIdempotencyRecords(database, limit),
@@ -77,6 +88,12 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => claimStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
   (database, limit) => forgetPanFingerprints(database, 1, 0, limit),
   (database, limit) => markPublished(database, publishedUpTo(limit)),
+  // What many ask for in one turn.
+  (database) => findTries(database, token, 'pin', clientId),
+  (database) => findCard(database, token, clientId),
+  (database) => findCardWithProduct(database, token, clientId),
+  (database) => findAuthorizedCard(database, { publicToken: token }, zoneKey),
+  (database) => findAuthorizedCard(database, { panFingerprints: [fingerprint] }, zoneKey),
 ]
 
 type Recorded = Statement & { values: readonly SqlValue[] }
@@ -93,7 +110,10 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
   }
   const database: Database = {
     ...connection,
-    readRow: async () => null,
+    async readRow({ several }: RowRead, key: RowKey) {
+      recorded.push({ ...several, values: key.map((part) => Array(limit).fill(part)) })
+      return null
+    },
     transaction: (work) => work(connection),
     load: null,
     close: async () => undefined,

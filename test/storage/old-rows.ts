@@ -39,6 +39,8 @@ const fills = (to: Due): string[] => [
      personal_data, start_date, expiry_date, status_code, pin_block, pin_key, cvk, last_sequence)
    select ${token}, '${clientId}', 1, 'Virtual', '400000******1234', '\\x00', '\\x00', '2020-01-01',
      ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
+  `insert into try_counter (public_token, kind, try_limit)
+   select ${token}, kind, 3 from ${numbers} cross join (values ('pin'), ('cvv')) as kinds (kind)`,
   `insert into idempotency_record (client_id, key_hash, request_fingerprint,
      created_at)
    select 'client-' || n % 50, sha256(n::text::bytea), '\\x00', ${switches.idempotency_record[to]} from ${numbers}`,

@@ -70,8 +70,9 @@ export function createAccessTokenVerifier(
     verifyToken(options, keys, now(), bearerToken(header)),
   )
   return {
-    async verify(header, presented = null) {
-      const caller = await verify(header ?? '')
+    async verify(header = '', presented = null) {
+      if (!/^bearer( |$)/i.test(header)) throw notAuthenticated()
+      const caller = await verify(header)
       // Never remembered: the certificate of one connection says nothing of the next.
       const { boundThumbprint: bound } = caller
       const isSame =
@@ -96,8 +97,8 @@ function remembering(now: () => Date, verify: Verify): Verify {
     return caller
   }
   return (header) => {
-    // No token lies in the memory for longer than its request.
-    const key = hash('sha256', header, 'base64')
+    // No token lies in the memory for longer than its request. However it is spelled beside the token, it is one.
+    const key = hash('sha256', header.slice(schemeLength).trim(), 'base64')
     const known = verified.get(key)
     if (known && now().getTime() < known.untilMs) return Promise.resolve(known.caller)
     const asking =
@@ -145,7 +146,13 @@ async function verifyToken(
   }
 }
 
+/** Of `Bearer `. */
+const schemeLength = 7
 const tokenLengthLimit = 8_192
+
+/** The challenge alone, and no error (RFC 6750 section 3.1, last paragraph). */
+const notAuthenticated = (): Problem =>
+  new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer realm="pinfold"' } })
 
 /** `credentials` of RFC 6750 section 2.1; the scheme in any case (RFC 9110 section 11.1). */
 const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
@@ -155,12 +162,6 @@ const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  * @throws Problem `unauthenticated`
  */
 function bearerToken(header: string): string {
-  if (!/^bearer( |$)/i.test(header)) {
-    // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
-    throw new Problem('unauthenticated', {
-      headers: { 'www-authenticate': 'Bearer realm="pinfold"' },
-    })
-  }
   const token = header.length > tokenLengthLimit ? undefined : credentials.exec(header)?.[1]
   if (token === undefined) throw invalidToken()
   return token

@@ -8,7 +8,7 @@ import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
-import { findGrantedProduct } from '../../storage/clients/products.ts'
+import { findGrantedProduct, type GrantedProduct } from '../../storage/clients/products.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
@@ -69,7 +69,7 @@ const drawFreeNumber: Draw = async (operations, product) => {
 /** A card that can be made, all but its number. */
 interface CardPlan {
   readonly card: NewCard
-  readonly product: Product
+  readonly product: GrantedProduct
   readonly startDate: string
   readonly expiry: Expiry
   readonly embossName: string
@@ -82,7 +82,7 @@ interface NumberedPlan extends CardPlan {
 }
 
 /** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
-function planCard({ now }: CardOperations, product: Product, card: NewCard): CardPlan {
+function planCard({ now }: CardOperations, product: GrantedProduct, card: NewCard): CardPlan {
   const startDate = dateOf(now())
   const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
@@ -120,7 +120,8 @@ async function createUnderNumber(
     details,
   })
   const claim = await claimFor(result)
-  const outcome = await insertCard(database, { card: row, event, panFingerprints, claim })
+  const made = { card: row, event, panFingerprints, productChanges: product.changes, claim }
+  const outcome = await insertCard(database, made)
   return { outcome, result }
 }
 

@@ -73,11 +73,11 @@ export async function findRemembered(
     request.fingerprints,
   )
   if (!remembered) throw new Problem('idempotency_key_in_use')
-  return judgeRemembered(connection, request, remembered)
+  return checkRemembered(connection, request, remembered)
 }
 
 /** Null where the key was used for another request, or is retired. */
-async function judgeRemembered(
+async function checkRemembered(
   connection: Connection,
   request: KeyedRequest,
   remembered: storedRequests.RememberedRequest,
@@ -202,7 +202,7 @@ async function findFirstAnswer<Result>(
   const { fingerprints } = keyed
   const found = await storedRequests.findRememberedRequest(database, keyed, fingerprints)
   if (!found) return null
-  const remembered = await judgeRemembered(database, keyed, found)
+  const remembered = await checkRemembered(database, keyed, found)
   if (!remembered?.answer) throw new Problem('idempotency_key_reused')
   const { answer, claimId } = remembered
   return replayAnswer<Result>(hsm, keyed, { answer, claimId })

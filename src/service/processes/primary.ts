@@ -134,10 +134,10 @@ function keepUp(running: Running, slot: Slot): void {
   const { log, onEnd } = running
   const { worker } = slot
   const upSinceMs = performance.now()
-  const again = (ended: object) => {
+  const again = (ended: object, wasSteady = false) => {
     if (running.isStopping) return
     onEnd()
-    slot.failures = performance.now() - upSinceMs < steadyAfterMs ? slot.failures + 1 : 1
+    slot.failures = wasSteady ? 1 : slot.failures + 1
     const pauseMs = Math.min(pauseMostMs, pauseLeastMs * 2 ** (slot.failures - 1))
     log.error({ process: slot.number, ...ended, pauseMs }, 'a process ended and is started anew')
     slot.timer = setTimeout(async () => {
@@ -148,7 +148,10 @@ function keepUp(running: Running, slot: Slot): void {
     }, pauseMs)
   }
   const ended = (code: number | null, signal: string | null) =>
-    again({ pid: worker?.process.pid, code, signal })
+    again(
+      { pid: worker?.process.pid, code, signal },
+      performance.now() - upSinceMs >= steadyAfterMs,
+    )
   // It may have ended since it was ready.
   if (!worker || worker.isDead()) ended(null, null)
   else worker.once('exit', ended)

@@ -1,8 +1,8 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Database } from '../engine/database.ts'
+import { type Database, rowOf } from '../engine/database.ts'
 import { rowRead } from '../engine/row-reads.ts'
-import { triesJoins } from './cards.ts'
+import { triesOf } from './cards.ts'
 
 /** What an authorization needs to know of a card. */
 export interface AuthorizedCard {
@@ -35,27 +35,42 @@ const columns = `card.public_token as "publicToken", card.client_id as "clientId
   cvv.try_limit as "cvvLimit", cvv.try_limit - (cvv.spent - cvv.restored) as "cvvRemaining",
   zone_key.key_block as "zoneKeyBlock", zone_key.pin_block_formats as "zoneKeyFormats"`
 
-const withZoneKey = (network: string, keyName: string): string =>
-  `join product using (product_id) ${triesJoins}
-   left join zone_key on zone_key.client_id = ${network} and zone_key.key_name = ${keyName}
-     and zone_key.retired_at is null`
+const cardColumns = `public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key, cvk,
+  product_id`
+
+const cardBy = (publicToken: string): string =>
+  rowOf('card', 'card', { columns: cardColumns, key: { public_token: publicToken } })
+
+const ofCard = (network: string, keyName: string): string => {
+  const product = { columns: 'pin_length', key: { product_id: 'card.product_id' } }
+  const zoneKey = {
+    columns: 'key_block, pin_block_formats',
+    key: { client_id: network, key_name: keyName },
+    where: 'retired_at is null',
+  }
+  return `cross join ${rowOf('product', 'product', product)} ${triesOf('card')}
+    left join ${rowOf('zone_key', 'zone_key', zoneKey)} on true`
+}
 
 const byTokenRead = rowRead('find_authorized_card', {
   columns,
   key: ['text', 'text', 'text'],
-  from: (publicToken, network, keyName) =>
-    `card ${withZoneKey(network, keyName)} where card.public_token = ${publicToken}`,
+  from: (publicToken, network, keyName) => `${cardBy(publicToken)} ${ofCard(network, keyName)}`,
 })
 
 // Of one card, where the PAN was taken under several versions of the fingerprints' key.
 const byPanRead = rowRead('find_authorized_card_by_pan', {
   columns,
   key: ['text', 'text', 'text'],
-  from: (fingerprints, network, keyName) =>
-    `unnest(string_to_array(${fingerprints}, ',')) as known(fingerprint)
-     join pan_fingerprint on pan_fingerprint.pan_fingerprint = decode(known.fingerprint, 'hex')
-     join card on card.public_token = pan_fingerprint.public_token
-     ${withZoneKey(network, keyName)}`,
+  from: (fingerprints, network, keyName) => {
+    const known = {
+      columns: 'public_token',
+      key: { pan_fingerprint: "decode(fingerprint, 'hex')" },
+    }
+    return `unnest(string_to_array(${fingerprints}, ',')) as fingerprint
+      cross join ${rowOf('pan_fingerprint', 'known', known)}
+      cross join ${cardBy('known.public_token')} ${ofCard(network, keyName)}`
+  },
 })
 
 /** How a card is named. */

@@ -1,7 +1,7 @@
 import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import type { Database } from '../engine/database.ts'
+import { type Database, rowOf } from '../engine/database.ts'
 import { rowRead } from '../engine/row-reads.ts'
 
 /** A card's own row: what is answered of it, and of whom only the HSM can read. */
@@ -65,13 +65,20 @@ export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
   cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
 
-export const triesJoins = `join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-  join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'`
+/** Both counters of the row that comes before them. @param card its alias. */
+export const triesOf = (card: string): string =>
+  (['pin', 'cvv'] as const)
+    .map((kind) => {
+      const columns = 'try_limit, spent, restored, blocked_by_client'
+      const key = { public_token: `${card}.public_token`, kind: `'${kind}'` }
+      return `cross join ${rowOf('try_counter', kind, { columns, key })}`
+    })
+    .join(' ')
 
 const cardRead = rowRead('find_card', {
   columns: `${cardColumns}, ${triesColumns}`,
   key: ['text', 'text'],
-  from: (publicToken, clientId) => `card ${triesJoins}
+  from: (publicToken, clientId) => `card ${triesOf('card')}
     where card.public_token = ${publicToken} and card.client_id = ${clientId}`,
 })
 
@@ -100,8 +107,18 @@ const withProductRead = rowRead('find_card_with_product', {
     card.cvk, product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
     product.refuse_weak_pins as "refuseWeakPins", product.pvk`,
   key: ['text', 'text'],
-  from: (publicToken, clientId) => `card join product using (product_id)
-    where card.public_token = ${publicToken} and card.client_id = ${clientId}`,
+  from: (publicToken, clientId) => {
+    const card = {
+      columns: `${cardColumnNames}, encrypted_pan, pin_block, pvv, pin_key, cvk, client_id`,
+      key: { public_token: publicToken },
+    }
+    const product = {
+      columns: 'pin_length, pin_revealable, refuse_weak_pins, pvk',
+      key: { product_id: 'card.product_id' },
+    }
+    return `${rowOf('card', 'card', card)} cross join ${rowOf('product', 'product', product)}
+      where card.client_id = ${clientId}`
+  },
 })
 
 /** A client's card as it is now, not locked, or null. */

@@ -28,7 +28,7 @@ export interface NewCardRow {
 }
 
 /** Values of the card, of its product and of its number, and then those of the claim. */
-const claimsFirst = 25
+const claimsFirst = 26
 
 // Locks go key, product, number, card. A number is taken under every version of the fingerprints' key: one that was
 // issued under any of them is free under none. What was taken or claimed is undone where no card could be made.
@@ -38,8 +38,9 @@ const insert = (
    granted as (
      select product_id from product join client_product using (product_id)
        ${isKeyed ? 'cross join claimed' : ''}
-     where client_id = $6 and product_id = $7 and active ${isKeyed ? 'and is_whole' : ''}
-     for key share of product
+     where client_id = $6 and product_id = $7 and active and changes = $25
+       ${isKeyed ? 'and is_whole' : ''}
+     for key share of product, client_product
    ), numbers as (
      insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
      select decode(hash, 'hex'), $1, version
@@ -74,17 +75,19 @@ interface NumberedCard {
   readonly card: NewCardRow
   readonly event: NewEvent
   readonly panFingerprints: readonly PanFingerprintColumns[]
+  /** How often its product had been changed when the card was made by it. */
+  readonly productChanges: number
   /** Null without an idempotency key. */
   readonly claim: idempotency.Claim | null
 }
 
 /**
  * Adds a card, its tries and its first event; `refused` where its number or its token is taken, or its product is
- * the client's no more.
+ * the client's no more or another than it was made by.
  */
 export const insertCard = (
   connection: Connection,
-  { card, claim, event, panFingerprints }: NumberedCard,
+  { card, claim, event, panFingerprints, productChanges }: NumberedCard,
 ): Promise<idempotency.ActOutcome> => {
   // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
   const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
@@ -109,6 +112,7 @@ export const insertCard = (
     card.cvvTryLimit,
     ordered.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')),
     ordered.map(({ keyVersion }) => keyVersion),
+    productChanges,
   ]
   return idempotency.outcomeOf(claim, () =>
     claim

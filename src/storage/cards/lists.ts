@@ -1,8 +1,7 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { TryKind } from '../../domain/tries.ts'
 import type { Connection, SqlValue, Statement } from '../engine/database.ts'
-import { firstRow, statement } from '../engine/database.ts'
+import { firstRow, rowOf, statement } from '../engine/database.ts'
 import * as storedCards from './cards.ts'
 
 /** Where a page of cards ends: newest first, then by token. */
@@ -137,19 +136,6 @@ const scanExpiriesText = (
   })} as scanned
   order by scanned.created_at desc, scanned.public_token desc limit ${cardRowsMax})`
 
-/**
- * The row of a card on the page. By its key and with a limit, it is found one by one through that key, whatever the
- * planner takes the table for.
- */
-const rowOf = (table: string, alias: string, columns: string, where = 'true'): string =>
-  `cross join lateral (
-     select ${columns} from ${table}
-     where public_token = any(array[page.public_token]) and ${where} limit 1
-   ) as ${alias}`
-
-const counterOf = (kind: TryKind): string =>
-  rowOf('try_counter', kind, 'try_limit, spent, restored, blocked_by_client', `kind = '${kind}'`)
-
 /** One page of cards, out of one scan or several. */
 const page = (name: string, ...scans: readonly string[]): Statement =>
   statement(
@@ -161,8 +147,8 @@ const page = (name: string, ...scans: readonly string[]): Statement =>
      select ${storedCards.cardColumns}, ${storedCards.triesColumns}, to_char(page.created_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
      from page
-     ${rowOf('card', 'card', storedCards.cardColumnNames)}
-     ${counterOf('pin')} ${counterOf('cvv')}
+     cross join ${rowOf('card', 'card', { columns: storedCards.cardColumnNames, key: { public_token: 'page.public_token' } })}
+     ${storedCards.triesOf('page')}
      order by page.created_at desc, page.public_token desc`,
   )
 

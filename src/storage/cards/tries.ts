@@ -1,6 +1,6 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
-import { type Connection, type Database, statement } from '../engine/database.ts'
+import { type Connection, type Database, rowOf, statement } from '../engine/database.ts'
 import { rowRead } from '../engine/row-reads.ts'
 import { clock } from './limits.ts'
 import { isPending, lockedText } from './settle-try.ts'
@@ -9,9 +9,13 @@ const triesRead = rowRead('find_tries', {
   columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
     try_counter.blocked_by_client as "blockedByClient"`,
   key: ['text', 'text', 'text'],
-  from: (publicToken, kind, clientId) => `card join try_counter using (public_token)
-    where card.public_token = ${publicToken} and card.client_id = ${clientId}
-      and try_counter.kind = ${kind}`,
+  from: (publicToken, kind, clientId) => {
+    const columns = 'try_limit, spent, restored, blocked_by_client'
+    const key = { public_token: publicToken, kind }
+    const card = { columns: 'client_id', key: { public_token: publicToken } }
+    return `${rowOf('card', 'card', card)} cross join ${rowOf('try_counter', 'try_counter', { columns, key })}
+      where card.client_id = ${clientId}`
+  },
 })
 
 /** The tries of a client's card, or null. */

@@ -37,8 +37,14 @@ export const listGrantedProducts = (
 ): Promise<ListedProduct[]> =>
   connection.query(listStatement, [clientId, afterProductId ?? 0, cardType, currencyCode, limit])
 
+/** A product as it was read. */
+export interface GrantedProduct extends Product {
+  /** How often it had been changed. */
+  readonly changes: number
+}
+
 const grantedRead = rowRead('find_granted_product', {
-  columns: `${listedColumns}, ${hiddenColumns}`,
+  columns: `${listedColumns}, ${hiddenColumns}, changes`,
   key: ['text', 'integer'],
   from: (clientId, productId) => `product join client_product using (product_id)
     where client_id = ${clientId} and product_id = ${productId} and active`,
@@ -49,7 +55,7 @@ export const findGrantedProduct = (
   database: Database,
   clientId: string,
   productId: ProductId,
-): Promise<Product | null> => database.readRow(grantedRead, [clientId, productId])
+): Promise<GrantedProduct | null> => database.readRow(grantedRead, [clientId, productId])
 
 const insertStatement = statement(
   'insert_product',
@@ -105,7 +111,7 @@ const updateStatement = statement(
   `update product set product_name = $2, scheme_name = $3, bin = $4, currency_code = $5,
      card_types = $6, validity_months = $7, pin_length = $8, pin_revealable = $9,
      refuse_weak_pins = $10, pin_try_limit = $11, cvv_try_limit = $12, cvk = $13, pvk = $14,
-     active = $15
+     active = $15, changes = changes + 1
    where product_id = $1`,
 )
 

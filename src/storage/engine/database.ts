@@ -24,7 +24,7 @@ export type SqlValue =
 export interface RowRead {
   /** Takes the parts of a key. */
   readonly one: Statement
-  /** Takes a list of each part; answers the rows that are there, each with its `place`, counted from one. */
+  /** Takes a list of each part; answers the rows that are there, each with its `ordinal`, counted from one. */
   readonly several: Statement
 }
 
@@ -112,6 +112,32 @@ export const onKey = (table: string, list: string, [first, ...others]: readonly 
     `${table}.${first} = any(array[${list}.${first}])`,
     ...others.map((key) => `${table}.${key} between ${list}.${key} and ${list}.${key}`),
   ].join(' and ')
+
+/** A row of a table, as a statement names it. */
+interface RowParts {
+  readonly columns: string
+  /** Each column of its key, with what it is equal to. */
+  readonly key: Readonly<Record<string, string>>
+  /** What else must be so of it. */
+  readonly where?: string
+}
+
+/**
+ * A row of another table, for each row that comes before it. It is found through its key, whatever the planner takes
+ * the table for: for a single row there is nothing better to choose.
+ */
+export const rowOf = (
+  table: string,
+  alias: string,
+  { columns, key, where = 'true' }: RowParts,
+): string => {
+  const equal = Object.entries(key).map(([column, value], at) =>
+    at === 0 ? `${column} = any(array[${value}])` : `${column} = ${value}`,
+  )
+  return `lateral (
+    select ${columns} from ${table} where ${equal.join(' and ')} and ${where} limit 1
+  ) as ${alias}`
+}
 
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null

@@ -24,8 +24,10 @@ export function rowRead<const Types extends readonly ('text' | 'integer')[]>(
     one: statement(name, `select ${columns} from ${from(...values)}`),
     several: statement(
       `${name}_several`,
-      `select asked.place::int as "place", ${columns}
-       from unnest(${lists}) with ordinality as asked(${names}, place) cross join ${from(...parts)}`,
+      // The limit keeps the planner from joining whole tables, whatever it takes them for.
+      `select asked.ordinal::int as "ordinal", found.*
+       from unnest(${lists}) with ordinality as asked(${names}, ordinal)
+       cross join lateral (select ${columns} from ${from(...parts)} limit 1) as found`,
     ),
   }
 }
@@ -74,9 +76,9 @@ export function createRowReads(
 
   async function answerTogether(read: RowRead, waiters: readonly Waiter[]): Promise<void> {
     const lists = waiters[0]?.key.map((_, at) => waiters.map(({ key }) => key[at])) ?? []
-    const rows = await query<{ place: number }>(read.several, lists as SqlValue[])
-    const found = new Map(rows.map(({ place, ...row }) => [place, row]))
-    // Places are counted from one.
+    const rows = await query<{ ordinal: number }>(read.several, lists as SqlValue[])
+    const found = new Map(rows.map(({ ordinal, ...row }) => [ordinal, row]))
+    // They are counted from one.
     for (const [at, { resolve }] of waiters.entries()) resolve(found.get(at + 1) ?? null)
   }
 
@@ -85,9 +87,9 @@ export function createRowReads(
     if (first && waiters.length === 1) return answerAlone(read, first)
     try {
       await answerTogether(read, waiters)
-    } catch {
-      // What is wrong with one key is no matter of the others.
-      await Promise.all(waiters.map((each) => answerAlone(read, each)))
+    } catch (error) {
+      if (isOfOneKey(error)) await Promise.all(waiters.map((each) => answerAlone(read, each)))
+      else for (const { reject } of waiters) reject(error)
     }
   }
 
@@ -119,6 +121,10 @@ export function createRowReads(
       else queue.patience ??= setTimeout(send, patienceMs, queue)
     })
 }
+
+/** Whether what is wrong is wrong with a key, and no matter of the others: a data exception (SQLSTATE class 22). */
+const isOfOneKey = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('22')
 
 const newQueue = (read: RowRead): Queue => ({
   read,

@@ -185,12 +185,14 @@ const findStatement = statement(
   `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired,
      claim_id as "claimId", answer,
      extract(epoch from now() - created_at)::integer as "ageSeconds"
-   from idempotency_record where ${ofKey} order by answer is null limit 1`,
+   from idempotency_record
+   where ${ofKey} and created_at >= now() - interval '24 hours'
+   order by answer is null limit 1`,
 )
 
 /**
- * What is remembered under a key, compared with the request at hand: it was remembered by its
- * fingerprint under the key of that day.
+ * What is remembered under a key for 24 hours, swept or not, compared with the request at hand: it was remembered
+ * by its fingerprint under the key of that day.
  */
 export const findRememberedRequest = async (
   connection: Connection,

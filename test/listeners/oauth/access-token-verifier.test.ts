@@ -222,6 +222,20 @@ test('disabling a client acts within 60 s, and a token is looked up once in that
   assert.equal((await verify()).clientId, 'off', 'a refusal is not remembered')
 })
 
+test('a token is looked up once, however it is spelled beside it', async () => {
+  let lookUps = 0
+  const verifier = makeVerifier({
+    findClient: (clientId) => {
+      lookUps += 1
+      return findClient(running.database, clientId)
+    },
+  })
+  for (const header of [`Bearer ${token}`, `bearer ${token}`, `Bearer   ${token} `]) {
+    await verifier.verify(header)
+  }
+  assert.equal(lookUps, 1)
+})
+
 test('a remembered token is refused from the second that it expires', async () => {
   let clockMs = (decodeJwt(token).exp ?? 0) * 1_000 - 1_000
   const verifier = makeVerifier({ now: () => new Date(clockMs) })

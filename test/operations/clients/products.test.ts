@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { type Answer, newCard, openTestService, type TestService } from '../../support/service.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import {
+  type Answer,
+  newCard,
+  openTestDatabase,
+  openTestService,
+  type TestService,
+} from '../../support/service.ts'
 import { administerOf, newProduct } from './administer.ts'
 
 let service: TestService
@@ -174,4 +181,30 @@ test('what names no product is not there', async () => {
     assert.equal((await administer('GET', `/products/${id}`)).status, 404, id)
     assert.equal((await administer('PATCH', `/products/${id}`, { active: true })).status, 404, id)
   }
+})
+
+test('a product that is changed while a card is made of it has the card made by what it is then', async () => {
+  const database = await openTestDatabase()
+  let change: (() => Promise<void>) | null = null
+  const query: Database['query'] = async (statement, values) => {
+    const now = statement.name.startsWith('insert_card') ? change : null
+    if (now) change = null
+    await now?.()
+    return database.query(statement, values)
+  }
+  const other = await openTestService({ database: { ...database, query } })
+  const administerOther = administerOf(other)
+  await administerOther('POST', '/products', newProduct())
+  await administerOther('PATCH', '/clients/demo-client', { productIds: [5001] })
+  change = async () => {
+    const members = { bin: '45000099', pinLength: 6 }
+    assert.equal((await administerOther('PATCH', '/products/5001', members)).status, 200)
+  }
+  const { publicToken } = await other.createCard({ cardProduct: 5001 })
+  assert.equal((await other.call('GET', `/card-pin/${publicToken}/pin`)).json.pin.length, 6)
+  change = async () => {
+    await administerOther('PATCH', '/clients/demo-client', { productIds: [1001] })
+  }
+  const body = newCard({ cardProduct: 5001 })
+  assert.equal((await other.call('POST', '/cards', { body })).json.code, 'product_not_available')
 })

@@ -158,6 +158,27 @@ test('a key is remembered for 24 hours, and then as good as new', async () => {
   assert.equal((await create()).json.code, 'idempotency_key_reused')
 })
 
+test('a key that is older than 24 hours, and not swept yet, answers nothing that is refused now', async () => {
+  const { publicToken } = await service.createCard()
+  const move = (cardStatusCode: string) =>
+    service.call('PUT', `/cards/${publicToken}/status`, {
+      body: { cardStatusCode },
+      headers: { 'idempotency-key': key },
+    })
+  assert.equal((await move('62')).status, 204)
+  const close = { cardStatusCode: '83' }
+  await service.call('PUT', `/cards/${publicToken}/status`, { body: close })
+  assert.equal((await move('62')).status, 204, 'a repeat, whatever is so of the card')
+  await sql(
+    service.database,
+    `update idempotency_record set created_at = now() - interval '25 hours' where key_hash = $1`,
+    [await keyHashOf(service, key)],
+  )
+  for (const code of ['62', '00']) {
+    assert.equal((await move(code)).json.code, 'card_status_conflict')
+  }
+})
+
 test('a key belongs to one client: another one may use the same', async () => {
   const mine = await create()
   const theirs = await create({ cardProduct: 2001 }, { as: 'otherClient' })

@@ -141,7 +141,13 @@ test('a PAN that was issued under one version of its fingerprint is taken under 
     publicToken: PublicToken,
   ) => {
     const common = { type: 'card.created', requestId: null, details: {}, note: null } as const
-    const numbered = { card, event: { ...common, publicToken }, panFingerprints, claim: null }
+    const numbered = {
+      card,
+      event: { ...common, publicToken },
+      panFingerprints,
+      productChanges: 0,
+      claim: null,
+    }
     return insertCard(other.database, numbered)
   }
   const both = await other.keys.hsm.panFingerprints(before)

@@ -142,3 +142,20 @@ test('statements that do not end keep nobody else waiting for more than a moment
   t.mock.timers.tick(2)
   assert.deepEqual(keysSent(), [1, 1, 4])
 })
+
+test('what fails for another reason than a key fails for all of a statement at once', async () => {
+  let statements = 0
+  const away = Object.assign(new Error('terminating connection'), { code: '57P01' })
+  const find = createRowReads(() => {
+    statements += 1
+    return Promise.reject(away)
+  })
+  const found = await Promise.allSettled(
+    Array.from({ length: 5 }, () => find(noteRead, ['n1', 'a'])),
+  )
+  assert.deepEqual(
+    found.map((each) => each.status === 'rejected' && each.reason),
+    Array(5).fill(away),
+  )
+  assert.equal(statements, 1)
+})

@@ -5,9 +5,19 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
-import { expireCards, prunePinEnvelopes } from '../../src/storage/cards/changes.ts'
+import {
+  expireCards,
+  prunePinEnvelopes,
+  restoreTries,
+  spendAllTries,
+  updateCardStatus,
+  updatePin,
+} from '../../src/storage/cards/changes.ts'
+import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import { settleTry } from '../../src/storage/cards/settle-try.ts'
+import { spendTry } from '../../src/storage/cards/spend-try.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
@@ -66,6 +76,18 @@ const triedUpTo = (limit: number) =>
 
 const token = publicTokenOf('1000007900')
 const fingerprint = createHash('sha256').update('7900').digest()
+const event = {
+  publicToken: token,
+  type: 'pin.set',
+  requestId: null,
+  details: {},
+  note: null,
+} as const
+const act = { clientId, event, claim: null }
+const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
+const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
+const origin = { entryMode: 'chip', reference: 'R-1' }
+const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
 
 /** Every statement that changes a bounded number of rows, and those that read some together, by how the service calls it. */
@@ -88,6 +110,22 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => claimStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
   (database, limit) => forgetPanFingerprints(database, 1, 0, limit),
   (database, limit) => markPublished(database, publishedUpTo(limit)),
+  // What changes a single card.
+  (database) => updateCardStatus(database, act, { from: '00', to: '62' }),
+  (database) => updatePin(database, act, today, newPin),
+  (database) => restoreTries(database, act, { kind: 'pin', limit: null, today }),
+  (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
+  (database) => spendAllTries(database, act, 'cvv', today),
+  (database) =>
+    recordDisclosure(database, act.event, { clientId, today, includesPin: true, limits: null }),
+  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin),
+  ...(['match', 'mismatch', 'unresolved'] as const).map(
+    (comparison) => (database: Database) =>
+      // It misses the row that nobody answers here.
+      settleTry(database, { spent, comparison }, { ...origin, requestId: 'r' }, null).catch(
+        () => null,
+      ),
+  ),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
   (database) => findCard(database, token, clientId),

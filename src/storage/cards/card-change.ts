@@ -7,6 +7,7 @@ import {
   claimValues,
   outcomeOf,
 } from '../idempotency/idempotency.ts'
+import { isOf } from './cards.ts'
 
 /** What is changed beside the event that is recorded. The values of its own begin at `$7`. */
 interface CardChangeParts {
@@ -46,7 +47,7 @@ export function cardChange(name: string, parts: CardChangeParts): CardChange {
       `changed as (
          update card set last_sequence = last_sequence + 1${card ? `, ${card}` : ''}
          ${isKeyed ? 'from claimed' : ''}
-         where public_token = $1 and client_id = $6 and ${where} ${isKeyed ? 'and is_whole' : ''}
+         where public_token = $1 and ${isOf('$6')} and ${where} ${isKeyed ? 'and is_whole' : ''}
          returning public_token, last_sequence, client_id
        )`,
       ...Object.entries(alongside).map(([alias, text]) => `${alias} as (${text})`),

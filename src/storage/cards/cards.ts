@@ -37,6 +37,17 @@ export interface CardWithTries extends CardRow {
 /** The codes of cards that are not closed, as SQL names them; the indexes of such cards have the same. */
 export const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
 
+/**
+ * What must be so of a card that is found by its token, in a form that no index serves: else a planner that knows of few
+ * cards may come by the index of an expiry or of a client, and go through all that it has.
+ */
+export const isOf = (clientId: string): string => `client_id is not distinct from ${clientId}`
+
+/** The same: it is not closed, and its last day is not before a day. */
+export const isChangeable = (today: string): string =>
+  `array_position(array[${openStatusTexts.join(', ')}], status_code) > 0
+   and expiry_date - ${today}::date >= 0`
+
 /** What holds of a card that is not closed. */
 export const isOpen = `status_code in (${openStatusTexts.join(', ')})`
 
@@ -78,8 +89,13 @@ export const triesOf = (card: string): string =>
 const cardRead = rowRead('find_card', {
   columns: `${cardColumns}, ${triesColumns}`,
   key: ['text', 'text'],
-  from: (publicToken, clientId) => `card ${triesOf('card')}
-    where card.public_token = ${publicToken} and card.client_id = ${clientId}`,
+  from: (publicToken, clientId) => {
+    const card = {
+      columns: `${cardColumnNames}, client_id`,
+      key: { public_token: publicToken },
+    }
+    return `${rowOf('card', 'card', card)} ${triesOf('card')} where card.client_id = ${clientId}`
+  },
 })
 
 /** A client's card, or null: another client's card is not there. */

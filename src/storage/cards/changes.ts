@@ -4,16 +4,13 @@ import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, onKey, statement } from '../engine/database.ts'
 import type { ActOutcome } from '../idempotency/idempotency.ts'
 import { type CardAct, cardChange, commitChange } from './card-change.ts'
-import { isOpen } from './cards.ts'
+import { isChangeable, isOpen } from './cards.ts'
 import { clock, isUsedUp, type Limit, limitValues, useStatement } from './limits.ts'
-
-/** A card that may be changed still: it is not closed, and its last day is not over. */
-const isChangeable = (today: string): string => `${isOpen} and expiry_date >= ${today}::date`
 
 const statusChange = cardChange('set_card_status', {
   values: 2,
   card: 'status_code = $8',
-  where: 'status_code = $7',
+  where: 'status_code is not distinct from $7',
 })
 
 /** Moves a card from the status that is stored to another. */

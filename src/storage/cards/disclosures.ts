@@ -2,7 +2,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Connection, Statement } from '../engine/database.ts'
 import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
 import { eventValues, type NewEvent } from '../events/events.ts'
-import { isOpen } from './cards.ts'
+import { isChangeable, isOf } from './cards.ts'
 import { type CardAndClientLimit, clock, isUsedUp, limitValues, useStatement } from './limits.ts'
 
 /** What a disclosure shows of a card, as it was when it was put on record. */
@@ -34,8 +34,8 @@ const record = (name: string, isLimited: boolean): Statement =>
     name,
     `with ${clock}, disclosed as (
        update card set last_sequence = last_sequence + 1
-       where public_token = $1 and client_id = $6 and ${isOpen}
-         and expiry_date >= $7::date and (pin_block is not null or not $8::boolean)
+       where public_token = $1 and ${isOf('$6')} and ${isChangeable('$7')}
+         and (pin_block is not null or not $8::boolean)
          ${isLimited ? `and not ${isUsedUp('card', '$1', 9)} and not ${isUsedUp('client', '$6', 14)}` : ''}
        returning public_token, last_sequence, client_id, encrypted_pan, expiry_date, pin_block,
          pin_key, cvk

@@ -210,6 +210,8 @@ test('a webhook is changed, disabled and deleted by its client', async () => {
 test('replay delivers everything since an instant that was not delivered, and nothing twice', async () => {
   const receiver = await openReceiver()
   const { publicToken: before } = await service.createCard()
+  // Its instant is of a millisecond that has passed.
+  await new Promise((resolve) => setTimeout(resolve, 5))
   const since = new Date().toISOString()
   const { publicToken: missed } = await service.createCard()
   await untilPublished()

@@ -47,7 +47,7 @@ export const setPin = (
     const pin =
       'pin' in chosen
         ? await importPin(hsm, card, rules, chosen)
-        : await importEncryptedPin(operations, card, rules, chosen.encryptedPin)
+        : await importEncryptedPin(hsm, card, rules, chosen.encryptedPin)
     const event = await cards.changeEvent(operations, requester, {
       publicToken,
       type: 'pin.set',
@@ -55,6 +55,9 @@ export const setPin = (
     })
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
     const outcome = await updatePin(database, act, dateOf(operations.now()), pin)
+    if (outcome === 'refused' && (await hasPinEnvelope(database, publicToken, pin.envelope))) {
+      throw new Problem('invalid_encrypted_pin')
+    }
     return { outcome, result: null }
   })
 
@@ -75,7 +78,7 @@ async function importPin(
 
 /** Says nothing of the PIN but that it is weak: the requester is not meant to know it. */
 async function importEncryptedPin(
-  { database, hsm }: cards.CardOperations,
+  hsm: Hsm,
   card: CardWithProduct,
   rules: PinRules,
   encryptedPin: string,
@@ -84,11 +87,7 @@ async function importEncryptedPin(
   const imported = await hsm.importEncryptedPin(card, rules, encryptedPin, new Date())
   if (imported.refusal === 'weak_pin') throw new Problem('weak_pin')
   if (imported.refusal !== null) throw new Problem('invalid_encrypted_pin')
-  const { envelope, pin } = imported
-  if (await hasPinEnvelope(database, card.publicToken, envelope)) {
-    throw new Problem('invalid_encrypted_pin')
-  }
-  return { ...pin, envelope }
+  return { ...imported.pin, envelope: imported.envelope }
 }
 
 /**

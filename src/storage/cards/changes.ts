@@ -81,13 +81,14 @@ const findEnvelopeStatement = statement(
   'select jti_hash as "jtiHash" from pin_envelope where public_token = $1 and jti_hash = $2',
 )
 
-/** Whether a card has had an envelope before. */
+/** Whether a card has had an envelope before. @param envelope null: there is none. */
 export const hasPinEnvelope = async (
   connection: Connection,
   publicToken: PublicToken,
-  { jtiHash }: PinEnvelope,
+  envelope: PinEnvelope | null,
 ): Promise<boolean> =>
-  (await connection.query(findEnvelopeStatement, [publicToken, jtiHash])).length > 0
+  envelope !== null &&
+  (await connection.query(findEnvelopeStatement, [publicToken, envelope.jtiHash])).length > 0
 
 const restored = `update try_counter
   set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false

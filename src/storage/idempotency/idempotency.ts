@@ -12,16 +12,25 @@ export interface IdempotencyReference {
 const hexOf = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
-const claimStatement = statement(
-  'claim_idempotency_key',
-  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id)
-   values ($1, $2, $3, $4)
-   on conflict (client_id, key_hash) do update
-     set request_fingerprint = excluded.request_fingerprint, answer = null, retired = false,
-       created_at = excluded.created_at, claim_id = excluded.claim_id
-     where idempotency_record.created_at < excluded.created_at - interval '24 hours'
-   returning client_id as "clientId"`,
-)
+/** A key that is known already is taken where it is as good as new: after 24 hours. */
+const orTakeOld = `on conflict (client_id, key_hash) do update
+    set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer, retired = false,
+      created_at = excluded.created_at, claim_id = excluded.claim_id
+    where idempotency_record.created_at < excluded.created_at - interval '24 hours'`
+
+/**
+ * Claims a key that has one hash, as a part of a statement. It returns the client where the key was free, and
+ * nothing where it was not; all that is to be done once hangs on that row.
+ * @param first number of the first of its parameters, which are `onlyClaimValues`.
+ * @param answer of those who spend nothing, so that their claim commits with it.
+ */
+export const claimText = (first: number, answer = 'null::bytea'): string =>
+  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
+   values ($${first}, $${first + 1}, $${first + 2}, $${first + 3}, ${answer})
+   ${orTakeOld}
+   returning client_id`
+
+const claimStatement = statement('claim_idempotency_key', claimText(1))
 const releaseStatement = statement(
   'release_idempotency_key',
   'delete from idempotency_record where client_id = $1 and key_hash = $2',
@@ -64,21 +73,6 @@ export interface NewClaim extends OnlyHash {
   readonly requestFingerprint: Uint8Array
 }
 
-/**
- * Claims a key that has one hash, as a part of a statement. It returns the client where the key was free, and
- * nothing where it was not; all that is to be done once hangs on that row.
- * @param first number of the first of its parameters, which are `onlyClaimValues`.
- * @param answer of those who spend nothing, so that their claim commits with it.
- */
-export const claimText = (first: number, answer = 'null::bytea'): string =>
-  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
-   values ($${first}, $${first + 1}, $${first + 2}, $${first + 3}, ${answer})
-   on conflict (client_id, key_hash) do update
-     set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer, retired = false,
-       created_at = excluded.created_at, claim_id = excluded.claim_id
-     where idempotency_record.created_at < excluded.created_at - interval '24 hours'
-   returning client_id`
-
 export const onlyClaimValues = ({ claimId, clientId, keyHash, requestFingerprint }: NewClaim) =>
   [clientId, keyHash, requestFingerprint, claimId] as const
 
@@ -113,10 +107,7 @@ export const claimOf = (first: number): string => {
       insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
       select ${client}::text, decode(hash, 'hex'), ${fingerprint}::bytea, ${claimId}::uuid, ${answer}::bytea
       from unnest(${hashes}::text[]) as hash
-      on conflict (client_id, key_hash) do update
-        set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer,
-          retired = false, created_at = excluded.created_at, claim_id = excluded.claim_id
-        where idempotency_record.created_at < excluded.created_at - interval '24 hours'
+      ${orTakeOld}
       returning key_hash
     ), claimed as (
       select count(*) = cardinality(${hashes}::text[]) as is_whole from claim having count(*) > 0

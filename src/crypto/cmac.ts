@@ -16,10 +16,19 @@ const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
  * @returns one whole block; truncation is the caller's.
  */
 export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
+  const ofZeros = encipher(Buffer.alloc(blockLength))
+  return encipher(cmacBlocks(ofZeros, blockLength, message)).subarray(-blockLength)
+}
+
+/**
+ * The whole blocks whose last one, enciphered in CBC mode, is the CMAC of a message (SP 800-38B 6.2).
+ *
+ * @param ofZeros a block of zeros, enciphered under the key.
+ */
+export function cmacBlocks(ofZeros: Buffer, blockLength: 8 | 16, message: Uint8Array): Buffer {
   const whole = Math.max(Math.ceil(message.length / blockLength) - 1, 0) * blockLength
-  const subkey = cmacSubkey(encipher, blockLength)
-  const last = lastBlock(message.subarray(whole), subkey, blockLength)
-  return encipher(Buffer.concat([message.subarray(0, whole), last])).subarray(-blockLength)
+  const last = lastBlock(message.subarray(whole), double(ofZeros, blockLength), blockLength)
+  return Buffer.concat([message.subarray(0, whole), last])
 }
 
 /** K1, with which a whole last block is masked: of the key alone (SP 800-38B 6.1). */

@@ -17,6 +17,7 @@ const messages = {
   jwe_refused: 'The JWE did not open.',
   public_jwk_refused: 'The public key is not usable.',
   agreement_refused: 'The keys do not agree on a secret.',
+  message_mac_refused: 'The MAC of the message cannot be made.',
   rsa_oaep_refused: 'The RSA ciphertext did not open.',
 } as const
 

@@ -15,6 +15,7 @@ import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { cardNumberGuarantees, pinGuarantees } from './contract/cards.ts'
 import { keyGuarantees } from './contract/keys.ts'
+import { macGuarantees } from './contract/macs.ts'
 import { pairGuarantees } from './contract/pairs.ts'
 import { recordGuarantees } from './contract/records.ts'
 import { verificationGuarantees } from './contract/verification.ts'
@@ -38,6 +39,7 @@ function hsmContract(
     cardNumberGuarantees(subject)
     pinGuarantees(subject)
     verificationGuarantees(subject)
+    macGuarantees(subject)
     recordGuarantees(subject)
     keyGuarantees(subject)
     pairGuarantees(subject)

@@ -32,6 +32,21 @@ export const codeOfCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
   AlgorithmCode
 >
 
+/** Keys of networks that authenticate messages, by usage (X9.143, table 5), and how each makes a MAC. */
+export const macUsages = {
+  /** ISO 16609. */
+  M0: { cipher: 'TDES', method: 'cbc' },
+  /** ISO/IEC 9797-1 algorithm 1. */
+  M1: { cipher: 'TDES', method: 'cbc' },
+  /** ISO/IEC 9797-1 algorithm 3, the retail MAC. */
+  M3: { cipher: 'TDES', method: 'retail' },
+  /** ISO/IEC 9797-1 algorithm 5, CMAC. */
+  M6: { cipher: 'AES', method: 'cmac' },
+} as const satisfies Record<string, { readonly cipher: BlockCipher; readonly method: string }>
+export type MacUsage = keyof typeof macUsages
+
+export const isMacUsage = (usage: string): usage is MacUsage => Object.hasOwn(macUsages, usage)
+
 /** The block cipher of a letter. @throws KeyRefusal when it is the letter of none. */
 export function cipherOfCode(algorithm: string): BlockCipher {
   if (algorithm === codeOfCipher.AES) return 'AES'
@@ -40,7 +55,16 @@ export function cipherOfCode(algorithm: string): BlockCipher {
 }
 
 /** What a key does, whether its bytes lie in this process or in a token. */
-export type KeyAction = 'blocks' | 'cvv' | 'seal' | 'mac' | 'sign' | 'signPss' | 'unwrap' | 'agree'
+export type KeyAction =
+  | 'blocks'
+  | 'chain'
+  | 'cvv'
+  | 'seal'
+  | 'mac'
+  | 'sign'
+  | 'signPss'
+  | 'unwrap'
+  | 'agree'
 
 /** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
 export interface KeyKind {

@@ -12,7 +12,7 @@ import type {
   StoredPin,
 } from './card.ts'
 import type { CardDataHsm } from './card-data.ts'
-import type { BlockCipher } from './catalogue.ts'
+import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { WrappedKey } from './stored-keys.ts'
 
 /** A chosen PIN, taken in or refused with a sentence that says why. */
@@ -118,6 +118,14 @@ export interface Hsm extends CardDataHsm {
     zoneKeyBlock: string,
   ): Promise<EncryptedPinBlock>
 
+  /**
+   * The MAC of a message under a network's key, by the method of the key's usage.
+   * @returns 8 bytes.
+   */
+  generateMac(macKeyBlock: string, message: Uint8Array): Promise<Uint8Array>
+  /** Compares a MAC of 4 to 8 bytes with the left of the one that is due, in constant time. */
+  verifyMac(macKeyBlock: string, message: Uint8Array, mac: Uint8Array): Promise<boolean>
+
   /** Enciphers text that belongs to a subject, with its purpose and subject as associated data. */
   sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>
   /** The text of a record sealed for this purpose and subject. */
@@ -142,6 +150,8 @@ export interface Hsm extends CardDataHsm {
   generateTestZoneKey(cipher: BlockCipher): Promise<Uint8Array>
   /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
   importClearZoneKey(cipher: BlockCipher, key: Uint8Array): Promise<WrappedKey>
+  /** The same of a key for MACs. */
+  importClearMacKey(usage: MacUsage, key: Uint8Array): Promise<WrappedKey>
 
   /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>

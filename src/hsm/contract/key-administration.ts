@@ -1,5 +1,5 @@
 import type { CardReference, PanFingerprint, StoredPin } from './card.ts'
-import type { BlockCipher } from './catalogue.ts'
+import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { RecordPurpose } from './hsm.ts'
 import type { WrappedKey } from './stored-keys.ts'
 
@@ -7,8 +7,8 @@ import type { WrappedKey } from './stored-keys.ts'
 export type KeyPurpose =
   /** One of the installation's own keys, by its name in the catalogue. */
   | { readonly family: 'installation'; readonly keyName: string }
-  /** A network's key for PIN blocks. */
-  | { readonly family: 'zone' }
+  /** A network's key for PIN blocks, or for MACs of one kind. */
+  | { readonly family: 'zone'; readonly macUsage?: MacUsage }
   /** A key that other keys are transported under. */
   | { readonly family: 'zone-master' }
 

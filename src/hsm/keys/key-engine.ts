@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Sealed } from '../../crypto/aes-gcm.ts'
+import type { MacChain } from '../../crypto/message-mac.ts'
 import type * as catalogue from '../contract/catalogue.ts'
 import type { TokenSigningKey } from '../contract/hsm.ts'
 import type { KeyAttributes } from '../contract/key-administration.ts'
@@ -115,6 +116,7 @@ interface AgreementKey {
 /** What a key does, never what it is: the same whether its bytes lie in this process or in a token. */
 export interface WorkingKeys {
   readonly blocks: BlockKey
+  readonly chain: MacChain
   readonly cvv: CvvKey
   readonly seal: SealingKey
   readonly mac: MacKey

@@ -25,6 +25,7 @@ export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): catalogue.
     if (!isForm) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
     return kind
   }
+  if ('macUsage' in purpose && purpose.macUsage) return macKindOf(purpose.macUsage, form)
   const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
   const { keyUsage, lengths } = families[purpose.family]
   const code = catalogue.codeOfCipher[algorithm]
@@ -38,6 +39,33 @@ export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): catalogue.
     algorithm: code,
     modeOfUse: 'B',
     action: 'blocks',
+    lengthBytes: length,
+  }
+}
+
+/** What a network's key for MACs is: its whole usage is in the kind. */
+export function macKindOf(
+  usage: catalogue.MacUsage,
+  form: KeyForm | null = null,
+): catalogue.KeyKind & { readonly action: 'chain' } {
+  const { cipher } = catalogue.macUsages[usage]
+  // The retail MAC has a pair of keys; a MAC of AES is as strong with any.
+  const tdesLengths = usage === 'M3' ? ([16] as const) : ([16, 24] as const)
+  const lengthsOfCipher: readonly (16 | 24 | 32)[] = cipher === 'AES' ? [32, 24, 16] : tdesLengths
+  const { algorithm, lengthBytes } = form ?? {
+    algorithm: cipher,
+    lengthBytes: lengthsOfCipher[0] ?? 16,
+  }
+  const length = lengthsOfCipher.find((each) => each === lengthBytes)
+  if (algorithm !== cipher || length === undefined) {
+    throw new KeyRefusal('A key for such MACs has another algorithm or length.')
+  }
+  return {
+    purpose: 'zone',
+    keyUsage: usage,
+    algorithm: catalogue.codeOfCipher[cipher],
+    modeOfUse: 'C',
+    action: 'chain',
     lengthBytes: length,
   }
 }
@@ -59,8 +87,10 @@ export function refuseOtherPurpose(
   lengthBytes: number,
 ): catalogue.KeyKind {
   const kind = keyKindOf(purpose, { algorithm: catalogue.cipherOfCode(use.algorithm), lengthBytes })
-  const modes: readonly string[] =
-    purpose.family === 'installation' ? [kind.modeOfUse] : families[purpose.family].modesOfUse
+  const hasOneMode = purpose.family === 'installation' || kind.action === 'chain'
+  const modes: readonly string[] = hasOneMode
+    ? [kind.modeOfUse]
+    : families[purpose.family === 'zone' ? 'zone' : 'zone-master'].modesOfUse
   if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
     throw new KeyRefusal('The key block says that its key is for another use.')
   }

@@ -250,6 +250,7 @@ const counters: {
   ) => WorkingKeys[Action]
 } = {
   blocks: (key, count) => ({ ...key, encipher: after(count, key.encipher) }),
+  chain: (key, count) => ({ ...key, withWhole: after(count, key.withWhole) }),
   cvv: (key, count) => ({ ...key, encipherWithA: after(count, key.encipherWithA) }),
   seal: (key, count) => ({ ...key, seal: after(count, key.seal) }),
   mac: (key, count) => ({ ...key, mac: after(count, key.mac) }),

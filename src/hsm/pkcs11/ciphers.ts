@@ -23,6 +23,22 @@ export function encipherBlocks(
   return cryptoki.C_Encrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
 }
 
+/** The last block of CBC from an IV of zeros (SP 800-38A 6.2); those before it stay here. */
+export function chainBlocks(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  cipher: number,
+  blocks: Uint8Array,
+): Buffer {
+  const [chained, length] =
+    cipher === mechanism.aesEcb
+      ? ([mechanism.aesCbc, 16] as const)
+      : ([mechanism.des3Cbc, 8] as const)
+  cryptoki.C_EncryptInit(handle, { mechanism: chained, parameter: Buffer.alloc(length) }, key)
+  const space = Buffer.alloc(blocks.length + room)
+  return Buffer.from(cryptoki.C_Encrypt(handle, Buffer.from(blocks), space).subarray(-length))
+}
+
 export function decipherBlocks(
   { cryptoki, handle }: TokenSession,
   key: Handle,

@@ -55,6 +55,7 @@ export const mechanism = {
   des2KeyGeneration: 0x130,
   des3KeyGeneration: 0x131,
   des3Ecb: 0x132,
+  des3Cbc: 0x133,
   sha256Hmac: 0x251,
   genericSecretKeyGeneration: 0x350,
   ecKeyPairGeneration: 0x1040,
@@ -62,6 +63,7 @@ export const mechanism = {
   ecdh1Derive: 0x1050,
   aesKeyGeneration: 0x1080,
   aesEcb: 0x1081,
+  aesCbc: 0x1082,
   aesGcm: 0x1087,
 } as const
 
@@ -89,7 +91,8 @@ export interface Attribute {
 
 export interface Mechanism {
   readonly mechanism: number
-  readonly parameter?: GcmParameters | PssParameters | EcdhParameters
+  /** Bytes are an IV. */
+  readonly parameter?: GcmParameters | PssParameters | EcdhParameters | Buffer
 }
 
 interface GcmParameters {

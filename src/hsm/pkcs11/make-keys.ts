@@ -27,7 +27,7 @@ const allowedByMode: Readonly<Record<string, readonly tokenObjects.Permission[]>
 export async function generateTokenKey(session: TokenSession, kind: KeyKind): Promise<WrappedKey> {
   const key = newKey(kind)
   // One half of a pair cannot be made a key of its own without its bytes.
-  if (kind.action === 'cvv') return drawCvvKey(session, kind, key)
+  if (tokenObjects.hasKeyA(kind)) return drawPair(session, kind, key)
   const { algorithm } = kind
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
   else generateSecret(session, kind, algorithm, key)
@@ -62,7 +62,7 @@ const newKey = (kind: KeyKind): tokenObjects.TokenKey => ({
 const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
   keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
 
-async function drawCvvKey(
+async function drawPair(
   session: TokenSession,
   kind: KeyKind,
   key: tokenObjects.TokenKey,
@@ -88,7 +88,7 @@ function createSecrets(
   if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
   else create('whole', kind.algorithm === 'A' ? keyType.aes : keyType.genericSecret, bytes)
   // Few modules still have single DES: `expandTdesKey` makes A, A, A of it, which is the same.
-  if (kind.action === 'cvv') create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
+  if (tokenObjects.hasKeyA(kind)) create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
 }
 
 function generateSecret(

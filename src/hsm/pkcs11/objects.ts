@@ -62,6 +62,10 @@ export function useOf({ label }: TokenKey): TokenKeyUse {
 export const parts = ['whole', 'keyA', 'publicHalf'] as const
 export type Part = (typeof parts)[number]
 
+/** Whether the first key of a pair works by itself, too: in CVVs and in the retail MAC. */
+export const hasKeyA = ({ keyUsage }: Pick<KeyKind, 'keyUsage'>): boolean =>
+  keyUsage === 'C0' || keyUsage === 'M3'
+
 /** What a key may do; all that is not named is forbidden. */
 export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 

@@ -36,6 +36,8 @@ export interface TokenVerbs {
   destroy(reference: string): void
   encipher(reference: string, part: tokenObjects.Part, blocks: Uint8Array): Buffer
   decipher(reference: string, blocks: Uint8Array): Buffer
+  /** @returns the last block of CBC from an IV of zeros. */
+  chain(reference: string, part: tokenObjects.Part, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
   seal(reference: string, nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
   /** @param nonce 12 bytes of what was sealed before every record had a key of its own. */
@@ -79,7 +81,8 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
       const key = tokenObjects.readReference(reference)
       const { algorithm, keyUsage } = tokenObjects.useOf(key)
       tokenObjects.refuseExtractable(session, object(reference))
-      if (keyUsage === 'C0') tokenObjects.refuseExtractable(session, object(reference, 'keyA'))
+      if (tokenObjects.hasKeyA({ keyUsage }))
+        tokenObjects.refuseExtractable(session, object(reference, 'keyA'))
       return algorithm === 'E' || algorithm === 'R' ? tokenPairs.publicHalfOf(session, key) : null
     },
     destroy(reference) {
@@ -90,6 +93,8 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
       tokenCiphers.encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
     decipher: (reference, blocks) =>
       tokenCiphers.decipherBlocks(session, object(reference), cipherOf(reference), blocks),
+    chain: (reference, part, blocks) =>
+      tokenCiphers.chainBlocks(session, object(reference, part), cipherOf(reference), blocks),
     seal: (reference, nonce, associated, clear) =>
       tokenCiphers.sealRecord(session, object(reference), clear, { nonce, associated }),
     open: (reference, nonce, associated, sealed) =>

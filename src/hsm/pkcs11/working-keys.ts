@@ -25,6 +25,14 @@ export const tokenKeys: {
       decipher: async (blocks) => token.ask('decipher', reference, wholeBlocks(cipher, blocks)),
     })
   },
+  chain(token, reference) {
+    const cipher = cipherOfCode(useOf(readReference(reference)).algorithm)
+    return {
+      withA: async (blocks) => token.ask('chain', reference, 'keyA', wholeBlocks(cipher, blocks)),
+      withWhole: async (blocks) =>
+        token.ask('chain', reference, 'whole', wholeBlocks(cipher, blocks)),
+    }
+  },
   cvv: (token, reference) => ({
     encipherWithA: async (block) =>
       token.ask('encipher', reference, 'keyA', wholeBlocks('TDES', block)),

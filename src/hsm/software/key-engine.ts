@@ -1,10 +1,15 @@
 import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
-import { decipherAesEcb, encipherAesEcb } from '../../crypto/aes.ts'
+import { aesBlockLength, decipherAesEcb, encipherAesCbc, encipherAesEcb } from '../../crypto/aes.ts'
 import { openAesGcm } from '../../crypto/aes-gcm.ts'
 import type { UnwrappedKeyBlock } from '../../crypto/key-block.ts'
 import { readKeyBlockHeader } from '../../crypto/key-block-header.ts'
-import { decipherTdesEcb, encipherTdesEcb } from '../../crypto/tdes.ts'
+import {
+  decipherTdesEcb,
+  desBlockLength,
+  encipherTdesCbc,
+  encipherTdesEcb,
+} from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import { cipherOfCode, type KeyAction, type KeyKind } from '../contract/catalogue.ts'
 import { keyCheckValueOf } from '../keys/key-check.ts'
@@ -73,6 +78,13 @@ const softwareKeys: {
       decipher: async (blocks) => decipher(key, blocks),
     })
   },
+  chain({ algorithm }, key) {
+    const encipher = chainCiphers[cipherOfCode(algorithm)]
+    return {
+      withA: async (blocks) => encipher(key.subarray(0, 8), blocks),
+      withWhole: async (blocks) => encipher(key, blocks),
+    }
+  },
   cvv: (_, key) => ({
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
@@ -88,9 +100,13 @@ const softwareKeys: {
           : openAesGcm(key, nonce, associated, sealed),
     }
   },
-  mac: (_, key) => ({
-    mac: async (message) => crypto.createHmac('sha256', key).update(message).digest(),
-  }),
+  mac(_, key) {
+    // Given bytes, Node makes such a key each time, and takes several times as long about it.
+    const secret = crypto.createSecretKey(key)
+    return {
+      mac: async (message) => crypto.createHmac('sha256', secret).update(message).digest(),
+    }
+  },
   // ES256 (RFC 7518, section 3.4).
   sign(_, pkcs8) {
     const key = readPkcs8(pkcs8)
@@ -110,6 +126,13 @@ const softwareKeys: {
     }
   },
 }
+
+const chainCiphers = {
+  AES: (key: Uint8Array, blocks: Uint8Array) =>
+    encipherAesCbc(key, Buffer.alloc(aesBlockLength), blocks).subarray(-aesBlockLength),
+  TDES: (key: Uint8Array, blocks: Uint8Array) =>
+    encipherTdesCbc(key, Buffer.alloc(desBlockLength), blocks).subarray(-desBlockLength),
+} as const
 
 const ciphers = {
   AES: { encipher: encipherAesEcb, decipher: decipherAesEcb },

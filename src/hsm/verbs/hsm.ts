@@ -7,6 +7,7 @@ import { openKeyRing } from '../keys/key-ring.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
+import { macVerbs } from './macs.ts'
 import { pinVerbs } from './pins.ts'
 import { recordVerbs } from './records.ts'
 import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
@@ -36,6 +37,7 @@ export async function openEngineHsm(
     ...pins,
     ...recordVerbs(ring),
     ...zoneKeyVerbs(engine),
+    ...macVerbs(engine),
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     async tokenSigningKeys() {

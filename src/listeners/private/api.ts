@@ -4,6 +4,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
 import type { ClientOperations } from '../../operations/clients/clients.ts'
 import type { KeyOperations } from '../../operations/keys/keys.ts'
+import type { LinkOperations } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
@@ -14,6 +15,7 @@ export interface PrivateApi {
   readonly authorizing: AuthorizationOperations
   readonly keys: KeyOperations
   readonly administration: ClientOperations
+  readonly links: LinkOperations
 }
 
 /** What an administrator reads. */

@@ -19,6 +19,7 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
+import * as linkRoutes from './routes/links.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
@@ -44,6 +45,8 @@ const routes = [
   ...[clientRoutes.rotateClientSecretRoute, clientRoutes.confirmClientRoute],
   productRoutes.grantRoutes,
   ...[listZonesRoute, createZoneRoute, retireZoneRoute],
+  ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
+  ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
 ]
 

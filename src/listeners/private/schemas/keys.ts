@@ -28,6 +28,11 @@ export const targetMembers = {
       { minItems: 1, maxItems: 4, uniqueItems: true },
     ),
   ),
+  macUsage: Type.Optional(
+    Type.Enum(['M0', 'M1', 'M3', 'M6'] as const, {
+      description: 'Of a key of a zone for MACs (X9.143, table 5), in place of `pinBlockFormats`.',
+    }),
+  ),
 }
 const TargetSchema = Type.Object(targetMembers)
 
@@ -55,14 +60,20 @@ export function keyTargetOf({
   clientId,
   family,
   key,
+  macUsage,
   pinBlockFormats,
 }: Static<typeof TargetSchema>): KeyTarget {
   if (family !== 'zone') {
-    const pointer = clientId === undefined ? '/pinBlockFormats' : '/clientId'
-    if (clientId === undefined && pinBlockFormats === undefined) return { family, key }
-    throw validationFailed({ pointer, detail: 'belongs to a zone key' })
+    const ofZone = Object.entries({ clientId, pinBlockFormats, macUsage })
+    const [given] = ofZone.find(([, value]) => value !== undefined) ?? []
+    if (given === undefined) return { family, key }
+    throw validationFailed({ pointer: `/${given}`, detail: 'belongs to a zone key' })
   }
   if (clientId === undefined) throw validationFailed({ pointer: '/clientId', detail: 'is needed' })
+  if (macUsage && pinBlockFormats) {
+    throw validationFailed({ pointer: '/macUsage', detail: 'must not go with pinBlockFormats' })
+  }
+  if (macUsage) return { family, key, clientId, pinBlockFormats: [], macUsage }
   if (pinBlockFormats === undefined) {
     throw validationFailed({ pointer: '/pinBlockFormats', detail: 'is needed' })
   }
@@ -107,6 +118,14 @@ const ReEncryptionSchema = Type.Object({
   examined: Type.Integer(),
   reEncrypted: Type.Integer(),
   leftInRound: Type.Integer(),
+  shareOfCards: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'Of the cards, how many this round has come by.',
+  }),
+  secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'Until it has come by all of them, if it goes on as it did.',
+  }),
   startedAt: instant,
   finishedAt: instant,
 })

@@ -1,0 +1,141 @@
+import { type Command, given, listOf, neededOf, numberOf, textOf } from '../command.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { sheet, table } from '../output.ts'
+
+interface ListedLink {
+  readonly linkName: string
+  readonly networkId: string
+  readonly direction: string
+  readonly host: string
+  readonly port: number
+  readonly profile: string
+  readonly state: string
+  readonly lastSignedOnAt: string | null
+}
+
+interface ListedAdvice {
+  readonly receivedAt: string
+  readonly messageType: string
+  readonly publicToken: string | null
+  readonly reference: string | null
+  readonly trace: string | null
+  readonly amount: string | null
+  readonly currency: string | null
+  readonly responseCode: string | null
+}
+
+const linkOptions = {
+  host: { type: 'string', value: 'HOST', help: 'the address that is listened at, or dialled' },
+  port: { type: 'string', value: 'PORT', help: 'its port' },
+  profile: {
+    type: 'string',
+    value: 'NAME',
+    help: 'how its messages are: ascii-1987, binary-1987, …',
+  },
+  tls: { type: 'boolean', help: 'with the certificates of the private listener' },
+  certificates: {
+    type: 'string',
+    value: 'LIST',
+    help: 'SHA-256 of those the other side may have, base64url',
+  },
+  peers: {
+    type: 'string',
+    value: 'LIST',
+    help: 'addresses that may connect without a certificate',
+  },
+  'zone-master-key': { type: 'string', value: 'ZMK', help: 'what keys are exchanged under' },
+} as const
+
+const linkOf = (call: Parameters<Command['run']>[0]) =>
+  given({
+    host: textOf(call, 'host'),
+    port: numberOf(call, 'port'),
+    profile: textOf(call, 'profile'),
+    tls: call.options.tls === true ? true : undefined,
+    certificates: listOf(call, 'certificates'),
+    peers: listOf(call, 'peers'),
+    zoneMasterKey: textOf(call, 'zone-master-key'),
+  })
+
+export const linkCommands: readonly Command[] = [
+  {
+    words: 'links list',
+    summary: 'connections of card networks that speak ISO 8583, with their state',
+    example: 'pinfold links list',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const links = await readAll<ListedLink>('/links')
+        const rows = links.map((link) => [
+          link.linkName,
+          link.networkId,
+          `${link.direction} ${link.host}:${link.port}`,
+          link.profile,
+          link.state,
+          link.lastSignedOnAt?.slice(0, 19) ?? '-',
+        ])
+        const headings = ['LINK', 'NETWORK', 'WHERE', 'PROFILE', 'STATE', 'LAST SIGN-ON']
+        return { json: links, text: table(headings, rows) }
+      }),
+  },
+  {
+    words: 'links advices',
+    names: ['LINK'],
+    summary: 'what a network said that it did by itself, or took back, the newest first',
+    example: 'pinfold links advices acme-1',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const path = `/links/${encodeURIComponent(call.names[0] ?? '')}/advices`
+        const advices = await readAll<ListedAdvice>(path)
+        const rows = advices.map((advice) => [
+          advice.receivedAt.slice(0, 19),
+          advice.messageType,
+          advice.publicToken ?? '-',
+          ...[advice.reference ?? '-', advice.trace ?? '-'],
+          ...[advice.amount ?? '-', advice.currency ?? '-', advice.responseCode ?? '-'],
+        ])
+        const headings = ['AT', 'TYPE', 'CARD', 'REFERENCE', 'TRACE', 'AMOUNT', 'CURRENCY', '39']
+        return { json: advices, text: table(headings, rows) }
+      }),
+  },
+  {
+    words: 'links create',
+    names: ['LINK'],
+    summary: 'registers a link of a network; it comes up within seconds',
+    options: {
+      network: { type: 'string', value: 'CLIENT', help: 'the network whose link it is' },
+      dial: { type: 'boolean', help: 'this side connects; else it waits for the network to' },
+      ...linkOptions,
+    },
+    example:
+      'pinfold links create acme-1 --network acme-network --host 10.1.0.5 --port 8583 --profile ascii-1987 --peers 10.1.0.9',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const link = await ask<ListedLink>('POST', '/links', {
+          linkName: call.names[0],
+          networkId: neededOf(call, 'network'),
+          direction: call.options.dial === true ? 'dial' : 'listen',
+          ...linkOf(call),
+        })
+        return { json: link, text: sheet(link) }
+      }),
+  },
+  {
+    words: 'links change',
+    names: ['LINK'],
+    summary: 'changes what is given of a link, or disables it; its connections end',
+    options: {
+      ...linkOptions,
+      disable: { type: 'boolean', help: 'takes it down' },
+      enable: { type: 'boolean', help: 'brings it up again' },
+    },
+    example: 'pinfold links change acme-1 --disable',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const { disable, enable } = call.options
+        const active = disable === true ? false : enable === true ? true : undefined
+        const path = `/links/${encodeURIComponent(call.names[0] ?? '')}`
+        const link = await ask<ListedLink>('PATCH', path, { ...linkOf(call), ...given({ active }) })
+        return { json: link, text: sheet(link) }
+      }),
+  },
+]

@@ -1,0 +1,48 @@
+import { aesBlockLength } from './aes.ts'
+import { cmacBlocks } from './cmac.ts'
+import { refuse, xor } from './refusal.ts'
+import { desBlockLength } from './tdes.ts'
+
+/**
+ * A MAC key as the methods below use it: enciphers whole blocks in CBC mode from an IV of zeros and gives the
+ * last one. Its bytes may lie where this process cannot see them.
+ */
+export interface MacChain {
+  /** Under the first key of a TDES pair alone, as single DES. */
+  withA(blocks: Uint8Array): Promise<Buffer>
+  /** Under the whole key. */
+  withWhole(blocks: Uint8Array): Promise<Buffer>
+}
+
+/** How a MAC of 8 bytes is made of a message of one byte or more. */
+type MacMethod = 'cbc' | 'retail' | 'cmac'
+
+export const messageMacs: Readonly<
+  Record<MacMethod, (chain: MacChain, message: Uint8Array) => Promise<Buffer>>
+> = {
+  /** TDES in CBC mode (ISO 16609; ISO/IEC 9797-1 algorithm 1), padding 1. */
+  cbc: (chain, message) => chain.withWhole(paddedWithZeros(message)),
+  /** The retail MAC (ISO/IEC 9797-1 algorithm 3, ANSI X9.19), padding 1. */
+  async retail(chain, message) {
+    const blocks = paddedWithZeros(message)
+    const last = blocks.subarray(-desBlockLength)
+    if (blocks.length === desBlockLength) return chain.withWhole(last)
+    const before = await chain.withA(blocks.subarray(0, -desBlockLength))
+    // Enciphered with A, deciphered with B, enciphered with A: that is the whole key.
+    return chain.withWhole(xor(before, last))
+  },
+  /** AES-CMAC (SP 800-38B, ISO/IEC 9797-1 algorithm 5), its left half. */
+  async cmac(chain, message) {
+    const ofZeros = await chain.withWhole(Buffer.alloc(aesBlockLength))
+    const mac = await chain.withWhole(cmacBlocks(ofZeros, aesBlockLength, message))
+    return mac.subarray(0, 8)
+  },
+}
+
+/** Padding 1 of ISO/IEC 9797-1 does not tell a message from the same with zeros after it; messages of cards have one length. */
+function paddedWithZeros(message: Uint8Array): Buffer {
+  if (message.length === 0) refuse('message_mac_refused')
+  const padded = Buffer.alloc(Math.ceil(message.length / desBlockLength) * desBlockLength)
+  padded.set(message)
+  return padded
+}

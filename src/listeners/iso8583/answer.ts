@@ -1,0 +1,72 @@
+import type { Authorization } from '../../operations/authorizations/authorization.ts'
+import type { IsoMessage } from './codec/layout.ts'
+import { writeParts } from './codec/parts.ts'
+import type { Profile } from './profile.ts'
+import type { LinkOutcome } from './profile-schema.ts'
+import { classOf, functionOf } from './question.ts'
+
+/** The answer to a message: every key field as it came, the outcome, and what goes with it. */
+export function answerTo(
+  profile: Profile,
+  { fields, mti }: IsoMessage,
+  outcome: LinkOutcome,
+  others: Readonly<Record<string, string>> = {},
+): IsoMessage {
+  const echoed = profile.echoed.flatMap((field) => {
+    const value = fields[field]
+    return value === undefined ? [] : [[field, value] as const]
+  })
+  const isAdvice = functionOf(mti) === 'advice' && classOf(mti) !== '4'
+  const codes: Readonly<Record<string, string | undefined>> = profile.accepted
+  const accepted = codes[isAdvice ? 'advice' : classOf(mti)]
+  const whole = profile.responses[outcome] ?? outcome
+  const [version = '', messageClass = '', purpose = '', origin = ''] = mti
+  return {
+    // An odd origin says that it was sent again: the answer is the same.
+    mti: `${version}${messageClass}${Number(purpose) + 1}${Number(origin) & ~1}`,
+    fields: {
+      ...Object.fromEntries(echoed),
+      ...others,
+      39: outcome === '00' ? (accepted ?? whole) : whole,
+    },
+  }
+}
+
+/** What a network is shown of a CVV2 that it brought, where its profile has a place for it. */
+export function cvv2ResultOf(
+  { cvv2, layout }: Profile,
+  { cvv }: Authorization,
+): Readonly<Record<string, string>> {
+  const result = cvv2?.result
+  const field = result && layout.fields[result.field]
+  if (!cvv || !field) return {}
+  // What cannot be compared any more does not match.
+  const code = result.values[cvv.result === 'blocked' ? 'mismatch' : cvv.result]
+  if (code === undefined) return {}
+  if (result.part === undefined) return { [result.field]: ' '.repeat(result.at ?? 0) + code }
+  const header = result.header === undefined ? [] : [['header', result.header] as const]
+  const parts = new Map([...header, [result.part, code] as const])
+  return { [result.field]: writeParts(result.field, field, parts) }
+}
+
+let messages = 0
+
+/** A message of the network's own that this side sends: to sign on or off, or to see whether the other is there. */
+export function managementMessage(
+  { management, version }: Profile,
+  purpose: 'signOn' | 'signOff' | 'echo',
+  now = new Date(),
+): IsoMessage {
+  messages = (messages % 999_999) + 1
+  // `YYMMDDhhmmss`, in UTC.
+  const instant = now.toISOString().replace(/[-:T]/g, '').slice(2, 14)
+  return {
+    mti: version === '1993' ? '1804' : '0800',
+    fields: {
+      7: instant.slice(2),
+      11: String(messages).padStart(6, '0'),
+      ...(version === '1993' && { 12: instant }),
+      [management.field]: management[purpose][0] ?? '',
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { holdsPan, isPan, maskPan } from '../../../domain/pan.ts'
+import type { IsoMessage, Layout } from './layout.ts'
+import { fieldNumbers } from './message.ts'
+import { readParts } from './parts.ts'
+import { standardFields, type Version } from './versions.ts'
+
+/** A field as a person may see it. */
+interface DescribedField {
+  /** `4`, or `55.9F02` for a part of one. */
+  readonly field: string
+  readonly name: string
+  /** Masked, unless nothing secret can be in it. */
+  readonly value: string
+}
+
+/** Tags of chip data that say nothing of who has the card. */
+const shownTags = new Set(
+  '82 84 95 9A 9C 5F2A 5F34 9F02 9F03 9F09 9F1A 9F26 9F27 9F33 9F34 9F35 9F36 9F37 9F41 91 8A'.split(
+    ' ',
+  ),
+)
+
+/**
+ * A message as a person may see it: of a PAN the first six digits and the last four, and of every other field
+ * that may hold a secret nothing but how long it is. What is not known to be harmless is taken for secret.
+ */
+export function describe(
+  layout: Layout,
+  version: Version,
+  { fields, mti }: IsoMessage,
+): readonly DescribedField[] {
+  const described = fieldNumbers(fields).flatMap((number): DescribedField[] => {
+    const field = String(number)
+    const standard = standardFields[version][field]
+    const name = standard?.name ?? 'unknown'
+    const value = fields[field] ?? ''
+    const parts = layout.fields[field]?.parts
+    if (parts?.kind !== 'ber-tlv' || !layout.fields[field]) {
+      // Somebody may have put a card number where a name belongs.
+      const isShown = standard?.shown === true && !holdsPan(value)
+      const masked = field === '2' && isPan(value) ? maskPan(value) : mask(value)
+      return [{ field, name, value: isShown ? value : masked }]
+    }
+    return [...readParts(field, layout.fields[field], value)].map(([tag, part]) => ({
+      field: `${field}.${tag}`,
+      name,
+      value: shownTags.has(tag) ? part : mask(part),
+    }))
+  })
+  return [{ field: 'mti', name: 'message type', value: mti }, ...described]
+}
+
+const mask = (value: string): string => `**** (${value.length})`

@@ -1,0 +1,181 @@
+import { readBits, writeBits } from './bitmap.ts'
+import { type Cursor, encodings, fail, take } from './encodings.ts'
+import { readField, writeField } from './fields.ts'
+import { CodecError, type FieldLayout, type PartsLayout } from './layout.ts'
+
+/** The parts of a value by their tags or numbers, in their order. */
+type Parts = ReadonlyMap<string, string>
+
+/**
+ * Reads the parts of a value that has some. `start` is where the value stands in its message.
+ * @throws CodecError that names the part: `55.9F02`.
+ */
+export function readParts(name: string, { parts, type }: FieldLayout, value: string): Parts {
+  if (!parts) return new Map()
+  const bytes = type === 'b' ? Buffer.from(value, 'hex') : Buffer.from(value, 'latin1')
+  const cursor: Cursor = { bytes, at: 0, field: name }
+  return readers[parts.kind](cursor, name, parts as never)
+}
+
+/** A value made of parts. @throws CodecError */
+export function writeParts(name: string, { parts, type }: FieldLayout, given: Parts): string {
+  if (!parts) throw new CodecError('wrong_parts', name, null)
+  const bytes = Buffer.concat(writers[parts.kind](name, given, parts as never))
+  return type === 'b' ? bytes.toString('hex').toUpperCase() : bytes.toString('latin1')
+}
+
+/**
+ * Refuses a value whose parts cannot be read.
+ * @param end where the field ends in its message.
+ * @throws CodecError with the place in the message.
+ */
+export function refuseWrongParts(
+  name: string,
+  layout: FieldLayout,
+  value: string,
+  end: number,
+): void {
+  try {
+    readParts(name, layout, value)
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    const perByte = layout.encoding.startsWith('hex') ? 2 : 1
+    const length = layout.type === 'b' ? value.length / 2 : value.length
+    const offset = end + perByte * ((error.offset ?? 0) - length)
+    throw new CodecError(error.fault, error.field, offset)
+  }
+}
+
+type Kind = PartsLayout['kind']
+type Of<K extends Kind> = Extract<PartsLayout, { kind: K }>
+
+const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => Parts } = {
+  bitmap(cursor, name, { bits, encoding, fields, header = 0 }) {
+    const parts = new Map<string, string>()
+    if (header > 0) parts.set('header', encodings.binary.read(cursor, header, { type: 'b' }))
+    for (const number of readBits(cursor, encoding, bits / 8)) {
+      cursor.field = `${name}.${number}`
+      const field = fields[number]
+      if (!field) return fail(cursor, 'unknown_field')
+      parts.set(String(number), readField(cursor, field))
+    }
+    return whole(cursor, name, parts)
+  },
+  tlv(cursor, name, { header = 0, lengthDigits, tagLength }) {
+    const parts = new Map<string, string>()
+    if (header > 0) parts.set('header', textOf(cursor, header))
+    while (cursor.at < cursor.bytes.length) {
+      const tag = textOf(cursor, tagLength)
+      cursor.field = `${name}.${tag.replace(/[^A-Za-z0-9]/g, '?')}`
+      const digits = textOf(cursor, lengthDigits)
+      if (!/^[0-9]+$/.test(digits)) fail(cursor, 'not_digits')
+      add(cursor, parts, tag, textOf(cursor, Number(digits)))
+    }
+    return parts
+  },
+  row(cursor, name, { lengths }) {
+    const parts = new Map<string, string>()
+    for (const [part, length] of Object.entries(lengths)) {
+      if (cursor.at === cursor.bytes.length) break
+      cursor.field = `${name}.${part}`
+      parts.set(part, textOf(cursor, length))
+    }
+    return whole(cursor, name, parts)
+  },
+  'ber-tlv'(cursor, name) {
+    const parts = new Map<string, string>()
+    while (cursor.at < cursor.bytes.length) {
+      // Bytes of zero may stand between (EMV book 3, annex B.1).
+      if (cursor.bytes[cursor.at] === 0) {
+        cursor.at += 1
+        continue
+      }
+      cursor.field = name
+      const tag = readTag(cursor)
+      cursor.field = `${name}.${tag}`
+      const start = cursor.at
+      const [first = 0] = take(cursor, 1)
+      // The indefinite form, and more than a message can have.
+      if (first === 0x80 || first > 0x82) fail(cursor, 'wrong_parts', start)
+      const lengthBytes = first < 0x80 ? Uint8Array.of(first) : take(cursor, first & 0x7f)
+      const length = lengthBytes.reduce((sum, byte) => sum * 256 + byte, 0)
+      add(cursor, parts, tag, encodings.binary.read(cursor, length, { type: 'b' }))
+    }
+    return parts
+  },
+}
+
+const textOf = (cursor: Cursor, length: number): string =>
+  Buffer.from(take(cursor, length)).toString('latin1')
+
+function add(cursor: Cursor, parts: Map<string, string>, tag: string, value: string): void {
+  if (parts.has(tag)) fail(cursor, 'wrong_parts')
+  parts.set(tag, value)
+}
+
+const whole = (cursor: Cursor, field: string, parts: Parts): Parts =>
+  cursor.at < cursor.bytes.length ? fail({ ...cursor, field }, 'wrong_parts') : parts
+
+/** Of one to four bytes: EMV has three at most. */
+function readTag(cursor: Cursor): string {
+  const start = cursor.at
+  let [byte = 0] = take(cursor, 1)
+  if ((byte & 0x1f) === 0x1f) {
+    do {
+      if (cursor.at - start === 4) fail(cursor, 'wrong_parts', start)
+      ;[byte = 0] = take(cursor, 1)
+    } while (byte & 0x80)
+  }
+  return Buffer.from(cursor.bytes.subarray(start, cursor.at)).toString('hex').toUpperCase()
+}
+
+const writers: {
+  [K in Kind]: (name: string, parts: Parts, layout: Of<K>) => Uint8Array[]
+} = {
+  bitmap(name, parts, { bits, encoding, fields, header = 0 }) {
+    const numbers = [...parts.keys()]
+      .filter((part) => part !== 'header')
+      .map(Number)
+      .sort((left, right) => left - right)
+    const values = numbers.map((number) => {
+      const field = fields[number]
+      if (!field || number > bits) throw new CodecError('unknown_field', `${name}.${number}`, null)
+      return writeField(`${name}.${number}`, field, parts.get(String(number)) ?? '')
+    })
+    const before = { type: 'b', encoding: 'binary', length: header } as const
+    const headerBytes = writeField(`${name}.header`, before, parts.get('header') ?? '')
+    return [headerBytes, writeBits(encoding, bits / 8, numbers), ...values]
+  },
+  tlv(name, parts, { header = 0, lengthDigits, tagLength }) {
+    return [...parts].flatMap(([tag, value]) => {
+      if (tag === 'header') return [fixedText(`${name}.header`, header, value)]
+      const prefix = { digits: lengthDigits, encoding: 'ascii' } as const
+      const layout = {
+        type: 'ans',
+        encoding: 'ascii',
+        max: 10 ** lengthDigits - 1,
+        prefix,
+      } as const
+      return [fixedText(`${name}.tag`, tagLength, tag), writeField(`${name}.${tag}`, layout, value)]
+    })
+  },
+  row(name, parts, { lengths }) {
+    return Object.entries(lengths).flatMap(([part, length]) => {
+      const value = parts.get(part)
+      return value === undefined ? [] : [fixedText(`${name}.${part}`, length, value)]
+    })
+  },
+  'ber-tlv': (name, parts) =>
+    [...parts].map(([tag, value]) => {
+      const bytes = { type: 'b', encoding: 'binary' } as const
+      const length = value.length / 2
+      const lengthBytes = length < 0x80 ? '' : length < 0x100 ? '81' : '82'
+      const digits = lengthBytes === '82' ? 4 : 2
+      const hex = length.toString(16).toUpperCase().padStart(digits, '0')
+      const tlv = tag + lengthBytes + hex + value
+      return writeField(`${name}.${tag}`, { ...bytes, length: tlv.length / 2 }, tlv)
+    }),
+}
+
+const fixedText = (name: string, length: number, value: string): Uint8Array =>
+  writeField(name, { type: 'ans', encoding: 'ascii', length }, value)

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
+import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
+import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
+import type { LinkObserver } from './observer.ts'
+import type { Profile } from './profile.ts'
+import type { RunningSession } from './session.ts'
+
+/** Connects to an address. */
+export type Dial = (target: {
+  readonly host: string
+  readonly port: number
+  readonly tls: SecureContextOptions | null
+}) => Promise<Socket>
+
+interface DialledOptions {
+  readonly link: Link
+  readonly profile: Profile
+  readonly observe: LinkObserver
+  readonly upkeep: LinkUpkeep
+  readonly dial: Dial
+  tlsIdentity(): TlsIdentity | null
+  begin(socket: Socket, onEnd: () => void): RunningSession
+}
+
+/** Between two attempts to connect, at first and at last. */
+const retryMs = [250, 15_000] as const
+/** The lease lasts three times as long. */
+const leaseCheckMs = 3_000
+/** How long a stop waits for a connection that is not there yet. */
+const stopMs = 2_500
+
+/**
+ * Keeps a link connected while this process holds its lease; another one takes over when it does not.
+ * @returns what ends that.
+ */
+export function keepDialled(options: DialledOptions): () => Promise<void> {
+  const { link, observe, upkeep } = options
+  const lease = createLease(upkeep, link.linkName)
+  const stopping = new AbortController()
+  const { signal } = stopping
+
+  async function keep(): Promise<void> {
+    let restMs: number = retryMs[0]
+    while (!signal.aborted) {
+      if (await lease.claim()) {
+        const since = performance.now()
+        await connectOnce(options, lease, signal).catch((error) =>
+          observe.faulted(link.linkName, error),
+        )
+        // What held for a while is tried again at once.
+        const hasHeld = performance.now() - since > retryMs[1]
+        restMs = hasHeld ? retryMs[0] : Math.min(restMs * 2, retryMs[1])
+      } else restMs = leaseCheckMs
+      await rest(restMs, signal)
+    }
+    await lease.letGo()
+  }
+
+  const kept = keep()
+  return async () => {
+    stopping.abort()
+    await Promise.race([kept, rest(stopMs, new AbortController().signal)])
+  }
+}
+
+type Lease = ReturnType<typeof createLease>
+
+/** The right of one process to dial a link. */
+function createLease(upkeep: LinkUpkeep, linkName: string) {
+  const holder = randomUUID()
+  let heldUntil = 0
+  /** While the database is away this process keeps the link for as long as nobody else can have it. */
+  const isHeld = () => performance.now() < heldUntil
+  return {
+    isHeld,
+    /** Takes or keeps it. @returns whether this process has it. */
+    async claim(): Promise<boolean> {
+      const askedAt = performance.now()
+      const leasedMs = await upkeep.hold(linkName, holder).catch(() => null)
+      if (leasedMs !== null) heldUntil = askedAt + leasedMs
+      return isHeld()
+    },
+    letGo: () => upkeep.letGo(linkName, holder).catch(() => undefined),
+  }
+}
+
+/** One connection, from its sign-on to its end. */
+async function connectOnce(
+  options: DialledOptions,
+  lease: Lease,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { begin, profile } = options
+  let session: RunningSession | null = null
+  const endUnlessHeld = () => {
+    if (!lease.isHeld()) session?.end('another process may have the link')
+  }
+  const renewing = setInterval(() => {
+    // One that hangs must not keep the link.
+    endUnlessHeld()
+    void lease.claim().then(endUnlessHeld)
+  }, leaseCheckMs)
+  let echo: NodeJS.Timeout | undefined
+  try {
+    const socket = await dialBound(options)
+    if (!socket || stopping.aborted || !lease.isHeld()) {
+      socket?.destroy()
+      return
+    }
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
+    const begun = begin(socket, resolve)
+    session = begun
+    echo = setInterval(async () => {
+      if (!(await begun.echo())) begun.end('the other side does not answer')
+    }, profile.timers.echoMs)
+    if (profile.signOn.required && !(await begun.signOn()))
+      begun.end('the sign-on was not accepted')
+    await ended
+  } finally {
+    clearInterval(renewing)
+    clearInterval(echo)
+  }
+}
+
+/** Connects, to one whose certificate is among those that are named, where some are; else null. */
+async function dialBound({
+  dial,
+  link,
+  observe,
+  tlsIdentity,
+}: DialledOptions): Promise<Socket | null> {
+  const { certificates, host, linkName, port } = link
+  const identity = link.tls ? tlsIdentity() : null
+  if (link.tls && !identity) throw new Error('There is no certificate for links.')
+  const socket = await dial({ host, port, tls: identity && contextOf(identity) })
+  // Unheard, an error before the session has it would end the process.
+  socket.on('error', () => undefined)
+  if (certificates.length === 0 || certificates.includes(clientThumbprintOf(socket) ?? '')) {
+    return socket
+  }
+  socket.destroy()
+  observe.failed(linkName, 'refused peer')
+  return null
+}
+
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise.finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,210 @@
+import { Problem } from '../../domain/problem.ts'
+import type { KeyOperations } from '../../operations/keys/keys.ts'
+import type { Link } from '../../operations/links/links.ts'
+import { type LinkMacs, takeSentKey } from '../../operations/links/macs.ts'
+import type { LinkQuestions } from '../../operations/links/questions.ts'
+import type { LinkAdvices } from '../../operations/links/reversals.ts'
+import { answerTo, cvv2ResultOf } from './answer.ts'
+import type { IsoMessage } from './codec/layout.ts'
+import { hasRightMac } from './message-mac.ts'
+import type { LinkObserver } from './observer.ts'
+import type { Profile } from './profile.ts'
+import type { LinkOutcome } from './profile-schema.ts'
+import * as questions from './question.ts'
+
+/** What messages are answered by. */
+export interface LinkServices {
+  readonly questions: LinkQuestions
+  readonly advices: LinkAdvices
+  readonly macs: LinkMacs
+  readonly keys: KeyOperations
+  readonly observe: LinkObserver
+  /** Lets a question begin. @throws `Problem` where it has waited too long. */
+  admit(networkId: string): Promise<() => void>
+  newRequestId(): string
+}
+
+/** A connection as its messages see it. */
+export interface Conversation {
+  readonly link: Link
+  readonly profile: Profile
+  readonly signedOnAt: Date | null
+  readonly isEnded: boolean
+}
+
+/** A message that came. */
+interface Received {
+  readonly message: IsoMessage
+  /** What its MAC is over. */
+  readonly bytes: Uint8Array
+  /** When it was read. */
+  readonly at: number
+}
+
+/** What a message came to. */
+interface Reply {
+  /** Null where it was not begun in time, and nobody is answered. */
+  readonly answer: IsoMessage | null
+  readonly outcome: LinkOutcome | 'late'
+  readonly replayed?: boolean
+  /** Whether its MAC was wrong, and nothing else was looked at. */
+  readonly isForged?: boolean
+  /** Set where the other side signed on or off by it. */
+  readonly signsOn?: boolean
+}
+
+/** A question that waited for so long before it began is not asked any more: whoever asked has gone. */
+const deadlineMs = 4_000
+
+/** Answers one message of a conversation. */
+export async function handle(
+  services: LinkServices,
+  conversation: Conversation,
+  received: Received,
+): Promise<Reply> {
+  const { link, profile } = conversation
+  const { bytes, message } = received
+  if (isLate(received)) return late
+  const { macs, observe } = services
+  try {
+    if (!(await hasRightMac({ macs, profile, networkId: link.networkId }, message, bytes))) {
+      return { ...reply(conversation, message, '63'), isForged: true }
+    }
+    const work = handlers[workOf(profile, message) ?? '']
+    if (!work) return reply(conversation, message, '12')
+    return await work(services, conversation, received)
+  } catch (error) {
+    observe.faulted(link.linkName, error)
+    return reply(conversation, message, '96')
+  }
+}
+
+/** Names what is done with a message: its class and function; null where that is nothing. */
+export function workOf({ version }: Profile, { mti }: IsoMessage): string | null {
+  const isOfVersion = mti.startsWith(version === '1993' ? '1' : '0')
+  const name = `${questions.classOf(mti)} ${questions.functionOf(mti)}`
+  return isOfVersion && Object.hasOwn(handlers, name) ? name : null
+}
+
+const isLate = ({ at }: Received): boolean => performance.now() - at > deadlineMs
+const late: Reply = { answer: null, outcome: 'late' }
+
+type Handler = (
+  services: LinkServices,
+  conversation: Conversation,
+  received: Received,
+) => Promise<Reply>
+
+const reply = (
+  { profile }: Conversation,
+  message: IsoMessage,
+  outcome: LinkOutcome,
+  others?: Readonly<Record<string, string>>,
+): Reply => ({ answer: answerTo(profile, message, outcome, others), outcome })
+
+const originOf = ({ newRequestId }: LinkServices, { link }: Conversation): questions.Origin => ({
+  linkName: link.linkName,
+  networkId: link.networkId,
+  requestId: newRequestId(),
+})
+
+/** Nothing is asked or told before the network has signed on, where its profile asks for that. */
+const isOpen = ({ profile, signedOnAt }: Conversation): boolean =>
+  !profile.signOn.required || signedOnAt !== null
+
+const ask: Handler = async (services, conversation, received) => {
+  const { message } = received
+  if (!isOpen(conversation)) return reply(conversation, message, '91')
+  const { link, profile } = conversation
+  const origin = originOf(services, conversation)
+  const question = questions.questionOf(profile, origin, message)
+  if (!question) return reply(conversation, message, '30')
+  const leave = await services.admit(link.networkId).catch((error: unknown) => {
+    if (error instanceof Problem && error.code === 'unavailable') return null
+    throw error
+  })
+  if (!leave) return late
+  try {
+    if (isLate(received) || conversation.isEnded) return late
+    const { authorization, outcome, replayed } = await services.questions.ask(question)
+    const shown = question.cvv2 && authorization ? cvv2ResultOf(profile, authorization) : {}
+    const approval = outcome === '00' ? { 38: questions.approvalCodeOf(origin, message) } : {}
+    return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
+  } finally {
+    leave()
+  }
+}
+
+/** What the network did by itself is on record once, and moves nothing. */
+const advise: Handler = async (services, conversation, { message }) => {
+  if (!isOpen(conversation)) return reply(conversation, message, '91')
+  const advice = questions.adviceOf(originOf(services, conversation), message)
+  return reply(conversation, message, await services.advices.take(advice))
+}
+
+/** A request without its original is told so; an advice is only ever accepted. */
+const reverse: Handler = async (services, conversation, { message }) => {
+  if (!isOpen(conversation)) return reply(conversation, message, '91')
+  const { link, profile } = conversation
+  const origin = originOf(services, conversation)
+  const reversal = questions.reversalOf(profile, origin, message)
+  const outcome = await services.advices.reverse(reversal)
+  if (outcome === '25') services.observe.unmatched(link.linkName)
+  const isAdvice = questions.functionOf(message.mti) === 'advice'
+  return reply(conversation, message, isAdvice && outcome === '25' ? '00' : outcome)
+}
+
+const manage: Handler = async (services, conversation, { message }) => {
+  const { keyChange, management } = conversation.profile
+  const code = message.fields[management.field] ?? ''
+  const accepted = reply(conversation, message, '00')
+  if (management.echo.includes(code)) return accepted
+  if (management.signOn.includes(code)) return { ...accepted, signsOn: true }
+  if (management.signOff.includes(code)) return { ...accepted, signsOn: false }
+  if (!management.keyChange.includes(code)) return reply(conversation, message, '12')
+  const keyBlock = message.fields[keyChange.block]
+  const keyCheckValue = message.fields[keyChange.checkValue]?.trim()
+  const index = message.fields[keyChange.control]?.slice(keyChange.indexAt, keyChange.indexAt + 2)
+  if (!keyBlock || !keyCheckValue || !index) return reply(conversation, message, '30')
+  const outcome = await takeKey(services, conversation, { keyBlock, keyCheckValue, index })
+  return reply(conversation, message, outcome)
+}
+
+interface GivenKey {
+  readonly keyBlock: string
+  readonly keyCheckValue: string
+  readonly index: string
+}
+
+async function takeKey(
+  services: LinkServices,
+  conversation: Conversation,
+  { index, ...given }: GivenKey,
+): ReturnType<typeof takeSentKey> {
+  const { link, profile } = conversation
+  // Whoever is not signed on brings no key, and none comes without one to bring it under.
+  if (link.zoneMasterKey === null || !isOpen(conversation)) return '63'
+  const { networkId, requestId } = originOf(services, conversation)
+  const mac = profile.mac?.keyName ?? 'mac-{index}'
+  return takeSentKey(services.keys, {
+    ...given,
+    networkId,
+    requestId,
+    zoneMasterKey: link.zoneMasterKey,
+    keyNames: {
+      pin: questions.pinKeyOf(profile, index),
+      mac: mac.replace('{index}', index),
+    },
+  })
+}
+
+const handlers: Readonly<Record<string, Handler>> = {
+  '1 request': ask,
+  '2 request': ask,
+  '1 advice': advise,
+  '2 advice': advise,
+  '4 request': reverse,
+  '4 advice': reverse,
+  '8 request': manage,
+  '8 advice': manage,
+}

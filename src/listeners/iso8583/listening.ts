@@ -1,0 +1,126 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import type { Link } from '../../operations/links/links.ts'
+import { addressesIn } from '../http/caller-address.ts'
+import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
+import type { LinkObserver } from './observer.ts'
+
+interface ListeningOptions {
+  readonly link: Link
+  readonly observe: LinkObserver
+  /** What this side proves itself with now; null where it has no certificate. */
+  tlsIdentity(): TlsIdentity | null
+  /** How many connections the link has. */
+  connections(): number
+  begin(socket: Socket): void
+}
+
+/** What waits for a network to connect. */
+interface Listening {
+  /** Takes a certificate that was replaced. */
+  renew(): void
+  stop(): Promise<void>
+}
+
+/** Connections that a link may have, in one process. */
+const connectionsMax = 16
+/** The same with those whose handshake is under way, and how long that may take. */
+const socketsMax = 64
+const handshakeMs = 10_000
+/** Another program may leave the address, and a certificate come. */
+const retryMs = 15_000
+
+/**
+ * Waits for a network to connect. In one of several processes the primary one takes connections, and hands them to one
+ * after the other: a link has few, and chance would have all of them in one process.
+ */
+export function listen(options: ListeningOptions): Listening {
+  const { begin, connections, link, observe, tlsIdentity } = options
+  const isAllowed = peerRule(link)
+  const take = (socket: Socket) => {
+    // Unheard, an error would end the process.
+    socket.on('error', () => undefined)
+    const isFull = connections() >= connectionsMax
+    if (!isFull && isAllowed(socket)) {
+      begin(socket)
+      return
+    }
+    observe.failed(link.linkName, isFull ? 'too many connections' : 'refused peer')
+    socket.destroy()
+  }
+  let identity: TlsIdentity | null = null
+  let server: Server | null = null
+  let retry: NodeJS.Timeout | null = null
+  let lastFault: string | null = null
+  let isOver = false
+
+  function failed(error: Error & { readonly code?: string }): void {
+    server?.close()
+    if (isOver) return
+    // What stays wrong is reported once.
+    const fault = error.code ?? error.message
+    if (fault !== lastFault) observe.faulted(link.linkName, error)
+    lastFault = fault
+    retry = setTimeout(open, retryMs)
+  }
+
+  function open(): void {
+    identity = link.tls ? tlsIdentity() : null
+    if (link.tls && !identity) {
+      failed(new Error('There is no certificate for links.'))
+      return
+    }
+    server = serverOf(options, identity, take)
+    server.on('error', failed)
+    server.listen({ host: link.host, port: link.port }, () => {
+      lastFault = null
+    })
+  }
+
+  open()
+  return {
+    renew() {
+      const current = tlsIdentity()
+      if (!server || !identity || !current || current === identity) return
+      identity = current
+      const tlsServer = server as ReturnType<typeof createTlsServer>
+      tlsServer.setSecureContext(contextOf(current))
+    },
+    async stop() {
+      isOver = true
+      if (retry) clearTimeout(retry)
+      server?.close()
+    },
+  }
+}
+
+function serverOf(
+  { link, observe }: ListeningOptions,
+  identity: TlsIdentity | null,
+  take: (socket: Socket) => void,
+): Server {
+  // A certificate is asked for where an authority of networks is known.
+  const isMutual = identity?.ca !== undefined
+  const asking = { requestCert: isMutual, rejectUnauthorized: isMutual }
+  const server = identity
+    ? createTlsServer({ ...contextOf(identity), ...asking, handshakeTimeout: handshakeMs }, take)
+    : createServer(take)
+  server.maxConnections = socketsMax
+  server.on('tlsClientError', (error: NodeJS.ErrnoException) =>
+    observe.failed(link.linkName, 'handshake', error.code ?? error.name),
+  )
+  return server
+}
+
+/**
+ * Whether a peer may speak as the link's network: by the certificate that is bound to it, or else by where it comes
+ * from, which is as much as an address can say.
+ */
+function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boolean {
+  const isNamed = addressesIn(['127.0.0.0/8', '::1/128', ...peers])
+  return (socket) => {
+    if (certificates.length === 0) return isNamed(socket.remoteAddress)
+    const thumbprint = tls ? clientThumbprintOf(socket) : null
+    return thumbprint !== null && certificates.includes(thumbprint)
+  }
+}

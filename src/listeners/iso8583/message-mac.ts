@@ -1,0 +1,65 @@
+import type { LinkMacs } from '../../operations/links/macs.ts'
+import type { IsoMessage } from './codec/layout.ts'
+import { encode, lastFieldLength } from './codec/message.ts'
+import type { Profile } from './profile.ts'
+
+/** What MACs of a conversation are made with. */
+interface MacParts {
+  readonly macs: LinkMacs
+  readonly profile: Profile
+  /** Whose keys they are made under. */
+  readonly networkId: string
+}
+
+/** The name of the key that a message is authenticated under; null where its profile has no MACs. */
+export function macKeyOf({ mac }: Profile, { fields }: IsoMessage): string | null {
+  if (!mac) return null
+  const index = fields[mac.control]?.slice(mac.indexAt, mac.indexAt + 2) || mac.without
+  return mac.keyName.replace('{index}', index)
+}
+
+/** It is in the last field that there can be. */
+const macField = ({ fields }: IsoMessage): '64' | '128' =>
+  Object.keys(fields).some((field) => Number(field) > 64) ? '128' : '64'
+
+/** Whether a message has the MAC that is due to its bytes, or needs none. */
+export async function hasRightMac(
+  { macs, networkId, profile }: MacParts,
+  message: IsoMessage,
+  bytes: Uint8Array,
+): Promise<boolean> {
+  const { layout, mac } = profile
+  const keyName = macKeyOf(profile, message)
+  if (!mac || keyName === null) return true
+  const given = message.fields[macField(message)]
+  if (given === undefined) return false
+  const due = Buffer.from(given, 'hex')
+  if (due.subarray(mac.length).some((byte) => byte !== 0)) return false
+  const signed = bytes.subarray(layout.header ?? 0, bytes.length - lastFieldLength(layout, message))
+  return macs.isRight({ networkId, keyName }, signed, due.subarray(0, mac.length))
+}
+
+/**
+ * The bytes of a message that goes out, with its MAC where its profile asks for one.
+ * @param keyName of what it answers; null: the one that is used where none is named.
+ */
+export async function sealed(
+  { macs, networkId, profile }: MacParts,
+  message: IsoMessage,
+  keyName: string | null,
+): Promise<Buffer> {
+  const { layout, mac } = profile
+  if (!mac) return encode(layout, message)
+  const field = macField(message)
+  const drafted = { ...message, fields: { ...message.fields, [field]: '0'.repeat(16) } }
+  const draft = encode(layout, drafted)
+  const signed = draft.subarray(layout.header ?? 0, draft.length - lastFieldLength(layout, drafted))
+  const key = { networkId, keyName: keyName ?? mac.keyName.replace('{index}', mac.without) }
+  const made = await macs.make(key, signed)
+  // Without a key the other side is told nothing that it could take for right.
+  if (!made) return draft
+  const value = Buffer.alloc(8)
+  value.set(made.subarray(0, mac.length))
+  const whole = { ...drafted.fields, [field]: value.toString('hex').toUpperCase() }
+  return encode(layout, { ...drafted, fields: whole })
+}

@@ -1,0 +1,114 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** Why a connection of a link ended, or a message of it was not answered. */
+export type LinkFault =
+  | 'frame'
+  | 'slow frame'
+  | 'message'
+  | 'mac'
+  | 'deadline'
+  | 'not reading'
+  | 'refused peer'
+  | 'handshake'
+  | 'too many connections'
+
+/** What an operator watches of links. Nothing of it holds a value of a message. */
+export interface LinkObserver {
+  /** `detail` is of the codec: a field and a place. */
+  failed(linkName: string, fault: LinkFault, detail?: string): void
+  answered(linkName: string, answer: LinkAnswer): void
+  /** A reversal found no original. */
+  unmatched(linkName: string): void
+  connected(linkName: string, peer: string): void
+  ended(linkName: string, why: string): void
+  signedOn(linkName: string, isSignedOn: boolean): void
+  faulted(linkName: string, error: unknown): void
+}
+
+interface LinkAnswer {
+  /** The message type; `other` for what nothing here does, so that nobody can make labels up. */
+  readonly type: string
+  readonly outcome: string
+  readonly replayed: boolean
+  /** When the message was read. */
+  readonly at: number
+}
+
+/** What the links of this process are doing now. */
+export interface LinkLoad {
+  readonly linkName: string
+  readonly connections: number
+  readonly signedOn: number
+  readonly inFlight: number
+}
+
+/** Shows what the links of this process are doing, when somebody asks. */
+export function watchLinks(registry: Registry, load: () => readonly LinkLoad[]): void {
+  const gauges: readonly (readonly [string, string, (load: LinkLoad) => number])[] = [
+    ['connections', 'Connections of a link (up).', (each) => each.connections],
+    ['signed_on', 'Connections of a link that are signed on.', (each) => each.signedOn],
+    ['in_flight', 'Messages of a link in work.', (each) => each.inFlight],
+  ]
+  for (const [name, help, measure] of gauges) {
+    new Gauge({
+      name: `pinfold_link_${name}`,
+      help,
+      labelNames: ['link'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const each of load()) this.set({ link: each.linkName }, measure(each))
+      },
+    })
+  }
+}
+
+/** Counts for metrics, and writes to the log. */
+export function linkObserver(registry: Registry, log: Logger): LinkObserver {
+  const counter = (name: string, help: string, ...labels: readonly string[]) =>
+    new Counter({
+      name: `pinfold_link_${name}_total`,
+      help,
+      labelNames: ['link', ...labels],
+      registers: [registry],
+    })
+  const answers = counter(
+    'messages',
+    'Messages of a link answered, by message type and outcome (ISO 8583:1987, field 39).',
+    ...['type', 'outcome'],
+  )
+  const repeats = counter('repeats', 'Questions of a link that got the answer of the first.')
+  const unmatched = counter('unmatched_reversals', 'Reversals of a link without an original.')
+  const failures = counter(
+    'failures',
+    'Frames, messages and MACs of a link that were not taken, and connections that were ended.',
+    'reason',
+  )
+  const seconds = new Histogram({
+    name: 'pinfold_link_seconds',
+    help: 'From reading a message of a link to its answer.',
+    labelNames: ['link'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 4],
+    registers: [registry],
+  })
+  return {
+    failed(link, reason, detail) {
+      failures.inc({ link, reason })
+      const said = { link, reason, ...(detail !== undefined && { detail }) }
+      log.warn(said, 'a link was refused something')
+    },
+    answered(link, { at, outcome, replayed, type }) {
+      answers.inc({ link, type, outcome })
+      if (replayed) repeats.inc({ link })
+      seconds.observe({ link }, (performance.now() - at) / 1_000)
+      log.debug({ link, type, outcome, replayed }, 'a message of a link was answered')
+    },
+    unmatched: (link) => unmatched.inc({ link }),
+    connected: (link, peer) => log.info({ link, peer }, 'a link is connected'),
+    ended: (link, why) => log.info({ link, why }, 'a connection of a link ended'),
+    signedOn: (link, isSignedOn) =>
+      log.info({ link }, isSignedOn ? 'a link is signed on' : 'a link is signed off'),
+    faulted: (link, err) => log.error({ link, err }, 'a link failed'),
+  }
+}

@@ -1,0 +1,241 @@
+import Type from 'typebox'
+import { entryModes } from '../../operations/authorizations/authorization.ts'
+import type { QuestionAnswer } from '../../operations/links/questions.ts'
+
+/** What a message came to: what a question did, or what is answered without one. */
+export type LinkOutcome = QuestionAnswer['outcome'] | '12' | '25' | '30' | '63'
+
+/** Every outcome, so that a profile can be held to have a response code for each. */
+export const outcomes: readonly LinkOutcome[] = [
+  ...([
+    '00',
+    '12',
+    '14',
+    '25',
+    '30',
+    '41',
+    '43',
+    '46',
+    '54',
+    '55',
+    '62',
+    '63',
+    '75',
+    '78',
+  ] as const),
+  ...(['86', '91', '94', '96', 'N7'] as const),
+]
+
+/** What networks tell transactions apart by: an answer has them as they came. */
+export const keyFields: readonly string[] = ['7', '11', '32', '37', '41', '42']
+
+const closed = { additionalProperties: false } as const
+const Count = Type.Integer({ minimum: 0, maximum: 999 })
+const FieldNumber = Type.String({ pattern: '^([2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' })
+const Texts = Type.Array(Type.String(), { maxItems: 64 })
+
+/** A table of texts, by some of these names. */
+const textsBy = <Name extends string>(names: readonly Name[]) =>
+  Type.Unsafe<Readonly<Partial<Record<Name, string>>>>(
+    Type.Object(
+      Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())] as const)),
+      closed,
+    ),
+  )
+
+const PrefixSchema = Type.Object(
+  {
+    digits: Type.Integer({ minimum: 1, maximum: 6 }),
+    encoding: Type.Enum(['ascii', 'ebcdic', 'bcd', 'binary']),
+    counts: Type.Optional(Type.Enum(['digits', 'bytes'])),
+  },
+  closed,
+)
+
+const FieldType = Type.Enum(['n', 'a', 'an', 'ans', 'x+n', 'z', 'b'])
+const FieldEncoding = Type.Enum([
+  ...(['ascii', 'ebcdic', 'utf-8', 'bcd', 'binary', 'hex-ascii', 'hex-ebcdic'] as const),
+])
+const fieldMembers = {
+  type: Type.Optional(FieldType),
+  encoding: Type.Optional(FieldEncoding),
+  length: Type.Optional(Count),
+  max: Type.Optional(Count),
+  prefix: Type.Optional(PrefixSchema),
+  oddPad: Type.Optional(Type.Enum(['left-0', 'right-0', 'right-f'])),
+}
+
+/** What a value is made of, as the codec has it (codec/layout.ts). */
+const PartsSchema = Type.Union([
+  Type.Object({ kind: Type.Literal('ber-tlv') }, closed),
+  Type.Object(
+    {
+      kind: Type.Literal('tlv'),
+      tagLength: Type.Integer({ minimum: 1, maximum: 9 }),
+      lengthDigits: Type.Integer({ minimum: 1, maximum: 6 }),
+      header: Type.Optional(Count),
+    },
+    closed,
+  ),
+  Type.Object({ kind: Type.Literal('row'), lengths: Type.Record(Type.String(), Count) }, closed),
+  Type.Object(
+    {
+      kind: Type.Literal('bitmap'),
+      encoding: Type.Enum(['binary', 'hex-ascii', 'hex-ebcdic']),
+      bits: Type.Integer({ minimum: 8, maximum: 128, multipleOf: 8 }),
+      header: Type.Optional(Count),
+      fields: Type.Record(
+        Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' }),
+        Type.Object({ ...fieldMembers, type: FieldType, encoding: FieldEncoding }, closed),
+      ),
+    },
+    closed,
+  ),
+])
+
+/** What a profile says of a field where it differs from the standard; `parts` null: it has none. */
+export const FieldChangeSchema = Type.Object(
+  { ...fieldMembers, parts: Type.Optional(Type.Union([PartsSchema, Type.Null()])) },
+  closed,
+)
+
+const FramingSchema = Type.Object(
+  {
+    length: Type.Enum(['binary-2', 'binary-4', 'bcd-2', 'ascii-4', 'binary-2-session']),
+    inclusive: Type.Optional(Type.Boolean()),
+    header: Type.Optional(
+      Type.Union([
+        Type.Object({ kind: Type.Enum(['tpdu', 'base-1']) }, closed),
+        Type.Object({ kind: Type.Literal('text'), text: Type.String({ maxLength: 64 }) }, closed),
+      ]),
+    ),
+  },
+  closed,
+)
+
+const EntryMode = Type.Enum([...entryModes])
+const PinBlockFormat = Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'])
+const Place = { field: FieldNumber, at: Count }
+const timer = Type.Integer({ minimum: 100, maximum: 600_000 })
+
+/** A profile in JSON, once what it extends is in it. */
+export const ProfileSchema = Type.Object(
+  {
+    name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
+    description: Type.String({ minLength: 1, maxLength: 300 }),
+    certified: Type.Optional(Type.Boolean()),
+    version: Type.Enum(['1987', '1993']),
+    encoding: Type.Enum(['ascii', 'bcd', 'ebcdic']),
+    layout: Type.Object(
+      {
+        header: Type.Optional(Count),
+        bitmap: Type.Optional(
+          Type.Object(
+            {
+              encoding: Type.Enum(['binary', 'hex-ascii', 'hex-ebcdic']),
+              size: Type.Optional(Type.Literal('always-16')),
+              indicator: Type.Optional(Type.Literal(false)),
+            },
+            closed,
+          ),
+        ),
+        /** What text is in where digits are packed. */
+        text: Type.Optional(Type.Enum(['ascii', 'ebcdic'])),
+        fields: Type.Record(FieldNumber, Type.Union([FieldChangeSchema, Type.Null()])),
+      },
+      closed,
+    ),
+    framing: FramingSchema,
+    signOn: Type.Object({ required: Type.Boolean() }, closed),
+    management: Type.Object(
+      {
+        field: FieldNumber,
+        signOn: Texts,
+        signOff: Texts,
+        echo: Texts,
+        keyChange: Texts,
+      },
+      closed,
+    ),
+    /** Sent back as they came. */
+    echoed: Type.Array(FieldNumber),
+    entryMode: Type.Object(
+      {
+        ...Place,
+        length: Count,
+        values: Type.Record(Type.String(), EntryMode),
+        otherwise: EntryMode,
+        ecommerce: Type.Optional(
+          Type.Object({ field: FieldNumber, at: Type.Optional(Count), values: Texts }, closed),
+        ),
+        atm: Type.Object(
+          { merchantField: FieldNumber, merchantTypes: Texts, processingCodes: Texts },
+          closed,
+        ),
+      },
+      closed,
+    ),
+    pin: Type.Object(
+      {
+        field: FieldNumber,
+        control: FieldNumber,
+        formatAt: Count,
+        formats: Type.Record(Type.String(), PinBlockFormat),
+        indexAt: Count,
+        keyName: Type.String({ pattern: '^[a-z0-9{}-]{1,40}$' }),
+        /** By key index, where a key has a name of its own. */
+        keys: Type.Optional(Type.Record(Type.String(), Type.String())),
+        without: Type.Object({ format: PinBlockFormat, index: Type.String() }, closed),
+      },
+      closed,
+    ),
+    cvv2: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          ...Place,
+          part: Type.Optional(Type.String()),
+          length: Count,
+          presence: Type.Optional(Type.Object({ at: Count, value: Type.String() }, closed)),
+          result: Type.Optional(
+            Type.Object(
+              {
+                field: FieldNumber,
+                part: Type.Optional(Type.String()),
+                header: Type.Optional(Type.String()),
+                at: Type.Optional(Count),
+                values: textsBy(['match', 'mismatch', 'not_checked', 'unresolved']),
+              },
+              closed,
+            ),
+          ),
+        },
+        closed,
+      ),
+    ]),
+    /** Field 39 for each outcome that it is not the same for. */
+    responses: textsBy(outcomes),
+    /** Field 39 of what was accepted, by class of message, and of advices. */
+    accepted: textsBy(['1', '2', '4', '8', 'advice']),
+    mac: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          control: FieldNumber,
+          indexAt: Count,
+          keyName: Type.String({ pattern: '^[a-z0-9{}-]{1,40}$' }),
+          without: Type.String(),
+          /** Bytes of the MAC that count; zeros stand for the others. */
+          length: Type.Enum([4, 8]),
+        },
+        closed,
+      ),
+    ]),
+    keyChange: Type.Object(
+      { block: FieldNumber, checkValue: FieldNumber, control: FieldNumber, indexAt: Count },
+      closed,
+    ),
+    timers: Type.Object({ frameMs: timer, answerMs: timer, echoMs: timer }, closed),
+  },
+  closed,
+)

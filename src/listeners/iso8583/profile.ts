@@ -1,0 +1,224 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Static } from 'typebox'
+import { Value } from 'typebox/value'
+import { StartRefusal } from '../../domain/problem.ts'
+import type { FieldLayout, Layout } from './codec/layout.ts'
+import { layoutOf, type Version, type WireEncoding } from './codec/versions.ts'
+import { type FieldChangeSchema, keyFields, outcomes, ProfileSchema } from './profile-schema.ts'
+
+/** A profile as it is written, with what it extends. */
+type ProfileText = Static<typeof ProfileSchema>
+
+/** How one network's messages are, and what they mean. */
+export interface Profile extends Omit<ProfileText, 'layout' | 'encoding'> {
+  readonly version: Version
+  readonly layout: Layout
+}
+
+export type Profiles = ReadonlyMap<string, Profile>
+
+const ownFolder = fileURLToPath(new URL('profiles', import.meta.url))
+
+/**
+ * Reads the profiles of this program and those of an operator's folder, each with what it extends.
+ * @throws StartRefusal with everything that is wrong with all of them.
+ */
+export async function loadProfiles(folder: string | null): Promise<Profiles> {
+  const faults: string[] = []
+  const texts = new Map<string, Record<string, unknown>>()
+  for (const each of folder === null ? [ownFolder] : [ownFolder, folder]) {
+    await readFolder(each, texts, faults)
+  }
+  const profiles = new Map<string, Profile>()
+  for (const name of texts.keys()) {
+    const profile = makeProfile(name, texts, faults)
+    if (profile) profiles.set(name, profile)
+  }
+  if (faults.length === 0) return profiles
+  throw new StartRefusal(
+    `The profiles of links are not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+  )
+}
+
+async function readFolder(
+  folder: string,
+  texts: Map<string, Record<string, unknown>>,
+  faults: string[],
+): Promise<void> {
+  const files = await readdir(folder).catch(() => {
+    faults.push(`${folder} cannot be read.`)
+    return []
+  })
+  for (const file of files.filter((name) => name.endsWith('.json')).sort()) {
+    const parsed = await readFile(join(folder, file), 'utf8')
+      .then(JSON.parse)
+      .catch(() => null)
+    const name: unknown = isObject(parsed) ? parsed.name : undefined
+    if (typeof name !== 'string') faults.push(`${file} is no JSON object with a name.`)
+    else if (texts.has(name)) faults.push(`${file}: there is another profile ${name}.`)
+    else texts.set(name, parsed)
+  }
+}
+
+function makeProfile(
+  name: string,
+  texts: ReadonlyMap<string, Record<string, unknown>>,
+  faults: string[],
+): Profile | null {
+  const extended: string[] = []
+  let whole: unknown = {}
+  for (let next: unknown = name; next !== undefined; ) {
+    const text = texts.get(String(next))
+    if (!text || extended.includes(String(next))) {
+      faults.push(`${name} extends ${String(next)}, which is not there or extends it.`)
+      return null
+    }
+    extended.push(String(next))
+    whole = merged(text, whole)
+    next = text.extends
+  }
+  const { extends: _, ...profile } = whole as Record<string, unknown>
+  if (Value.Check(ProfileSchema, profile)) return compile(profile, faults)
+  for (const { instancePath, message } of Value.Errors(ProfileSchema, profile)) {
+    faults.push(`${name}${instancePath}: ${message}.`)
+  }
+  return null
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * A profile with what another one says otherwise: objects member by member, all else in its place. What is of another
+ * kind, or stands in another field, has nothing in common with what was there.
+ */
+function merged(base: unknown, changes: unknown): unknown {
+  if (!isObject(base) || !isObject(changes)) return changes === undefined ? base : changes
+  const isOther = ['kind', 'field'].some((name) => changes[name] && changes[name] !== base[name])
+  if (isOther) return changes
+  const names = new Set([...Object.keys(base), ...Object.keys(changes)])
+  return Object.fromEntries(
+    [...names].map((name) => [name, merged(base[name], changes[name])] as const),
+  )
+}
+
+function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]): Profile | null {
+  const version = profile.version as Version
+  const standard = layoutOf(version, encoding as WireEncoding)
+  const fields: Record<string, FieldLayout> = {}
+  for (const [number, field] of Object.entries(standard.fields)) {
+    const inText = layout.text && field.encoding === 'ascii' ? { encoding: layout.text } : {}
+    fields[number] = { ...field, ...inText }
+  }
+  for (const [number, change] of Object.entries(layout.fields)) {
+    const whole = change && changedField(fields[number], change)
+    if (whole) fields[number] = whole
+    else delete fields[number]
+  }
+  const own = faultsOf(profile, fields).map((fault) => `${profile.name}: ${fault}`)
+  faults.push(...own)
+  if (own.length > 0) return null
+  const { bitmap = standard.bitmap, header } = layout
+  return {
+    ...profile,
+    version,
+    layout: {
+      mti: standard.mti,
+      bitmap,
+      fields,
+      ...(header !== undefined && { header }),
+    } as Layout,
+  }
+}
+
+/** What becomes of a field: without what does not fit what it is now. */
+function changedField(
+  before: FieldLayout | undefined,
+  { parts, ...change }: Static<typeof FieldChangeSchema>,
+): FieldLayout {
+  const { oddPad, parts: partsBefore, ...kept } = { ...before, ...change } as FieldLayout
+  const chosen = parts === undefined ? partsBefore : parts
+  const isVariable = kept.max !== undefined && kept.prefix !== undefined
+  const { length, ...variable } = kept
+  return {
+    ...(isVariable && change.length === undefined ? variable : kept),
+    ...(oddPad && kept.encoding === 'bcd' && { oddPad }),
+    ...(chosen && { parts: chosen as NonNullable<FieldLayout['parts']> }),
+  }
+}
+
+/** What the schema cannot say: that what is named is there. */
+function faultsOf(
+  {
+    accepted,
+    responses,
+    cvv2,
+    echoed,
+    entryMode,
+    keyChange,
+    mac,
+    management,
+    pin,
+  }: Omit<ProfileText, 'layout' | 'encoding'>,
+  fields: Readonly<Record<string, FieldLayout>>,
+): string[] {
+  const named = [
+    ...[...echoed, ...keyFields],
+    ...[management.field, entryMode.field, pin.field, pin.control],
+    ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
+    ...(mac ? ['64', '128', mac.control] : []),
+    ...[keyChange.block, keyChange.checkValue, '38', '39'],
+  ]
+  const parted = [cvv2, cvv2?.result].filter((each) => each?.part !== undefined)
+  const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]
+  const code = fields[39]
+  const codes = [
+    ...outcomes.map((outcome) => responses[outcome] ?? outcome),
+    ...Object.values(accepted),
+  ]
+  const isCode = (text: string): boolean =>
+    text.length === code?.length && (code.type !== 'n' || /^[0-9]+$/.test(text))
+  return [
+    ...codes
+      .filter((text) => !isCode(text))
+      .map((text) => `${text} does not fit field 39: say another in responses or accepted.`),
+    ...named
+      .filter((number) => !fields[number])
+      .map((number) => `field ${number} is named and not in the layout.`),
+    ...echoed
+      .filter((number) => secret.includes(number))
+      .map((number) => `field ${number} holds what must not be sent back.`),
+    ...keyFields
+      .filter((number) => !echoed.includes(number))
+      .map((number) => `field ${number} tells transactions apart, and must be among the echoed.`),
+    ...parted
+      .filter((each) => !fields[each?.field ?? '']?.parts)
+      .map((each) => `field ${each?.field} has no parts, and one of them is named.`),
+    ...Object.entries(fields).flatMap(([number, field]) => fieldFaults(number, field)),
+  ]
+}
+
+/** What does not hold together of a field, or of the subfields that it has. */
+function fieldFaults(
+  name: string,
+  { encoding, length, max, parts, prefix, type }: FieldLayout,
+): readonly string[] {
+  const isCounted = max !== undefined && prefix !== undefined
+  const isOfBytes = /^(binary|hex)/.test(encoding)
+  const isPacked = encoding === 'bcd'
+  const needsBytes = parts?.kind === 'bitmap' || parts?.kind === 'ber-tlv'
+  const rules = [
+    [length !== undefined || isCounted, 'has neither a length nor a max with a prefix'],
+    [(type === 'b') === isOfBytes, 'is of a type that its encoding cannot have'],
+    [!isPacked || ['n', 'z', 'x+n'].includes(type), 'packs what are no digits'],
+    [!parts || (needsBytes ? isOfBytes : !isOfBytes && !isPacked), 'cannot have such parts'],
+  ] as const
+  return [
+    ...rules.filter(([isRight]) => !isRight).map(([, fault]) => `field ${name} ${fault}.`),
+    ...Object.entries(parts?.kind === 'bitmap' ? parts.fields : {}).flatMap(([part, field]) =>
+      fieldFaults(`${name}.${part}`, field),
+    ),
+  ]
+}

@@ -1,0 +1,155 @@
+import Type from 'typebox'
+import { isKeyName } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import * as linkOperations from '../../../operations/links/links.ts'
+import { listAdvices } from '../../../operations/links/reversals.ts'
+import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { AdviceSchema, ChangeLinkSchema, CreateLinkSchema, LinkSchema } from '../schemas/links.ts'
+
+const tags = ['Links']
+const params = Type.Object({ linkName: Type.String() })
+
+/** The connections on which card networks speak ISO 8583. */
+export function linkRoutes({ app, links }: PrivateApi): void {
+  app.get(
+    '/links',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listLinks',
+        summary: 'List links with their state',
+        tags,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(LinkSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([name]) => (isKeyName(name) ? name : null)) ?? ''
+      const listed = await linkOperations.listLinks(links, after, pageSize + 1)
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: (last) => [last.linkName],
+      }).map(linkAnswer)
+    },
+  )
+  app.get(
+    '/links/:linkName',
+    {
+      config: admin,
+      schema: {
+        operationId: 'getLink',
+        summary: 'Read a link with its state',
+        tags,
+        params,
+        response: { 200: LinkSchema },
+      },
+    },
+    async (request) =>
+      linkAnswer(await linkOperations.getLink(links, linkNameOf(request.params.linkName))),
+  )
+}
+
+/** What card networks said on a link that they did by themselves, or took back. */
+export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
+  app.get(
+    '/links/:linkName/advices',
+    {
+      config: admin,
+      schema: {
+        operationId: 'listLinkAdvices',
+        summary: 'List advices and reversals of a link',
+        description:
+          'What the network said in the last 30 days that it did by itself, or took back, the newest first. No try was moved by it.',
+        tags,
+        params,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(AdviceSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const linkName = linkNameOf(request.params.linkName)
+      const before = readCursor(cursor, ([at, adviceHash]) => {
+        const receivedAt = parseInstant(at)
+        const isHash = typeof adviceHash === 'string' && /^[0-9a-f]{64}$/.test(adviceHash)
+        return receivedAt !== null && isHash ? { receivedAt, adviceHash } : null
+      })
+      const listed = await listAdvices(links, linkName, before, pageSize + 1)
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: (last) => [last.receivedAt, last.adviceHash],
+      }).map(({ adviceHash: _, ...advice }) => advice)
+    },
+  )
+}
+
+export function createLinkRoute({ app, links }: PrivateApi): void {
+  app.post(
+    '/links',
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'createLink',
+        summary: 'Register a link of a card network',
+        description: 'It comes up within seconds, in every process.',
+        tags,
+        body: CreateLinkSchema,
+        response: { 201: LinkSchema },
+      },
+    },
+    async (request, reply) => {
+      const {
+        certificates = [],
+        peers = [],
+        tls = false,
+        zoneMasterKey = null,
+        ...given
+      } = request.body
+      const link = { ...given, certificates, peers, tls, zoneMasterKey, active: true }
+      const operator = operatorOf(request)
+      const answer = await linkOperations.createLink(links, operator, link, repeatable(request))
+      return reply.code(201).send(linkAnswer(answerOf(reply, answer)))
+    },
+  )
+}
+
+export function changeLinkRoute({ app, links }: PrivateApi): void {
+  app.patch(
+    '/links/:linkName',
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'changeLink',
+        summary: 'Change, disable or enable a link',
+        description: 'Members that are left out stay as they are. Its connections end.',
+        tags,
+        params,
+        body: ChangeLinkSchema,
+        response: { 200: LinkSchema },
+      },
+    },
+    async (request, reply) => {
+      const change = { ...request.body, linkName: linkNameOf(request.params.linkName) }
+      const operator = operatorOf(request)
+      const answer = await linkOperations.changeLink(links, operator, change, repeatable(request))
+      return linkAnswer(answerOf(reply, answer))
+    },
+  )
+}
+
+/** @throws `Problem` `not_found` when a path can name no link. */
+function linkNameOf(name: string): string {
+  if (!isKeyName(name)) throw new Problem('not_found')
+  return name
+}
+
+const linkAnswer = ({ certificates, peers, ...link }: linkOperations.LinkRecord) => ({
+  ...link,
+  certificates: [...certificates],
+  peers: [...peers],
+})

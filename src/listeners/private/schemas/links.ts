@@ -1,0 +1,113 @@
+import Type from 'typebox'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import { keyName } from './keys.ts'
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+const host = Type.String({
+  minLength: 1,
+  maxLength: 253,
+  pattern: '^[A-Za-z0-9:.-]+$',
+  format: 'free-text',
+})
+const port = Type.Integer({ minimum: 1, maximum: 65_535 })
+const profile = Type.String({ maxLength: 32, format: 'free-text' })
+const direction = Type.Enum(['listen', 'dial'] as const, {
+  description: 'Whether the network connects to the address, or this service does.',
+})
+
+const optional = {
+  tls: Type.Optional(
+    Type.Boolean({ description: 'With the certificates of the private listener.' }),
+  ),
+  certificates: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', maxLength: 43 }), {
+      maxItems: 10,
+      uniqueItems: true,
+      description:
+        'SHA-256 of the certificates that the other side may have, base64url (RFC 8705).',
+    }),
+  ),
+  peers: Type.Optional(
+    Type.Array(
+      Type.String({
+        minLength: 2,
+        maxLength: 43,
+        pattern: '^[0-9A-Fa-f:./]+$',
+        format: 'free-text',
+      }),
+      {
+        maxItems: 32,
+        uniqueItems: true,
+        description:
+          'Addresses that may connect, beside loopback, where no certificate says who it is.',
+      },
+    ),
+  ),
+  zoneMasterKey: Type.Optional(
+    Type.Union([keyName, Type.Null()], {
+      description: 'What keys are exchanged under on the link.',
+    }),
+  ),
+}
+
+export const CreateLinkSchema = Type.Object(
+  {
+    linkName: keyName,
+    networkId: Type.String({ pattern: stringPatterns.clientId }),
+    direction,
+    host,
+    port,
+    profile,
+    ...optional,
+  },
+  closed,
+)
+
+export const ChangeLinkSchema = Type.Object(
+  {
+    direction: Type.Optional(direction),
+    host: Type.Optional(host),
+    port: Type.Optional(port),
+    profile: Type.Optional(profile),
+    ...optional,
+    active: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+
+export const LinkSchema = Type.Object({
+  linkName: Type.String(),
+  networkId: Type.String(),
+  direction: Type.String(),
+  host: Type.String(),
+  port: Type.Integer(),
+  profile: Type.String(),
+  tls: Type.Boolean(),
+  certificates: Type.Array(Type.String()),
+  peers: Type.Array(Type.String()),
+  zoneMasterKey: orNull,
+  active: Type.Boolean(),
+  state: Type.Enum(['disabled', 'down', 'connected', 'signed on'] as const),
+  connections: Type.Integer(),
+  lastSignedOnAt: orNull,
+  createdAt: Type.String({ format: 'date-time' }),
+})
+
+export const AdviceSchema = Type.Object({
+  linkName: Type.String(),
+  networkId: Type.String(),
+  receivedAt: Type.String({ format: 'date-time' }),
+  messageType: Type.String({ examples: ['0120'] }),
+  publicToken: Type.Union([Type.String(), Type.Null()], {
+    description: 'Of the card that it is about; null where there is none of its PAN.',
+  }),
+  reference: orNull,
+  trace: orNull,
+  transmittedAt: orNull,
+  amount: orNull,
+  currency: orNull,
+  responseCode: Type.Union([Type.String(), Type.Null()], {
+    description: 'What the network had answered for the issuer.',
+  }),
+  isMatched: Type.Boolean({ description: 'Of a reversal: whether its original was found.' }),
+})

@@ -1,0 +1,219 @@
+import { isIP } from 'node:net'
+import type { Requester } from '../../domain/client.ts'
+import { isCidr } from '../../domain/identifiers.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { findAdministeredClient } from '../../storage/clients/clients.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
+import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
+import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+import * as storedLinks from '../../storage/links/links.ts'
+import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+
+/** What the operations on links work with. */
+export interface LinkOperations {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** The profiles that this program has. */
+  readonly profiles: ReadonlySet<string>
+  /** Null where this process has no certificate for links; else whether it knows who issues those of networks. */
+  readonly tls: { readonly knowsAuthority: boolean } | null
+}
+
+export type Link = storedLinks.LinkRow
+
+/** A link as an operator sees it. */
+export interface LinkRecord extends Link {
+  /** `signed on` where one connection is, `connected` where one is there, else `down`; `disabled`. */
+  readonly state: 'disabled' | 'down' | 'connected' | 'signed on'
+  readonly connections: number
+  readonly lastSignedOnAt: string | null
+  readonly createdAt: string
+}
+
+function linkRecord({
+  createdAt,
+  lastSignedOnAt,
+  sessions,
+  signedOnSessions,
+  ...link
+}: storedLinks.KnownLinkRow): LinkRecord {
+  const connected = sessions > 0 ? 'connected' : 'down'
+  const up = signedOnSessions > 0 ? 'signed on' : connected
+  return {
+    ...link,
+    state: link.active ? up : 'disabled',
+    connections: sessions,
+    lastSignedOnAt: lastSignedOnAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  }
+}
+
+/** Links after this name, by their names, with their state in all processes. */
+export const listLinks = async (
+  { database }: LinkOperations,
+  afterName: string,
+  limit: number,
+): Promise<LinkRecord[]> =>
+  (await storedLinks.listLinksAfter(database, afterName, limit)).map(linkRecord)
+
+/** @throws `Problem` `not_found`. */
+export async function getLink({ database }: LinkOperations, linkName: string): Promise<LinkRecord> {
+  const link = await storedLinks.findLink(database, linkName)
+  if (!link) throw new Problem('not_found')
+  return linkRecord(link)
+}
+
+/** Links of one installation at most: every process looks at all of them. */
+const linksMax = 1_000
+
+/** The links that are to be up. */
+export const listLinksToRun = ({ database }: Pick<LinkOperations, 'database'>): Promise<Link[]> =>
+  storedLinks.listActiveLinks(database, linksMax)
+
+/**
+ * Registers a link of a card network.
+ * @throws `Problem` `validation_failed` with everything that is wrong.
+ */
+export const createLink = (
+  operations: LinkOperations,
+  operator: Requester,
+  draft: Link,
+  request: RepeatableRequest | null,
+): Promise<Answer<LinkRecord>> =>
+  once(operations, request, async (connection) => {
+    const link = { ...draft, host: spelledOnce(draft.host) }
+    await lockInstallation(connection)
+    await refuseFaults(operations, connection, link)
+    if (!(await storedLinks.insertLink(connection, link))) {
+      throw validationFailed({ pointer: '/linkName', detail: 'is the name of another link' })
+    }
+    await recordAct(connection, operator, {
+      act: 'link created',
+      subjectKind: 'client',
+      subject: link.networkId,
+      details: link,
+    })
+    return readBack(connection, link.linkName)
+  })
+
+/**
+ * Changes what is given of a link: its connections end, and it comes up as it is now. One that is not active has
+ * none.
+ * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong.
+ */
+export const changeLink = (
+  operations: LinkOperations,
+  operator: Requester,
+  { linkName, ...draft }: Partial<Omit<Link, 'networkId'>> & Pick<Link, 'linkName'>,
+  request: RepeatableRequest | null,
+): Promise<Answer<LinkRecord>> =>
+  once(operations, request, async (connection) => {
+    await lockInstallation(connection)
+    const known = await storedLinks.findLink(connection, linkName)
+    if (!known) throw new Problem('not_found')
+    const {
+      createdAt: _1,
+      lastSignedOnAt: _2,
+      sessions: _3,
+      signedOnSessions: _4,
+      ...before
+    } = known
+    const changed = { ...before, ...draft }
+    const after: Link = { ...changed, host: spelledOnce(changed.host) }
+    await refuseFaults(operations, connection, after)
+    await storedLinks.updateLink(connection, after)
+    await recordAct(connection, operator, {
+      act: `link ${nameOfChange(before, after, { on: 'enabled', off: 'disabled' })}`,
+      subjectKind: 'client',
+      subject: after.networkId,
+      details: { linkName, ...differences(before, after) },
+    })
+    return readBack(connection, linkName)
+  })
+
+async function readBack(connection: Connection, linkName: string): Promise<LinkRecord> {
+  const link = await storedLinks.findLink(connection, linkName)
+  if (!link) throw new Error('A link that was just written is not there.')
+  return linkRecord(link)
+}
+
+/** One spelling of an address, so that two of the same are found to be. */
+const spelledOnce = (host: string): string =>
+  isIP(host) === 6 ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
+
+async function refuseFaults(
+  { profiles, tls }: LinkOperations,
+  connection: Connection,
+  link: Link,
+): Promise<void> {
+  const network = await findAdministeredClient(connection, link.networkId)
+  const { certificates, direction, host, linkName, zoneMasterKey } = link
+  const isListening = direction === 'listen'
+  const hasKey = zoneMasterKey === null || (await findZoneMasterKey(connection, zoneMasterKey))
+  const other =
+    isListening && link.active && (await storedLinks.findListeningLink(connection, link))
+  const rules: readonly (readonly [boolean, ProblemError])[] = [
+    [network?.kind === 'network', { pointer: '/networkId', detail: 'must be a card network' }],
+    [
+      profiles.has(link.profile),
+      { pointer: '/profile', detail: `must be one of ${[...profiles].join(', ')}` },
+    ],
+    [Boolean(hasKey), { pointer: '/zoneMasterKey', detail: 'must name a zone master key' }],
+    [
+      !link.tls || tls !== null,
+      { pointer: '/tls', detail: 'needs PRIVATE_TLS_CERT_FILE and PRIVATE_TLS_KEY_FILE' },
+    ],
+    [
+      certificates.length === 0 || link.tls,
+      { pointer: '/certificates', detail: 'must go with tls' },
+    ],
+    [
+      certificates.length === 0 || !isListening || !tls || tls.knowsAuthority,
+      { pointer: '/certificates', detail: 'needs PRIVATE_TLS_CLIENT_CA_FILE' },
+    ],
+    [
+      isIP(host) !== 0 || (!isListening && link.tls),
+      {
+        pointer: '/host',
+        detail:
+          'must be an address, unless it is dialled with TLS: a name says nothing of who answers',
+      },
+    ],
+    [
+      !other || other === linkName,
+      { pointer: '/port', detail: 'is that of another link at the same address' },
+    ],
+    [
+      link.peers.every(isCidr),
+      { pointer: '/peers', detail: 'must be addresses, or blocks such as 10.1.0.0/24' },
+    ],
+  ]
+  const faults = rules.filter(([isRight]) => !isRight).map(([, fault]) => fault)
+  if (faults.length > 0) throw validationFailed(...faults)
+}
+
+type LinkSession = storedLinks.LinkSession
+
+/** What a process does with links beside what it is asked on them. */
+export const linkUpkeep = (database: Database) => ({
+  /** Takes or keeps the right to dial a link. @returns for how many milliseconds this process has it, from now on. */
+  hold: async (linkName: string, holder: string): Promise<number> =>
+    (await claimLease(database, `link ${linkName}`, holder, leaseSeconds))
+      ? leaseSeconds * 1_000
+      : 0,
+  letGo: (linkName: string, holder: string): Promise<void> =>
+    releaseLease(database, `link ${linkName}`, holder),
+  note: (session: LinkSession): Promise<void> => storedLinks.noteLinkSession(database, session),
+  forget: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
+    storedLinks.forgetLinkSession(database, session),
+  forgetLost: (linkName: string): Promise<void> =>
+    storedLinks.forgetLostLinkSessions(database, linkName),
+})
+
+export type LinkUpkeep = ReturnType<typeof linkUpkeep>
+
+/** Renewed every third of it. */
+const leaseSeconds = 9

@@ -1,0 +1,103 @@
+import { LRUCache } from 'lru-cache'
+import type { Requester } from '../../domain/client.ts'
+import { isKeyName } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import { isMacUsage } from '../../hsm/contract/catalogue.ts'
+import { findZoneKey } from '../../storage/clients/zone-keys.ts'
+import { importKey } from '../keys/key-transport.ts'
+import type { KeyOperations } from '../keys/keys.ts'
+import type { KeyTarget } from '../keys/store-key.ts'
+
+/** Names a network's key for MACs. */
+interface MacKeyName {
+  readonly networkId: string
+  readonly keyName: string
+}
+
+/** Messages are authenticated under the keys of their network. */
+export interface LinkMacs {
+  /** Null where the network has no such key. */
+  make(key: MacKeyName, message: Uint8Array): Promise<Uint8Array | null>
+  isRight(key: MacKeyName, message: Uint8Array, mac: Uint8Array): Promise<boolean>
+}
+
+/**
+ * How long a key is taken for what it was: one that is retired meanwhile is taken for so long still, and while the
+ * database is away, so that a network is told that under a MAC.
+ */
+const knownMs = 5_000
+
+export function createMacs({ database, hsm }: Pick<KeyOperations, 'database' | 'hsm'>): LinkMacs {
+  const known = new LRUCache<string, string, MacKeyName>({
+    max: 1_000,
+    ttl: knownMs,
+    allowStaleOnFetchRejection: true,
+    noDeleteOnFetchRejection: true,
+    fetchMethod: async (_, __, { context: { keyName, networkId } }) =>
+      (await findZoneKey(database, networkId, keyName))?.keyBlock,
+  })
+  const keyBlockOf = (context: MacKeyName): Promise<string | undefined> =>
+    known.fetch(`${context.networkId} ${context.keyName}`, { context })
+
+  return {
+    async make(key, message) {
+      const keyBlock = await keyBlockOf(key)
+      return keyBlock === undefined ? null : hsm.generateMac(keyBlock, message)
+    },
+    async isRight(key, message, mac) {
+      const keyBlock = await keyBlockOf(key)
+      return keyBlock !== undefined && hsm.verifyMac(keyBlock, message, mac)
+    },
+  }
+}
+
+/** A key that a network sends on a link, under the zone master key of that link. */
+interface SentKey {
+  readonly networkId: string
+  readonly requestId: string
+  readonly zoneMasterKey: string
+  /** X9.143, which says what the key is for. */
+  readonly keyBlock: string
+  /** In hexadecimal, three bytes or more. */
+  readonly keyCheckValue: string
+  /** What a key for PIN blocks and one for MACs is called. */
+  readonly keyNames: { readonly pin: string; readonly mac: string }
+}
+
+/**
+ * Takes in a key that a network sends. Keys that it has stay what they are: an index never becomes another key, and
+ * the same key sent again is the one that is there.
+ * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot be stored now:
+ * nothing was changed.
+ */
+export async function takeSentKey(keys: KeyOperations, sent: SentKey): Promise<'00' | '63' | '91'> {
+  const target = targetOf(sent)
+  if (!target || !isKeyName(target.key)) return '63'
+  const { keyBlock, keyCheckValue, networkId, requestId, zoneMasterKey } = sent
+  const network: Requester = { clientId: networkId, requestId }
+  try {
+    await importKey(keys, network, { target, zoneMasterKey, keyBlock, keyCheckValue }, null)
+    return '00'
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    if (error.code === 'unavailable') return '91'
+    // Its block was opened and its check value compared before its name was found to be taken.
+    if (error.code !== 'validation_failed') return '63'
+    const known = (await findZoneKey(keys.database, networkId, target.key))?.keyCheckValue ?? ''
+    // Some give more bytes of it than others.
+    const length = Math.min(known.length, keyCheckValue.length)
+    const isSame = known.slice(0, length) === keyCheckValue.slice(0, length).toUpperCase()
+    return length >= 6 && isSame ? '00' : '63'
+  }
+}
+
+/** What its key block says that a key is for; the HSM holds it to that (X9.143:2021, tables 5 and 6). */
+function targetOf({ keyBlock, keyNames, networkId: clientId }: SentKey): KeyTarget | null {
+  const [, usage = '', algorithm] = /^[BD][0-9]{4}([A-Z][0-9])([AT])/.exec(keyBlock) ?? []
+  if (isMacUsage(usage)) {
+    return { family: 'zone', key: keyNames.mac, clientId, pinBlockFormats: [], macUsage: usage }
+  }
+  if (usage !== 'P0') return null
+  const pinBlockFormats = algorithm === 'A' ? ['ISO_FORMAT_4'] : ['ISO_FORMAT_0', 'ISO_FORMAT_3']
+  return { family: 'zone', key: keyNames.pin, clientId, pinBlockFormats }
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import type { Pan } from '../../domain/pan.ts'
+import { holdsPan } from '../../domain/pan.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findAuthorizedCard } from '../../storage/cards/authorizations.ts'
+import * as storedAdvices from '../../storage/links/advices.ts'
+import { findLink } from '../../storage/links/links.ts'
+import {
+  type OriginalElements,
+  reverseByElements,
+  reverseTransaction,
+} from '../../storage/links/transactions.ts'
+import type { AuthorizationOperations } from '../authorizations/authorization.ts'
+import type { LinkOperations } from './links.ts'
+import * as transactions from './transactions.ts'
+
+/** What a network says that it did by itself, or takes back; never is a try moved by it. */
+export interface NetworkAdvice
+  extends Omit<storedAdvices.NewAdvice, 'adviceHash' | 'publicToken' | 'isMatched'> {
+  /** The same for the same advice, and for no other. */
+  readonly key: string
+  /** Null where its place is empty, or what stands there is none. */
+  readonly pan: Pan | null
+  readonly transaction: transactions.TransactionNumbers
+}
+
+/** A reversal, with all that names its original. */
+export interface NetworkReversal extends NetworkAdvice {
+  /** Null where it names none; a part that is not known is an empty text. */
+  readonly original: OriginalElements | null
+}
+
+export interface LinkAdvices {
+  /** Puts an advice on record, once. */
+  take(advice: NetworkAdvice): Promise<'00' | AdviceFault>
+  /**
+   * Takes a reversal: its original is marked, and nothing else. Where it comes before its original it leaves a mark
+   * that the original finds, under the lock of one row.
+   * @returns `25` where there is no original.
+   */
+  reverse(reversal: NetworkReversal): Promise<'00' | '25' | AdviceFault>
+}
+
+type AdviceFault = ReturnType<typeof transactions.outcomeOfFault>
+
+/** What the advices and reversals of networks work with. */
+type AdviceOperations = Pick<AuthorizationOperations, 'database' | 'hsm' | 'observe'>
+
+export function createAdvices({ database, hsm: asked, observe }: AdviceOperations): LinkAdvices {
+  const hsm = transactions.tellingSilence({ hsm: asked, observe })
+  const hashed = async ({ networkId, pan, transaction }: NetworkAdvice) =>
+    pan
+      ? transactions.hashTransaction(hsm, networkId, pan, transaction)
+      : { panFingerprints: [], transactionHashes: [] }
+
+  async function record(
+    { key, pan: _, reference, transaction: __, ...advice }: NetworkAdvice,
+    panFingerprints: readonly Uint8Array[],
+    isMatched: boolean,
+  ): Promise<void> {
+    const card = await findAuthorizedCard(database, { panFingerprints }, null)
+    await storedAdvices.recordAdvice(database, {
+      ...advice,
+      publicToken: card?.publicToken ?? null,
+      // Where a number of the network belongs, somebody may have put a card's.
+      reference: reference !== null && holdsPan(reference) ? null : reference,
+      adviceHash: createHash('sha256').update(key).digest(),
+      isMatched,
+    })
+  }
+
+  return {
+    async take(advice) {
+      try {
+        const { panFingerprints } = await hashed(advice)
+        await record(advice, panFingerprints, false)
+        return '00'
+      } catch (error) {
+        return transactions.outcomeOfFault(error)
+      }
+    },
+    async reverse({ original, ...advice }) {
+      const { networkId, pan } = advice
+      try {
+        const { panFingerprints, transactionHashes } = await hashed(advice)
+        // A trace number alone is that of many terminals: the card's own numbers say more.
+        const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
+        let isMatched = isNamed && (await reverseByElements(database, networkId, original))
+        if (!isMatched) {
+          for (const transactionHash of transactionHashes) {
+            const reversed = await reverseTransaction(database, { networkId, transactionHash })
+            isMatched = reversed || isMatched
+          }
+        }
+        await record(advice, panFingerprints, isMatched)
+        return isMatched ? '00' : '25'
+      } catch (error) {
+        return transactions.outcomeOfFault(error)
+      }
+    },
+  }
+}
+
+/** What a network said on a link, the newest first. @throws `Problem` `not_found`. */
+export async function listAdvices(
+  { database }: Pick<LinkOperations, 'database'>,
+  linkName: string,
+  before: storedAdvices.AdvicePosition | null,
+  limit: number,
+): Promise<storedAdvices.KnownAdvice[]> {
+  if (!(await findLink(database, linkName))) throw new Problem('not_found')
+  return storedAdvices.findAdvices(database, linkName, before, limit)
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+import type { Pan } from '../../domain/pan.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import type { AuthorizationOperations } from '../authorizations/authorization.ts'
+
+/** A network's own numbers of a transaction, by which its reversal finds it. */
+export interface TransactionNumbers {
+  readonly reference: string
+  readonly terminal: string
+  readonly merchant: string
+}
+
+/** A transaction as the database knows it: nothing of it is what the network wrote. */
+export interface HashedTransaction {
+  /** By which the card is found, one for each version of their key. */
+  readonly panFingerprints: readonly Uint8Array[]
+  /** What the transaction is known by, one for each of them. */
+  readonly transactionHashes: readonly Uint8Array[]
+}
+
+/** @throws HsmSilent */
+export async function hashTransaction(
+  hsm: Pick<Hsm, 'fingerprintPan'>,
+  networkId: string,
+  pan: Pan,
+  { merchant, reference, terminal }: TransactionNumbers,
+): Promise<HashedTransaction> {
+  const known = await hsm.fingerprintPan(pan)
+  const panFingerprints = known.map(({ fingerprint }) => fingerprint)
+  const numbers = JSON.stringify([networkId, reference, terminal, merchant])
+  const transactionHashes = panFingerprints.map((fingerprint) =>
+    createHash('sha256').update(fingerprint).update(numbers).digest(),
+  )
+  return { panFingerprints, transactionHashes }
+}
+
+/** The HSM gave no answer where that is not an outcome of the question itself. */
+class HsmSilent extends Error {}
+
+/** The same HSM, whose silence is told from the database's, and reported. */
+export function tellingSilence({
+  hsm,
+  observe,
+}: Pick<AuthorizationOperations, 'hsm' | 'observe'>): Hsm {
+  const silent = (cause: unknown): never => {
+    observe.hsmFaulted(cause)
+    throw new HsmSilent('The HSM gave no answer.', { cause })
+  }
+  return {
+    ...hsm,
+    fingerprintRequest: (given) => hsm.fingerprintRequest(given).catch(silent),
+    fingerprintPan: (pan) => hsm.fingerprintPan(pan).catch(silent),
+    sealRecord: (...given) => hsm.sealRecord(...given).catch(silent),
+    revealRecord: (...given) => hsm.revealRecord(...given).catch(silent),
+  }
+}
+
+/** What is answered where something is away. @throws what nobody foresaw. */
+export function outcomeOfFault(error: unknown): '91' | '94' | '96' {
+  if (error instanceof HsmSilent) return '96'
+  if (error instanceof Problem && error.code === 'unavailable') return '91'
+  if (error instanceof Problem && error.code === 'idempotency_key_reused') return '94'
+  throw error
+}

@@ -1,0 +1,32 @@
+import { connect as connectPlain, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContextOptions } from 'node:tls'
+
+/** An address that an operator has named, and how it is spoken to. */
+interface DialTarget {
+  readonly host: string
+  readonly port: number
+  /** What this side proves itself with, and whose certificates it trusts; null without TLS. */
+  readonly tls: SecureContextOptions | null
+}
+
+/** How long a connection may take to be there. */
+const connectTimeoutMs = 5_000
+
+/**
+ * Connects to a card network. Its address is an operator's own, as that of the database is: what client systems may
+ * have called (address-policy.ts) has no say in it.
+ * @throws Error where nobody answers, or is not who the address says.
+ */
+export function dial({ host, port, tls }: DialTarget): Promise<Socket> {
+  const { promise, reject, resolve } = Promise.withResolvers<Socket>()
+  const socket = tls
+    ? connectTls({ ...tls, host, port, minVersion: 'TLSv1.2' })
+    : connectPlain({ host, port })
+  const timer = setTimeout(() => socket.destroy(new Error('Nobody answered.')), connectTimeoutMs)
+  socket.once('error', reject)
+  socket.once(tls ? 'secureConnect' : 'connect', () => {
+    socket.off('error', reject)
+    resolve(socket)
+  })
+  return promise.finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { Pan } from '../../../src/domain/pan.ts'
+import { Problem } from '../../../src/domain/problem.ts'
+import { Secret } from '../../../src/domain/secret.ts'
+import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
+import type { AuthorizationOperations } from '../../../src/operations/authorizations/authorization.ts'
+import { createQuestions, type NetworkQuestion } from '../../../src/operations/links/questions.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
+
+let service: TestService
+let card: IssuedCard
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+  card = await issueCard(service)
+})
+
+const away = async (): Promise<never> => {
+  throw new Problem('unavailable')
+}
+
+const operations = (faults: {
+  hsm?: Partial<Hsm>
+  database?: Partial<Database>
+}): AuthorizationOperations => ({
+  database: { ...service.database, ...faults.database },
+  hsm: { ...service.issuing.hsm, ...faults.hsm },
+  now: () => new Date(),
+  observe: {
+    answered: () => undefined,
+    checked: () => undefined,
+    expiryWrong: () => undefined,
+    hsmFaulted: () => undefined,
+  },
+})
+
+let asked = 0
+const wrongPin = (): NetworkQuestion => {
+  asked += 1
+  return {
+    networkId: 'demo-network',
+    requestId: 'r',
+    pan: new Pan(card.pan),
+    entryMode: 'chip',
+    reference: 'R1',
+    pinBlock: pinBlock(service, { pan: card.pan, pin: otherDigits(card.pin) }) as never,
+    key: `key ${asked}`,
+    content: new Secret(`ISO8583 1\n${asked}`),
+    transaction: { reference: `R${asked}`, terminal: 'T', merchant: 'M' },
+    original: { messageClass: '1', trace: '000001', transmittedAt: '', acquirer: '' },
+  }
+}
+
+const triesOf = async (): Promise<number> =>
+  (await service.call('GET', `/card-pin/${card.publicToken}/pin/status`)).json.remainingTries
+
+test('a database that is away answers 91, and spends no try', async () => {
+  const questions = createQuestions(operations({ database: { query: away, readRow: away } }))
+  assert.equal((await questions.ask(wrongPin())).outcome, '91')
+  assert.equal(await triesOf(), 3)
+})
+
+test('an HSM that is silent answers 96, whichever of its verbs is', async () => {
+  const verbs = ['fingerprintPan', 'fingerprintRequest', 'openPinBlock', 'verifyPin'] as const
+  for (const verb of verbs) {
+    const questions = createQuestions(operations({ hsm: { [verb]: away } }))
+    assert.equal((await questions.ask(wrongPin())).outcome, '96', verb)
+  }
+  assert.equal(await triesOf(), 3)
+})

@@ -1,29 +1,80 @@
 #!/usr/bin/env node
 /**
- * `npx pinfold COMMAND`, whatever Node the machine has: the program runs on the Node 24 of the package
- * `node`, in a process that gets the terminal and every signal.
+ * `npx pinfold COMMAND`. In a package the program is JavaScript and runs on the Node of the machine; in a clone it is
+ * TypeScript and runs on the Node 24 of the package `node`, in a process that gets the terminal and every signal.
  */
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
+import { getCiphers, getCurves } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // The demo is a program of its own.
 const isDemo = process.argv[2] === 'demo'
-const program = isDemo ? '../scripts/demo.ts' : '../src/cli/pinfold.ts'
-const file = fileURLToPath(new URL(program, import.meta.url))
+const name = isDemo ? 'scripts/demo' : 'src/cli/pinfold'
 const words = process.argv.slice(isDemo ? 3 : 2)
+const source = new URL(`../${name}.ts`, import.meta.url)
+const isClone = existsSync(source)
+const program = isClone ? source : new URL(`../dist/program/${name}.js`, import.meta.url)
 
-if (process.versions.node.startsWith('24.')) {
-  process.argv = [process.execPath, file, ...words]
-  await import(new URL(program, import.meta.url))
-} else {
+// What `pinfold init` wrote. The environment goes before the file.
+if (existsSync('pinfold.env')) process.loadEnvFile?.('pinfold.env')
+
+if (isClone && !process.versions.node.startsWith('24.')) {
   startOn(bundledNode())
+} else {
+  if (!isClone) refuseOtherRuntime()
+  process.argv = [process.execPath, fileURLToPath(program), ...words]
+  await import(program)
+}
+
+/** Says in one sentence what this Node lacks, before anything of the program is loaded that would fail for it. */
+function refuseOtherRuntime() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < 22 || (major === 22 && minor < 13)) {
+    refuse(`Pinfold needs Node.js 22.13 or later, and this is ${process.versions.node}.`)
+  }
+  const ciphers = new Set(getCiphers())
+  const has = (...names) => names.every((each) => ciphers.has(each))
+  const features = {
+    'SQLite (node:sqlite), which locks the data directory': isBuiltin('node:sqlite'),
+    'WebAssembly, which the embedded database runs in': typeof WebAssembly === 'object',
+    'Triple DES (des-ede3-ecb, des-ede3-cbc), which PIN blocks and CVVs are made with': has(
+      'des-ede3',
+      'des-ede3-cbc',
+    ),
+    'AES-256 (ECB, CBC, GCM), which card numbers and keys are kept under': has(
+      'aes-256-ecb',
+      'aes-256-cbc',
+      'aes-256-gcm',
+    ),
+    'the curve P-256, which tokens are signed with': getCurves().includes('prime256v1'),
+  }
+  const lacking = Object.keys(features).filter((feature) => !features[feature])
+  if (lacking.length > 0) {
+    refuse(
+      `This Node.js (${process.versions.node}, ${process.execPath}) lacks ${lacking.join('; and ')}.`,
+    )
+  }
+  // Node 22 calls SQLite experimental at every start: nobody who runs this can do anything about it.
+  const [print] = process.listeners('warning')
+  if (!print) return
+  process.off('warning', print)
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning' || !warning.message.includes('SQLite'))
+      print(warning)
+  })
+}
+
+function refuse(why) {
+  console.error(why)
+  process.exit(3)
 }
 
 function startOn(node) {
-  const child = spawn(node, [file, ...words], { stdio: 'inherit' })
+  const child = spawn(node, [fileURLToPath(program), ...words], { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   process.on('SIGINT', () => {
     // A terminal sends it to both by itself, and a second one would not let the service finish.
@@ -43,7 +94,6 @@ function bundledNode() {
     const folder = dirname(createRequire(import.meta.url).resolve('node/package.json'))
     return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   } catch {
-    console.error('The bundled Node is not installed: run npm ci.')
-    return process.exit(3)
+    return refuse('The bundled Node is not installed: run npm ci.')
   }
 }

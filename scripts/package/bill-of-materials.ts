@@ -1,0 +1,96 @@
+import { type Lock, type LockedPackage, nameOf, runtimePackages } from './lock.ts'
+
+/** Licences that the package may be passed on with, each under no more than that its text comes along. */
+const accepted = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
+
+/**
+ * What the package contains, and `pkcs11js` that may be added, as CycloneDX 1.6: from the lock file alone, so that it is the
+ * same on every machine. It bears no time and no serial number: the digest of a release says which one it is.
+ * @throws Error for a package without a digest, or under a licence that nobody has accepted.
+ */
+export function billOfMaterials(lock: Lock): string {
+  const version = lock.packages['']?.version
+  const own = `pkg:npm/pinfold@${version}`
+  const found = runtimePackages(lock)
+  // One that lies in two folders is the same.
+  const components = new Map(
+    found.map(([path, locked]) => [urlOf(path, locked), [path, locked]] as const),
+  )
+  const dependsOn = new Map<string, ReadonlySet<string>>([[own, new Set(neededBy(lock, ''))]])
+  for (const [path, locked] of found) {
+    const url = urlOf(path, locked)
+    dependsOn.set(url, new Set([...(dependsOn.get(url) ?? []), ...neededBy(lock, path)]))
+  }
+  const sorted = [...components].sort(byName)
+  const bill = {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': own,
+        name: 'pinfold',
+        version,
+        purl: own,
+        licenses: [{ license: { id: 'Apache-2.0' } }],
+      },
+    },
+    components: sorted.map(([url, [path, locked]]) => componentOf(url, path, locked)),
+    dependencies: [...dependsOn]
+      .sort(byName)
+      .map(([ref, needed]) => ({ ref, dependsOn: [...needed].sort() })),
+  }
+  return `${JSON.stringify(bill, null, 2)}\n`
+}
+
+const byName = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
+  one < other ? -1 : 1
+
+/** The package URL: what scanners look a package up by. */
+const urlOf = (path: string, { version }: LockedPackage): string =>
+  `pkg:npm/${nameOf(path).replace('@', '%40')}@${version}`
+
+function componentOf(url: string, path: string, { integrity, license, optional }: LockedPackage) {
+  const name = nameOf(path)
+  const [algorithm, digest] = integrity?.split('-') ?? []
+  if (algorithm !== 'sha512' || !digest) throw new Error(`The lock file has no digest of ${name}.`)
+  if (!license || !accepted.includes(license)) {
+    throw new Error(`${name} is under ${license ?? 'no licence'}: accept it here, or do without.`)
+  }
+  const [group, ownName] = name.startsWith('@') ? name.split('/') : [undefined, name]
+  return {
+    type: 'library',
+    'bom-ref': url,
+    ...(group && { group }),
+    name: ownName,
+    version: url.slice(url.lastIndexOf('@') + 1),
+    scope: optional ? 'optional' : 'required',
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }],
+    licenses: [{ license: { id: license } }],
+    purl: url,
+  }
+}
+
+/** What a package needs, as Node finds it: in its own folder, or in one around it. */
+function neededBy({ packages }: Lock, path: string): string[] {
+  const { dependencies, optionalDependencies, peerDependencies } = packages[path] ?? {}
+  const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+  const folders = foldersAround(path)
+  return names.flatMap((name) => {
+    const found = folders
+      .map((folder) => `${folder}node_modules/${name}`)
+      .find((each) => packages[each])
+    const locked = found === undefined ? undefined : packages[found]
+    // One that is only for development is no part of the package, though a peer may ask for it.
+    return found === undefined || !locked || locked.dev || locked.link ? [] : [urlOf(found, locked)]
+  })
+}
+
+/** The folder of a package, then each that it lies in, with a slash at the end; the root is an empty text. */
+function foldersAround(path: string): string[] {
+  if (path === '') return ['']
+  const around = path.lastIndexOf('/node_modules/')
+  return [`${path}/`, ...foldersAround(around === -1 ? '' : path.slice(0, around))]
+}

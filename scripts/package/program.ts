@@ -1,0 +1,73 @@
+import { existsSync, globSync } from 'node:fs'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openStripper } from '../../web/site/modules.ts'
+import { mapInPlace } from './source-map.ts'
+
+export const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** What runs: the service, the command line, the demo, the pages, and the parts of the SDK that they import. */
+const programs = [
+  'src/**/*.ts',
+  'scripts/demo.ts',
+  'scripts/demo/*.ts',
+  'sdk/{client,device,webhooks}/**/*.ts',
+  'web/**/*.ts',
+]
+
+/** What programs read from beside them. */
+const others = [
+  'migrations/*.sql',
+  'src/listeners/iso8583/profiles/*.json',
+  'web/demo/*.{css,html}',
+  'deploy/init/*',
+  'deploy/container/compose.yaml',
+]
+
+/**
+ * Writes the program as JavaScript, which runs from `node_modules`, where Node strips no types. Types become
+ * blanks and `.ts` becomes `.js`, so that what a stack names is the line and column of the source. Each file has a
+ * map with its source in it, for debuggers and `--enable-source-maps`.
+ */
+export async function writeProgram(folder: string): Promise<void> {
+  const sources = globSync(programs, { cwd: root }).sort()
+  const texts = await Promise.all(sources.map((path) => readFile(join(root, path), 'utf8')))
+  const stripper = openStripper()
+  const stripped = await stripper.strip(texts).finally(() => stripper.close())
+  for (const [at, path] of sources.entries()) {
+    const [source = '', program = ''] = [texts[at], stripped[at]]
+    await writeScript(join(folder, path), path, source, nameScripts(program, path))
+  }
+  for (const path of globSync(others, { cwd: root })) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    if (path.endsWith('.html')) {
+      const page = await readFile(join(root, path), 'utf8')
+      await writeFile(join(folder, path), page.replaceAll(/(\/assets\/\S+)\.ts"/g, '$1.js"'))
+    } else {
+      await cp(join(root, path), join(folder, path))
+    }
+  }
+}
+
+/** A text in quotes that ends like the name of a source: what is imported, started, or read. */
+const named = /(['"])([^'"\n]*[\w-])\.ts\1/g
+
+/** Every name of a source, from its own folder or from the root, becomes that of the script made of it. */
+function nameScripts(program: string, path: string): string {
+  return program.replaceAll(named, (whole, quote: string, name: string) => {
+    const folders = [dirname(join(root, path)), root]
+    const isThere = folders.some((folder) => existsSync(resolve(folder, `${name}.ts`)))
+    return isThere ? `${quote}${name}.js${quote}` : whole
+  })
+}
+
+async function writeScript(target: string, path: string, source: string, program: string) {
+  const file = target.replace(/\.ts$/, '.js')
+  await mkdir(dirname(file), { recursive: true })
+  // Of types alone nothing is left, and nothing imports it.
+  if (program.trim() === '') return
+  const map = mapInPlace(basename(path), source, program)
+  await writeFile(`${file}.map`, map)
+  await writeFile(file, `${program.trimEnd()}\n//# sourceMappingURL=${basename(file)}.map\n`)
+}

@@ -1,0 +1,39 @@
+const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** A number as source maps write it (ECMA-426): groups of five bits, the sign in the lowest of the first. */
+function encodeNumber(value: number): string {
+  let rest = value < 0 ? (-value << 1) | 1 : value << 1
+  let encoded = ''
+  do {
+    const group = rest & 31
+    rest >>= 5
+    encoded += digits[rest > 0 ? group | 32 : group]
+  } while (rest > 0)
+  return encoded
+}
+
+/**
+ * The map of a program to the source that it was made of by blanking types: every word stands where it stood, line
+ * and column, so each maps to its own place.
+ */
+export function mapInPlace(sourceName: string, source: string, program: string): string {
+  let [lastLine, lastColumn] = [0, 0]
+  const mappings = program.split('\n').map((text, line) => {
+    let column = 0
+    const segments = [...text.matchAll(/[\w$]+/g)].map(({ index }) => {
+      const moved = [index - column, 0, line - lastLine, index - lastColumn]
+      column = index
+      lastLine = line
+      lastColumn = index
+      return moved.map(encodeNumber).join('')
+    })
+    return segments.join(',')
+  })
+  return JSON.stringify({
+    version: 3,
+    sources: [sourceName],
+    sourcesContent: [source],
+    names: [],
+    mappings: mappings.join(';'),
+  })
+}

@@ -6,18 +6,9 @@
  * operations whose name has these words in it, and `--rounds 1` measures each once.
  */
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
-import {
-  type Bench,
-  createCards,
-  freePort,
-  headersFor,
-  median,
-  newCard,
-  runBench,
-} from './support.ts'
+import { createCards, headersFor, median, newCard, runBench, startBaseline } from './support.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -41,19 +32,8 @@ interface Scenario {
   readonly isKeyed?: boolean
 }
 
-/** Calls go round these many cards: on a single one they would only wait for each other. */
+/** Calls go round these many cards. */
 const cardCount = 128
-
-async function untilAnswering(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt += 1) {
-    const isUp = await fetch(url)
-      .then((answer) => answer.ok)
-      .catch(() => false)
-    if (isUp) return
-    await wait(100)
-  }
-  throw new Error(`${url} did not answer within 30 seconds.`)
-}
 
 /** Requests per second. @throws Error when any is answered with something else than 2xx. */
 async function measure(
@@ -63,33 +43,23 @@ async function measure(
   headers: Record<string, string>,
 ): Promise<number> {
   const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' }
-  const setupRequest = (request: autocannon.Request): autocannon.Request => ({
-    ...request,
-    headers: { ...request.headers, 'idempotency-key': randomUUID() },
-  })
+  let asked = 0
+  // One card after the other, whichever connection asks: on one card they only wait for each other.
+  const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    asked += 1
+    const path = paths[asked % paths.length] ?? ''
+    if (!isKeyed) return { ...request, path }
+    return { ...request, path, headers: { ...request.headers, 'idempotency-key': randomUUID() } }
+  }
   const result = await autocannon({
     url,
     headers: sent,
-    requests: paths.map((path) => ({
-      method: method as 'GET',
-      path,
-      ...(body !== undefined && { body }),
-      ...(isKeyed && { setupRequest }),
-    })),
+    requests: [{ method: method as 'GET', ...(body !== undefined && { body }), setupRequest }],
     connections,
     duration: secondsPerRun,
   })
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} not 2xx`)
   return result.requests.average
-}
-
-/** The bare server, on the service's database. */
-async function startBaseline(bench: Bench): Promise<string> {
-  const port = await freePort()
-  bench.startProgram('baseline-server.ts', [bench.databaseUrl, String(port)])
-  const url = `http://127.0.0.1:${port}`
-  await untilAnswering(`${url}/`)
-  return url
 }
 
 function scenariosOf(base: string): readonly Scenario[] {

@@ -5,10 +5,11 @@
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
 import { type Card, issueCards, question } from './network.ts'
-import { type BenchService, headersFor, runBench } from './support.ts'
+import { type BenchService, headersFor, median, runBench, startBaseline } from './support.ts'
 
 const secondsPerRun = 5
 const connections = 32
+const roundsEach = 3
 const cardCount = 200
 const burst = 1_000
 
@@ -29,6 +30,16 @@ async function measure(target: BenchService, cards: readonly Card[]): Promise<au
     connections,
     duration: secondsPerRun,
   })
+}
+
+/** Writes a second of the bare server, one statement each, on the same cards. */
+async function measureBare(url: string, cards: readonly Card[]): Promise<number> {
+  const requests = cards.map(({ publicToken }) => ({
+    method: 'POST' as const,
+    path: `/${publicToken}`,
+  }))
+  return (await autocannon({ url, requests, connections, duration: secondsPerRun })).requests
+    .average
 }
 
 /** Wrong PINs on one card, all at once, in turn to each process. */
@@ -62,14 +73,27 @@ const residentMegabytes = async ({ child }: BenchService): Promise<number> => {
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
 }
 
-async function report(processes: readonly [BenchService, BenchService]): Promise<void> {
+async function report(
+  processes: readonly [BenchService, BenchService],
+  bareUrl: string,
+): Promise<void> {
   const [first, second] = processes
   const cards = await issueCards(first, cardCount)
-  const alone = await measure(first, cards)
+  const rounds = []
+  for (let round = 0; round < roundsEach; round += 1) {
+    const bare = await measureBare(bareUrl, cards)
+    rounds.push({ bare, own: await measure(first, cards) })
+  }
+  const ratio = median(rounds.map(({ bare, own }) => own.requests.average / bare))
   const both = await Promise.all([measure(first, cards), measure(second, cards)])
   const sum = both.reduce((total, { requests }) => total + requests.average, 0)
-  const failed = [alone, ...both].reduce((total, each) => total + each.non2xx + each.errors, 0)
-  console.log(`one process: ${alone.requests.average}/s, p99 ${alone.latency.p99} ms`)
+  const failed = [...rounds.map(({ own }) => own), ...both].reduce(
+    (total, each) => total + each.non2xx + each.errors,
+    0,
+  )
+  const perSecond = median(rounds.map(({ own }) => own.requests.average))
+  const p99 = median(rounds.map(({ own }) => own.latency.p99))
+  console.log(`one process: ${perSecond}/s, p99 ${p99} ms, ${ratio.toFixed(2)} of the bare write`)
   console.log(
     `two processes: ${Math.round(sum)}/s, p99 ${both[0].latency.p99} ms; failed: ${failed}`,
   )
@@ -84,5 +108,6 @@ async function report(processes: readonly [BenchService, BenchService]): Promise
 }
 
 await runBench(async (bench) => {
-  await report([await bench.startService(), await bench.startService()])
+  const processes = [await bench.startService(), await bench.startService()] as const
+  await report(processes, await startBaseline(bench))
 })

@@ -5,10 +5,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { SandboxFile } from '../src/sandbox/sandbox-file.ts'
 import type { Credentials } from '../src/sandbox/seed.ts'
-import { openPostgres } from '../test/support/postgres.ts'
+import { prepareCluster } from '../src/storage/engine/cluster.ts'
+import { migrate } from '../src/storage/engine/migrate.ts'
+import { openPostgres as openPool } from '../src/storage/engine/postgres.ts'
+import { openPostgres, type PostgresOptions } from '../test/support/postgres.ts'
+import type { TestPostgres } from '../test/support/test-databases.ts'
 
 export interface BenchService {
   readonly child: ChildProcess
@@ -32,11 +37,28 @@ export interface Bench {
 }
 
 /** Runs a benchmark and leaves nothing behind. */
-export async function runBench(work: (bench: Bench) => Promise<void>): Promise<void> {
-  const postgres = await openPostgres()
+export async function runBench(
+  work: (bench: Bench) => Promise<void>,
+  server: PostgresOptions = {},
+): Promise<void> {
+  const postgres = await openPostgres(server)
   if (postgres.leftOut) throw new Error(postgres.leftOut)
+  try {
+    await runOnServer(postgres, work)
+  } finally {
+    await postgres.stop()
+  }
+}
+
+/** Runs a benchmark on a database of its own of a server. */
+export async function runOnServer(
+  postgres: TestPostgres,
+  work: (bench: Bench) => Promise<void>,
+): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-bench-'))
   const database = await postgres.createDatabase()
+  // With TEST_SERVER=cluster and TEST_CITUS_URL: beside one server, on the same machine.
+  if (postgres.isCluster) await spread(database.url)
   const children: ChildProcess[] = []
   const run = (file: string, values: readonly string[], env: Record<string, string> = {}) => {
     const path = fileURLToPath(new URL(file, import.meta.url))
@@ -76,9 +98,15 @@ export async function runBench(work: (bench: Bench) => Promise<void>): Promise<v
     for (const child of children) child.kill('SIGTERM')
     await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
     await database.close()
-    await postgres.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
+}
+
+async function spread(connectionString: string): Promise<void> {
+  const database = openPool({ connectionString, poolSize: 1, onIdleError: () => undefined })
+  await migrate(database, new URL('../migrations/', import.meta.url))
+  await prepareCluster(database)
+  await database.close()
 }
 
 export async function freePort(): Promise<number> {
@@ -150,3 +178,23 @@ export async function createCards(
 
 export const median = (figures: readonly number[]): number =>
   figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
+
+async function untilAnswering(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 300; attempt += 1) {
+    const isUp = await fetch(url)
+      .then((answer) => answer.ok)
+      .catch(() => false)
+    if (isUp) return
+    await wait(100)
+  }
+  throw new Error(`${url} did not answer within 30 seconds.`)
+}
+
+/** The bare server, on the service's database. */
+export async function startBaseline(bench: Bench): Promise<string> {
+  const port = await freePort()
+  bench.startProgram('baseline-server.ts', [bench.databaseUrl, String(port)])
+  const url = `http://127.0.0.1:${port}`
+  await untilAnswering(`${url}/`)
+  return url
+}

@@ -91,14 +91,16 @@ create table product (
   cvk text not null default 'cvk',
   pvk text not null default 'pvk',
   active boolean not null default true,
-  -- How often it was changed: a card is made by what was read of it, and only of what it still is.
-  changes integer not null default 0,
   check (pin_revealable or pin_length = 4)
 );
 
+-- A client may issue cards of a product.
 create table client_product (
   client_id text not null references client,
   product_id integer not null references product,
+  -- Another one whenever the product is to be changed: a card is made by what was read of the product, and only of what
+  -- it still is. It stands here, where it is locked for a card on the client's own node.
+  product_version uuid not null default gen_random_uuid(),
   primary key (client_id, product_id)
 );
 

@@ -20,7 +20,9 @@ create table card (
   last_sequence integer not null default 0 check (last_sequence >= 0),
   created_at timestamptz not null default now(),
   check ((pin_block is null) <> (pvv is null))
-);
+-- Room on each page for the next version of a row. Without it a card's first change, which numbers an event and
+-- changes no column of an index, would go to another page, and to every index with it.
+) with (fillfactor = 90);
 -- Every list that a client may ask for is read along one index in the order of the list, whatever its filter:
 -- a page costs what it shows, not what the client has. All columns ascend, so that a read backwards is bounded
 -- by row comparisons alone, and each index begins as no other does: no plan can take one for another.
@@ -63,18 +65,22 @@ create table try_counter (
   -- here goes with the first spend of the next.
   outstanding_tries integer[] not null default '{}',
   open_since bigint[] not null default '{}',
+  -- Kept by itself, so that the index below is touched only where this changes, and no spend writes to any index.
+  is_unreported_block boolean not null
+    generated always as (spent - restored = try_limit and not block_reported) stored,
   primary key (public_token, kind),
   check (cardinality(outstanding_tries) = cardinality(open_since)),
   check (spent >= restored and spent - restored <= try_limit),
   check (not blocked_by_client or spent - restored = try_limit)
-);
+) with (fillfactor = 90);
 create index try_counter_unreported_block on try_counter (public_token, kind)
-  where spent - restored = try_limit and not block_reported;
+  where is_unreported_block;
 
 -- Tries that were spent: each on record from its spend, unresolved until its result is known. Nothing is decided
--- by what stands here.
+-- by what stands here, and old ones are forgotten. No foreign key: the statement that writes one has its counter's row
+-- from its own update, and a key would have it lock the card's row too, which is a write to another page.
 create table attempt (
-  public_token text not null references card,
+  public_token text not null,
   kind text not null check (kind in ('pin', 'cvv')),
   -- The value of try_counter.spent after this try: it never repeats.
   try_number integer not null check (try_number > 0),
@@ -87,8 +93,9 @@ create table attempt (
   entry_mode text not null,
   reference text not null,
   primary key (public_token, kind, try_number)
-);
-create index attempt_by_time on attempt (public_token, attempted_at desc, kind desc, try_number desc);
+) with (fillfactor = 90);
+-- Old ones are forgotten day by day. Of a day all entries have one value, which is kept once, and the newest come last.
+create index attempt_by_day on attempt (((attempted_at at time zone 'UTC')::date));
 
 -- Expiries that one card network got wrong of one card: they cost no try, and so are watched.
 create table wrong_expiry (

@@ -1,9 +1,20 @@
+-- The outbox and the feed lie in slices of some days each, by when an act took place, which never changes: what is
+-- old goes with its slice. The service makes slices some time before they are needed. What none has been made for
+-- is kept in the one that is there from the beginning.
+
 -- The outbox: written in the transaction of the act that it reports. The note is enciphered and is no part of
--- what a reader of events sees.
+-- what a reader of events sees. The card's own row numbers its events: that keeps a number from being given twice.
+--
+-- No foreign key: the statement that writes an event has its card's row from its own update or insert, and a key would
+-- lock all cards while a slice is made.
 create table event (
-  public_token text not null references card,
+  public_token text not null,
   sequence integer not null check (sequence > 0),
-  event_id uuid not null default gen_random_uuid(),
+  -- A version 7 UUID (RFC 9562), by the clock and by chance: those of one time lie together in an index.
+  event_id uuid not null default encode(set_bit(set_bit(overlay(
+    uuid_send(gen_random_uuid())
+    placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+    from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
   client_id text not null,
   type text not null,
   -- Taken after the card's row is locked, so that times never run against a card's sequence.
@@ -12,9 +23,14 @@ create table event (
   details text not null,
   note bytea,
   published boolean not null default false,
-  primary key (public_token, sequence)
-);
-create index event_by_publication on event (published, occurred_at);
+  -- The time first: what is written together lies together. By the token, each event would be written to another page
+  -- of the index, and so to the log as a whole page.
+  primary key (occurred_at, public_token, sequence)
+) partition by range (occurred_at);
+create table event_default partition of event default;
+-- What is still to be published, in its order, and which events of a card are: mostly next to nothing.
+create index event_unpublished on event (occurred_at, public_token, sequence) where not published;
+create index event_unpublished_of_card on event (public_token, sequence) where not published;
 -- For re-encryption: the few events that have a note.
 create index event_with_note on event (public_token, sequence) where note is not null;
 
@@ -32,11 +48,14 @@ create table published_event (
   occurred_at timestamptz not null,
   details text not null,
   published_at timestamptz not null default now(),
-  primary key (client_id, position),
+  -- The client's row of feed_head keeps a position from being given twice.
+  primary key (client_id, position, occurred_at),
+  -- Keeps an event from being published twice: all who publish it take its time from the outbox.
   -- The event first: beginning with the client, this index looked as good as that of positions for a client of
   -- whom the planner had not heard, and all of that client's events were read for a few.
-  unique (event_id, client_id)
-);
+  unique (event_id, client_id, occurred_at)
+) partition by range (occurred_at);
+create table published_event_default partition of published_event default;
 -- Events of some types, and where those since an instant begin.
 create index published_event_by_type on published_event (client_id, type, position);
 create index published_event_by_time on published_event (client_id, occurred_at, position);

@@ -3,6 +3,7 @@
  * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
  */
 
+import { terminalCommand } from '../src/cli/commands/terminal.ts'
 import { printStart } from './demo/narrator.ts'
 import { runDemo } from './demo/run-demo.ts'
 import { scenarios } from './demo/scenarios.ts'
@@ -30,12 +31,24 @@ try {
   try {
     printStart(sandbox.baseUrl, isOwn)
     if (!(await runDemo(sandbox, scenarios))) process.exitCode = 1
+    if (sandbox.link) await playTerminal()
   } finally {
     await stop()
   }
 } catch (error) {
   console.error(reasonOf(error))
   process.exitCode = 1
+}
+
+/** The same card core over ISO 8583, as `pinfold terminal` plays it, without the fields. */
+async function playTerminal(): Promise<void> {
+  const outcome = await terminalCommand.run({ names: [], options: { json: true } })
+  if (outcome?.exitCode) process.exitCode = 1
+  const isJson = process.argv.includes('--json')
+  const shown = isJson
+    ? JSON.stringify(outcome?.json)
+    : `On the wire of card networks (ISO 8583)\n\n${outcome?.text}`
+  console.log(shown)
 }
 
 /** `fetch failed` alone helps nobody: its cause does. */

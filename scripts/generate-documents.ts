@@ -9,12 +9,16 @@ import { createService } from '../src/service/service.ts'
 import { type Database, undivided } from '../src/storage/engine/database.ts'
 import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
+import { billOfMaterials } from './package/bill-of-materials.ts'
+import { readLock } from './package/lock.ts'
+import { thirdPartyNotices } from './package/notices.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
  * `npm run generate` writes what stands in two places from where it stands first: openapi.json from the
  * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals, the arrows of
- * ARCHITECTURE.md from the table that the check of the structure reads. With `--check` it writes nothing, and
+ * ARCHITECTURE.md from the table that the check of the structure reads, the bill of materials and the notices of licences
+ * from package-lock.json. With `--check` it writes nothing, and
  * fails where a file differs. The files are those of the project, or of the folder that is named last.
  */
 
@@ -33,6 +37,8 @@ export const generateDocuments = async (
   'docs/errors.md': generateErrors(),
   'docs/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
+  'sbom.cdx.json': billOfMaterials(await readLock()),
+  'THIRD-PARTY-NOTICES.txt': await thirdPartyNotices(await readLock()),
 })
 
 /** The document of the real server, with nothing configured. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { testPrograms } from '../test/support/programs.ts'
 
 /** Two more than the least machine has cores: some tests wait for what takes time by its nature. */
-const concurrency = 4
+const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? 4)
 
 const named = process.argv.slice(2)
 // In this order, which `node --test` would not keep.

@@ -110,7 +110,6 @@ const oneLine = (sql: string): string => sql.replace(/\s+/g, ' ').trim()
 type SqlEquivalent = { readonly name: string; readonly what: string; readonly reason: string }
 
 const toTheMicrosecond = 'the instants that differ are one in a microsecond'
-const underLock = 'the counter is locked, and is looked at again under its lock'
 const ofItsClaim = 'the rows of a claim are those of its key, and are written together'
 
 /** The same of several statements, which are made of the same parts. */
@@ -216,11 +215,6 @@ const sqlEquivalents: readonly SqlEquivalent[] = [
     name: 'find_idempotency_record',
     what: 'without the limit',
     reason: 'only the first row is read',
-  },
-  {
-    name: 'list_unreported_blocks',
-    what: 'without not block_reported',
-    reason: underLock,
   },
 ]
 

@@ -29,7 +29,11 @@ export const figuresOf = (sources: readonly Source[]): Figure[] => {
   const privates = house.flatMap(({ privateFunctions }) => privateFunctions)
   const twice = exportedByTwo(house)
   return [
-    atMost('files of src', house.length, 300),
+    // 300 for the house as it was; `engine/database-url.ts` and `engine/sessions.ts` for a database that fails over, and one
+    // for the slices of the outbox and the feeds; two for the cluster under it: where its tables lie, and how they come there;
+    // and one that declares the statements which several share. The rest for card networks on their own wire: a codec, links,
+    // and what operators do with them. Two for the package: the database that comes with it, and `pinfold init`.
+    atMost('files of src', house.length, 346),
     {
       name: 'lines of the median file',
       value: String(middle(lines)),

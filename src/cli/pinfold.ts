@@ -4,22 +4,34 @@ import * as cli from './command.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { eventsCommand } from './commands/events.ts'
+import { initCommand } from './commands/init.ts'
 import { keyCommands } from './commands/keys.ts'
+import { linkCommands } from './commands/links.ts'
 import { productCommands } from './commands/products.ts'
-import { doctorCommand, migrateCommand, startCommand } from './commands/service.ts'
+import {
+  doctorCommand,
+  migrateCommand,
+  prepareClusterCommand,
+  startCommand,
+} from './commands/service.ts'
+import { terminalCommand } from './commands/terminal.ts'
 import { zoneCommands } from './commands/zones.ts'
 
 /** Every command, in the order of the help. */
 export const commands: readonly cli.Command[] = [
+  initCommand,
   startCommand,
   doctorCommand,
   migrateCommand,
+  prepareClusterCommand,
   ...productCommands,
   ...clientCommands,
   ...zoneCommands,
+  ...linkCommands,
   ...keyCommands,
   ...cardCommands,
   simulateCommand,
+  terminalCommand,
   eventsCommand,
 ]
 

@@ -77,6 +77,18 @@ export const demoZoneKeys: readonly {
   { keyName: 'zone-b', algorithm: 'AES', pinBlockFormats: ['ISO_FORMAT_4'] },
 ]
 
+/** The link that anyone may play the network on: plain, and on loopback alone. */
+export const sandboxLink = {
+  linkName: 'sandbox',
+  direction: 'listen',
+  host: '127.0.0.1',
+  profile: 'sandbox',
+  tls: false,
+  certificates: [],
+  peers: [],
+  zoneMasterKey: null,
+} as const
+
 /** What every demo product has in common unless it says otherwise. */
 const common = {
   schemeName: 'Visa',

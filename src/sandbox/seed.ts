@@ -6,6 +6,7 @@ import { grantProduct, insertProduct } from '../storage/clients/products.ts'
 import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/clients/zone-keys.ts'
 import type { Database } from '../storage/engine/database.ts'
 import { findSandboxSecret, insertSandboxSecret } from '../storage/engine/installation.ts'
+import { findLink, findListeningLink, insertLink, updateLink } from '../storage/links/links.ts'
 import * as demoData from './demo-data.ts'
 
 interface SandboxOptions {
@@ -13,6 +14,8 @@ interface SandboxOptions {
   readonly hsm: Hsm
   /** What is stored of a client secret. */
   hashSecret(secret: string): Uint8Array
+  /** Where the sandbox's own link listens; 0: it has none. */
+  readonly linkPort: number
 }
 
 /** What a demo client shows to get a token. */
@@ -28,6 +31,15 @@ export interface SandboxCredentials extends Credentials {
   readonly otherClient: Credentials
   readonly network: Credentials & { readonly zoneKeys: readonly TestZoneKey[] }
   readonly admin: Credentials
+  /** Where a switch may connect; null where there is none. */
+  readonly link: SandboxLink | null
+}
+
+/** A link to play with. */
+interface SandboxLink {
+  readonly host: string
+  readonly port: number
+  readonly profile: string
 }
 
 interface TestZoneKey {
@@ -62,7 +74,25 @@ export async function seedSandbox(options: SandboxOptions): Promise<SandboxCrede
   const { clientId } = demoData.simulatorNetwork
   const simulatorKey = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
   await storeZoneKey(options, simulatorKey, () => options.hsm.generateTestZoneKey(algorithm))
-  return { ...client, otherClient, network: { ...network, zoneKeys }, admin }
+  const link = await seedLink(options, network.clientId)
+  return { ...client, otherClient, network: { ...network, zoneKeys }, admin, link }
+}
+
+/** The port is what this start says: another one may be taken now. */
+async function seedLink(
+  { database, linkPort }: SandboxOptions,
+  networkId: string,
+): Promise<SandboxLink | null> {
+  const known = await findLink(database, demoData.sandboxLink.linkName)
+  if (linkPort === 0 && !known) return null
+  const { host, linkName, profile } = demoData.sandboxLink
+  const port = linkPort || (known?.port ?? 0)
+  // Another link may have been given the address.
+  const holder = (await findListeningLink(database, { host, port })) ?? linkName
+  const active = linkPort !== 0 && holder === linkName
+  const link = { ...demoData.sandboxLink, networkId, port, active }
+  if (!(await insertLink(database, link))) await updateLink(database, link)
+  return active ? { host, port, profile } : null
 }
 
 async function seedClient(

@@ -14,6 +14,8 @@ import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../storage/clients/assertions.ts'
 import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
+import { pruneAdvices } from '../storage/links/advices.ts'
+import { pruneTransactions } from '../storage/links/transactions.ts'
 import type { Service } from './service.ts'
 
 /** What runs beside the requests, until it is stopped. */
@@ -129,6 +131,8 @@ export async function forgetUsedOnce(
     () => pruneWrongExpiries(connection, expiredBefore, stepSize),
     () => pruneLimits(connection, 'card', expiredBefore, stepSize),
     () => pruneLimits(connection, 'client', expiredBefore, stepSize),
+    () => pruneTransactions(connection, stepSize),
+    () => pruneAdvices(connection, stepSize),
   ]
   for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {

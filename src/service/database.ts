@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { StartRefusal } from '../domain/problem.ts'
+import { type Preparation, prepareCluster } from '../storage/engine/cluster.ts'
 import { lockDataDirectory, makeDataDirectory } from '../storage/engine/data-directory.ts'
 import { type Databases, type PoolName, undivided } from '../storage/engine/database.ts'
 import {
@@ -37,6 +38,19 @@ export async function openMigrated(
     databases,
     applied: await migrate(databases.background, migrations),
   }))
+}
+
+/** Brings the database to this program's schema, and spreads it over the nodes of the cluster that it is. */
+export async function prepareDatabase(
+  config: Config,
+  log: Logger,
+): Promise<Preparation & { readonly applied: readonly string[] }> {
+  const { applied, databases } = await openMigrated(config, log)
+  try {
+    return { applied, ...(await prepareCluster(databases.background)) }
+  } finally {
+    await databases.close()
+  }
 }
 
 /**

@@ -22,14 +22,14 @@ export function createDelivering(
   log: Logger,
 ): DeliveryParts {
   const rules = targetRules(config)
-  const { retentionDays, timeoutMs } = config.delivery
+  const { retention, timeoutMs } = config.delivery
   const post = createPost({ ...rules, resolve: nameServers(), timeoutMs })
   const delivering: DeliveryContext = {
     database,
     post,
     postTimeoutMs: timeoutMs,
     revealSecret: (webhookId, sealed) => hsm.revealRecord('webhook-secret', webhookId, sealed),
-    retentionDays,
+    retention,
     observe: observer(registry, log),
   }
   return { delivering, faultOfTarget: targetCheck(rules) }

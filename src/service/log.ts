@@ -2,10 +2,15 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import { secretPaths } from '../listeners/public/schemas/formats.ts'
 import type { LogLevel } from './config/config.ts'
 
-/** One line of JSON an event, with what schemas call secret masked. */
+/**
+ * One line an event, with what schemas call secret masked: JSON for programs, words where a person reads it, on a
+ * terminal.
+ */
 export const createLog = (
   level: LogLevel,
-  destination: DestinationStream = pino.destination(),
+  destination: DestinationStream = process.stdout.isTTY
+    ? { write: (line) => process.stdout.write(wordsOf(JSON.parse(line))) }
+    : pino.destination(),
 ): Logger =>
   pino(
     {
@@ -34,3 +39,30 @@ function describeError(error: unknown): object {
     ...(cause && { cause }),
   }
 }
+
+/** What a line of the log has: its level, time and message, and whatever else was said. */
+interface LogLine {
+  readonly level: number
+  readonly time: string
+  readonly msg: string
+  /** As `describeError` tells it: of an error of the database neither message nor stack. */
+  readonly err?: { readonly stack?: string; readonly message?: string; readonly type?: string }
+  readonly [name: string]: unknown
+}
+
+/** A line of the log as a person reads it: `12:00:03 answered method=GET route=/readyz status=200`. */
+export function wordsOf({ err, level, msg, time, ...rest }: LogLine): string {
+  const label = pino.levels.labels[level] ?? String(level)
+  const mark = level === pino.levels.values.info ? '' : `${label.toUpperCase()} `
+  const clock = new Date(time).toTimeString().slice(0, 8)
+  const { message, stack = message, type, ...facts } = err ?? {}
+  const told = { ...rest, ...(stack === undefined && type !== undefined && { type }), ...facts }
+  const said = Object.entries(told).map(([name, value]) => ` ${name}=${plain(value)}`)
+  const trace = stack === undefined ? '' : `\n${stack.replaceAll(/^/gm, '  ')}`
+  // No text that came from elsewhere moves the cursor or changes a colour.
+  return `${`${clock} ${mark}${msg}${said.join('')}${trace}`.replaceAll(/[^\P{Cc}\n]/gu, '?')}\n`
+}
+
+/** A value as short as it can be told from the next. */
+const plain = (value: unknown): string =>
+  typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)

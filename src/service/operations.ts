@@ -11,10 +11,13 @@ import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { createFairQueue } from '../operations/card-data/fair-queue.ts'
 import type { CardLimits } from '../operations/cards/cards.ts'
 import { type KeyOperations, keyTimings } from '../operations/keys/keys.ts'
+import { type RoundProgress, roundProgressOf } from '../operations/keys/re-encryption.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
 import type { CardAndClientLimit } from '../storage/cards/limits.ts'
 import { type Database, type Databases, poolNames } from '../storage/engine/database.ts'
 import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
+import { listReEncryptions } from '../storage/keys/re-encryption.ts'
+import type { Config } from './config/config.ts'
 import type { Limits } from './config/limits.ts'
 
 const hourSeconds = 3_600
@@ -66,12 +69,13 @@ const hourly = (
 export const createKeyManagement = (
   database: Database,
   hsm: Hsm & KeyAdministration,
-  keyRefreshMs: number,
+  { keyRefreshMs, reEncryptionRowsPerSecond }: Config,
   log: Logger,
 ): KeyOperations => ({
   database,
   hsm,
   timings: keyTimings(keyRefreshMs),
+  rowsPerSecond: reEncryptionRowsPerSecond,
   processId: randomUUID(),
   logAct({ act, clientId = null, key, requestId = null }) {
     log.info({ act, key, clientId, requestId }, 'key')
@@ -134,39 +138,76 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   }
 }
 
-/**
- * Shows how worn the keys are that new things are made under. Where the database is away, nothing is said
- * of them, and everything else still is.
- */
-export function watchKeys(registry: Registry, { database }: KeyOperations): void {
-  const show = (name: string, help: string, measure: (row: DatedHsmKeyRow, now: Date) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['key'],
-      registers: [registry],
-      async collect() {
-        this.reset()
-        const rows = await listHsmKeys(database).catch(() => [])
-        const now = new Date()
-        for (const row of currentVersions(rows)) this.set({ key: row.keyName }, measure(row, now))
-      },
-    })
-  show(
-    'pinfold_key_uses',
-    'Uses of the version of a key that makes new things.',
-    ({ uses }) => uses,
-  )
-  show('pinfold_key_age_seconds', 'How long that version has made new things.', ageSeconds)
-  show(
-    'pinfold_key_rotation_due',
-    'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
-    (row, now) => {
-      if (!isInstallationKey(row.keyName)) return 0
-      return rotationDue(row, keyCatalogue[row.keyName].cryptoperiod, now) === null ? 0 : 1
-    },
-  )
+/** A figure of each key, measured when somebody asks. */
+interface KeyFigure {
+  readonly name: string
+  readonly help: string
+  readonly measure: () => Promise<readonly (readonly [keyName: string, value: number])[]>
 }
+
+/** Shows it. Where the database is away nothing is said of keys, and everything else still is. */
+const showOfKeys = (registry: Registry, { help, measure, name }: KeyFigure): Gauge =>
+  new Gauge({
+    name,
+    help,
+    labelNames: ['key'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const [key, value] of await measure().catch(() => [])) this.set({ key }, value)
+    },
+  })
+
+/** Shows how worn the keys are that new things are made under, and how far re-encryptions are. */
+export function watchKeys(registry: Registry, { database }: KeyOperations): void {
+  const ofVersions = (measure: (row: DatedHsmKeyRow, now: Date) => number) => async () => {
+    const now = new Date()
+    const rows = currentVersions(await listHsmKeys(database))
+    return rows.map((row) => [row.keyName, measure(row, now)] as const)
+  }
+  const ofRounds = (measure: (progress: RoundProgress) => number | null) => async () => {
+    const now = new Date()
+    const rows = await listReEncryptions(database, '', 0, reEncryptionsMost)
+    return rows
+      .filter(({ finishedAt }) => finishedAt === null)
+      .map((row) => [row.keyName, measure(roundProgressOf(row, now))] as const)
+      .flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))
+  }
+  const figures: readonly KeyFigure[] = [
+    {
+      name: 'pinfold_key_uses',
+      help: 'Uses of the version of a key that makes new things.',
+      measure: ofVersions(({ uses }) => uses),
+    },
+    {
+      name: 'pinfold_key_age_seconds',
+      help: 'How long that version has made new things.',
+      measure: ofVersions(ageSeconds),
+    },
+    {
+      name: 'pinfold_key_rotation_due',
+      help: 'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
+      measure: ofVersions((row, now) => {
+        if (!isInstallationKey(row.keyName)) return 0
+        return rotationDue(row, keyCatalogue[row.keyName].cryptoperiod, now) === null ? 0 : 1
+      }),
+    },
+    {
+      name: 'pinfold_reencryption_share',
+      help: 'Of the cards, how many the round of a re-encryption has come by, from 0 to 1.',
+      measure: ofRounds(({ shareOfCards }) => shareOfCards),
+    },
+    {
+      name: 'pinfold_reencryption_left_seconds',
+      help: 'How long the round takes yet, if it goes on as it did.',
+      measure: ofRounds(({ secondsLeft }) => secondsLeft),
+    },
+  ]
+  for (const figure of figures) showOfKeys(registry, figure)
+}
+
+/** More than are ever kept. */
+const reEncryptionsMost = 1_000
 
 /** Shows what the connections to a database server are doing, read when somebody asks. */
 export function watchPools(registry: Registry, databases: Databases): void {

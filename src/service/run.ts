@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
+import { makeSlices } from '../operations/events/prune.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
@@ -24,12 +25,17 @@ export async function runService(
   const databases = await openDatabases(config, log)
   const { background: database } = databases
   try {
+    // Without them the service works as well: what it writes is only forgotten more slowly.
+    await makeSlices(database, config.delivery.retention.eventDays).catch((err: unknown) =>
+      log.warn({ err }, 'no slices could be made for events'),
+    )
     const service = await createService(config, databases, log, peers)
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config, peers !== null && canSharePorts)
     // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
+    await service.links.start()
     const background = startBackground(service, database, config.tlsRefreshMs, log)
     return {
       welcome: welcome(config, file),
@@ -40,6 +46,7 @@ export async function runService(
           finish(service.publicServer, service.connections.public),
           finish(service.privateServer, service.connections.private),
           background.stop(),
+          service.links.stop(),
         ])
         await databases.close()
       },
@@ -87,5 +94,5 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
   Database          ${database}${several}
-${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npm run demo\n`}`
+${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}`
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { dateOf } from '../domain/calendar.ts'
 import type { ListenerName } from '../domain/client.ts'
@@ -6,6 +7,8 @@ import { callerAddresses } from '../listeners/http/caller-address.ts'
 import type { Connections } from '../listeners/http/connections.ts'
 import { createMetrics, type Metrics } from '../listeners/http/metrics.ts'
 import type { Server } from '../listeners/http/server.ts'
+import type { Gateway } from '../listeners/iso8583/gateway.ts'
+import { loadProfiles, type Profiles } from '../listeners/iso8583/profile.ts'
 import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
@@ -32,6 +35,7 @@ import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
 import { createAdmissions, createLimiters, createListenerConnections } from './limits.ts'
+import { createLinks } from './links.ts'
 import {
   authorizingObserver,
   createIssuing,
@@ -63,6 +67,8 @@ export interface Service {
   readonly tls: readonly OpenTls[]
   /** Ends, between two steps, what a request began and would go on with for long. */
   readonly stopping: AbortController
+  /** The links of card networks, which do not listen before they are started. */
+  readonly links: Gateway
   /** What `sandbox.json` says of the demo clients; null in production. */
   readonly sandbox: SandboxFile | null
 }
@@ -86,11 +92,12 @@ export async function createService(
   const clock = movableClock(config.sandboxClock)
   if (peers && sandbox) await followClock(clock, peers)
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
-  const keys = createKeyManagement(database, hsm, config.keyRefreshMs, log)
+  const keys = createKeyManagement(database, hsm, config, log)
   const stopping = new AbortController()
   const ownDemo = createDemo(config, sandbox)
+  const profiles = await loadProfiles(config.linkProfilesDir)
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
-  const wired = { databases, issuing, keys, clock, authentication, demo, stopping, peers }
+  const wired = { databases, issuing, keys, clock, authentication, demo, stopping, peers, profiles }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, sandbox, stopping, ...servers }
 }
@@ -105,30 +112,25 @@ interface Wired {
   readonly demo: DemoSite | null
   readonly stopping: AbortController
   readonly peers: Peers | null
+  readonly profiles: Profiles
 }
 
 async function createServers(
   config: Config,
-  { authentication, clock, databases, demo, issuing, keys, peers, stopping }: Wired,
+  wired: Wired,
   log: Logger,
-): Promise<Pick<Service, 'publicServer' | 'privateServer' | 'delivering' | 'connections' | 'tls'>> {
+): Promise<Omit<Service, 'issuing' | 'keys' | 'sandbox' | 'stopping'>> {
   const { baseUrl, network, processorPath, sandbox } = config
-  const metrics = peers ? sharedMetrics(peers) : createMetrics()
-  watchPools(metrics.registry, databases)
-  watchKeys(metrics.registry, keys)
-  const observe = authorizingObserver(metrics.registry, log)
-  const { hsm, now } = issuing
-  const { authorizationServer, verifiers } = authentication
-  const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }
+  const { clock, databases, demo, issuing, keys, peers, stopping } = wired
+  const { hsm } = issuing
+  const { authorizationServer, verifiers } = wired.authentication
+  const { admissions, authorizing, links, metrics, tls } = createNetworkSide(config, wired, log)
+  const { registry } = metrics
   const background = { ...issuing, database: databases.background }
-  const { delivering, faultOfTarget } = createDelivering(config, background, metrics.registry, log)
-  const tls = openTls(config, metrics.registry, log)
-  const admissions = createAdmissions(config)
-  watchAdmissions(metrics.registry, admissions)
+  const { delivering, faultOfTarget } = createDelivering(config, background, registry, log)
   const { rate, ...openLimiters } = createLimiters(config, peers && sharedLimits(peers))
   const common = { ...commonOptions(config, issuing, metrics, log), rate, admissions }
-  const { callers } = common
-  const connections = createListenerConnections(network, callers, metrics.registry, log)
+  const connections = createListenerConnections(network, common.callers, registry, log)
   const publicServer = await createPublicServer({
     ...common,
     connections: connections.public,
@@ -157,6 +159,7 @@ async function createServers(
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
     keys,
+    links: links.operations,
     administration: {
       database: databases.background,
       hsm,
@@ -165,13 +168,39 @@ async function createServers(
     sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
   })
   const listening = [tls.public, tls.private].filter((each) => each !== null)
-  return { publicServer, privateServer, delivering, connections, tls: listening }
+  const servers = { publicServer, privateServer, delivering, connections }
+  return { ...servers, tls: listening, links: links.gateway }
 }
+
+/** What card networks ask, on whichever wire, and what is watched of it. */
+function createNetworkSide(config: Config, wired: Wired, log: Logger) {
+  const { databases, issuing, keys, peers, profiles } = wired
+  const metrics = peers ? sharedMetrics(peers) : createMetrics()
+  const { registry } = metrics
+  watchPools(registry, databases)
+  watchKeys(registry, keys)
+  const observe = authorizingObserver(registry, log)
+  const { hsm, now } = issuing
+  const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }
+  const admissions = createAdmissions(config)
+  watchAdmissions(registry, admissions)
+  const tls = openTls(config, registry, log)
+  const links = createLinks({
+    ...{ databases, authorizing, keys, admissions, profiles, registry, log },
+    tls: tls.private,
+  })
+  return { metrics, authorizing, admissions, tls, links }
+}
+
+/** Who asks whether the service is ready has not the time that a request has. */
+const readyWithinMs = 3_000
 
 /** Resolves when everything that a request needs answers, in whichever process it arrives. */
 async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null): Promise<void> {
   if (peers && !peers.areReady()) throw new Error('Not all processes are ready yet.')
-  await Promise.all([pingDatabase(databases.networks), hsm.ping()])
+  const answered = Promise.all([pingDatabase(databases.networks), hsm.ping()])
+  const isLate = sleep(readyWithinMs, true, { ref: false })
+  if ((await Promise.race([answered, isLate])) === true) throw new Error('It takes too long.')
 }
 
 /** What both listeners are made with. */
@@ -195,7 +224,9 @@ const commonOptions = (
 
 async function seed(config: Config, database: Database, hsm: Hsm): Promise<SandboxFile> {
   const { baseUrl, privateUrl, processorPath } = config
-  const credentials = await seedSandbox({ database, hsm, hashSecret: hashClientSecret })
+  const linkPort = config.sandboxLinkPort
+  const seeding = { database, hsm, hashSecret: hashClientSecret, linkPort }
+  const credentials = await seedSandbox(seeding)
   const tokenEndpoint = `${baseUrl}/oauth/token`
   return { baseUrl, privateUrl, processorPath, tokenEndpoint, ...credentials }
 }

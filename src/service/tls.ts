@@ -9,6 +9,8 @@ import { type OpenedTls, openTlsFiles, type TlsConfig, type TlsMaterial } from '
 /** TLS of one listener, and what keeps it current. */
 export interface OpenTls {
   readonly servers: TlsServers
+  /** What the listener proves itself with now: another object once it is replaced. */
+  identity(): TlsIdentity
   /** Looks at the files, and takes what is new and sound in them. */
   refresh(): void
 }
@@ -56,14 +58,16 @@ function openListener(
   if ('faults' in first) throw new ConfigError(first.faults)
   let lastSeen = described(first)
   observer.inUse(listener, first.material)
+  let identity = identityOf(first.material)
   const servers = tlsServers({
-    identity: identityOf(first.material),
+    identity,
     clientCertificates,
     headerLimit,
     onFailure: (code) => observer.handshakeFailed(listener, code),
   })
   return {
     servers,
+    identity: () => identity,
     refresh() {
       const opened = openTlsFiles(files, new Date())
       const seen = described(opened)
@@ -74,7 +78,8 @@ function openListener(
         observer.refused(listener, opened.faults)
         return
       }
-      servers.replace(identityOf(opened.material))
+      identity = identityOf(opened.material)
+      servers.replace(identity)
       observer.replaced(listener, opened.material)
     },
   }

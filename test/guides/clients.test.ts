@@ -43,9 +43,16 @@ const guides: [title: string, name: string][] = [
   ['a webhook is received and a forgery refused', 'receive-webhooks.md'],
 ]
 
+/** The launcher of an installed package, which takes the place of the clone (`npm run test:package`). */
+const installed = process.env.TEST_PACKAGE
+
 test('the guides, followed to the letter from a clean folder, lead where they say', async (t) => {
   const [program, project] = await Promise.all([
-    startProgram({ env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' } }),
+    startProgram({
+      // One card in ten thousand shows the PIN of a guide, and refuses it: these cards are known.
+      env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000', SANDBOX_SEED: 'guides' },
+      ...(installed !== undefined && { words: [process.execPath, installed, 'start'] }),
+    }),
     openProject(),
   ])
   // What the first guide makes, and the others go on in.

@@ -16,6 +16,7 @@ import {
   shortLived,
 } from '../support/process.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
+import { freePort } from '../support/switch.ts'
 
 interface Run {
   readonly exitCode: number
@@ -71,9 +72,11 @@ test('the demo walks the whole journey', async (t) => {
 })
 
 test('without a server the demo starts one, walks the whole journey, and stops it', async () => {
-  const { exitCode, stderr, stdout } = await runDemo(env)
+  const withLink = { ...env, LINK_PORT: String(await freePort()) }
+  const { exitCode, stderr, stdout } = await runDemo(withLink)
   assert.equal(exitCode, 0, stdout + stderr)
   assert.match(stdout, /a server started for it/)
+  assert.match(stdout, /On the wire of card networks.*✔ 00 sign-on.*✔ 00 its reversal/s)
   assert.equal(await isReady(), false)
 })
 

@@ -134,6 +134,10 @@ before(async () => {
     }),
     'POST /zones': () => ({ body: { clientId: unique(), clientName: 'A zone' } }),
     'POST /zones/:clientId/retire': async () => ({ ids: await freshClient('network') }),
+    'POST /links': () => ({ body: link(unique()) }),
+    'GET /links/:linkName': async () => ({ ids: await freshLink() }),
+    'GET /links/:linkName/advices': async () => ({ ids: await freshLink() }),
+    'PATCH /links/:linkName': async () => ({ ids: await freshLink(), body: { active: false } }),
     'POST /sandbox/clock': () => ({ body: { now: new Date(Date.now() + 60_000).toISOString() } }),
   }
 })
@@ -153,6 +157,20 @@ const refusedHere: Readonly<Record<string, string>> = {
 const freshEntry = async (): Promise<{ entryId: string }> => {
   const given = { ...asAdmin, body: entryOf(unique()) }
   return (await service.call('POST', '//component-entries', given)).json
+}
+
+let ports = 0
+/** Each at an address of its own; nothing here brings them up. */
+const link = (linkName: string) => {
+  ports += 1
+  return {
+    ...{ linkName, networkId: 'demo-network', direction: 'listen', host: '127.0.0.1' },
+    ...{ port: ports, profile: 'sandbox', peers: ['10.0.0.1'] },
+  }
+}
+const freshLink = async (): Promise<{ linkName: string }> => {
+  const { json } = await service.call('POST', '//links', { ...asAdmin, body: link(unique()) })
+  return { linkName: json.linkName }
 }
 
 const callerOf = (listener: string, url: string) => {

@@ -80,6 +80,7 @@ const provesSandboxFile = async ({ baseUrl, dataDir, privateUrl, sandbox }: Prog
     'baseUrl',
     'clientId',
     'clientSecret',
+    'link',
     'network',
     'otherClient',
     'privateUrl',

@@ -13,26 +13,38 @@ import {
   updateCardStatus,
   updatePin,
 } from '../../src/storage/cards/changes.ts'
+import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card.ts'
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
 import { settleTry } from '../../src/storage/cards/settle-try.ts'
 import { spendTry } from '../../src/storage/cards/spend-try.ts'
-import { findTries } from '../../src/storage/cards/tries.ts'
+import { findTries, pruneAttempts } from '../../src/storage/cards/tries.ts'
 import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
 import type {
   Connection,
   Database,
-  RowKey,
-  RowRead,
+  SqlScalar,
   SqlValue,
   Statement,
 } from '../../src/storage/engine/database.ts'
 import { claimStream } from '../../src/storage/events/feed.ts'
-import { markPublished, type UnpublishedEvent } from '../../src/storage/events/publish.ts'
+import {
+  listUnpublishedEvents,
+  markPublished,
+  outboxStart,
+  type UnpublishedEvent,
+} from '../../src/storage/events/publish.ts'
 import { pruneFeed, pruneOutbox } from '../../src/storage/events/retention.ts'
 import { pruneIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
+import { findAdvices, pruneAdvices } from '../../src/storage/links/advices.ts'
+import {
+  hasReversalMark,
+  pruneTransactions,
+  reverseByElements,
+  reverseTransaction,
+} from '../../src/storage/links/transactions.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
@@ -40,7 +52,15 @@ import { pruneDeliveries, removeDeliveries } from '../../src/storage/webhooks/re
 import { publicTokenOf } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
-import { beliefs, clientId, rowsEach, today, webhookId } from './old-rows.ts'
+import {
+  beliefs,
+  clientId,
+  productId,
+  productVersion,
+  rowsEach,
+  today,
+  webhookId,
+} from './old-rows.ts'
 
 const postgres = await openPostgres()
 /**
@@ -61,6 +81,7 @@ const publishedUpTo = (limit: number) =>
   Array.from({ length: limit }, (_, at) => ({
     publicToken: String(1_000_000_001 + at),
     sequence: 1,
+    occurredAt: '2026-01-01T00:00:00Z',
   })) as unknown as UnpublishedEvent[]
 
 const triedUpTo = (limit: number) =>
@@ -75,7 +96,10 @@ const triedUpTo = (limit: number) =>
   }))
 
 const token = publicTokenOf('1000007900')
-const fingerprint = createHash('sha256').update('7900').digest()
+const newToken = publicTokenOf('2000007900')
+const fingerprintOf = (n: number) => createHash('sha256').update(`${n}`).digest()
+const fingerprint = fingerprintOf(7_900)
+const fingerprintText = fingerprint.toString('hex')
 const event = {
   publicToken: token,
   type: 'pin.set',
@@ -84,11 +108,50 @@ const event = {
   note: null,
 } as const
 const act = { clientId, event, claim: null }
+const keyHash = createHash('sha256').update('a key').digest()
+const keyText = keyHash.toString('hex')
+const claimId = '00000000-0000-4000-8000-000000000003'
+const answer = Buffer.from('answer')
+const claim = {
+  clientId,
+  keyHashes: [keyHash] as const,
+  requestFingerprint: answer,
+  claimId,
+  answer,
+}
+const keyedAct = { ...act, claim }
+const envelope = { jtiHash: createHash('sha256').update('a jti').digest(), expiresAt: new Date(0) }
+const creation = {
+  card: {
+    clientId,
+    productId,
+    cardType: 'Virtual',
+    customerReference: null,
+    designId: null,
+    maskedPan: '400000******0000',
+    encryptedPan: answer,
+    personalData: answer,
+    startDate: today,
+    expiryDate: today,
+    statusCode: '00',
+    pinBlock: null,
+    pvv: '1234',
+    pinKey: 'pvk/1',
+    cvk: 'cvk/1',
+    pinTryLimit: 3,
+    cvvTryLimit: 3,
+  } as unknown as NewCardRow,
+  event: { ...event, publicToken: newToken },
+  panFingerprints: [{ fingerprint: keyHash, keyVersion: 1 }],
+  productVersion,
+}
 const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
 const origin = { entryMode: 'chip', reference: 'R-1' }
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
+
+const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 
 /** Every statement that changes a bounded number of rows, and those that read some together, by how the service calls it. */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
@@ -99,8 +162,18 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => pruneLimits(database, 'card', new Date(), limit),
   (database, limit) => pruneLimits(database, 'client', new Date(), limit),
   (database, limit) => pruneWrongExpiries(database, new Date(), limit),
+  (database, limit) => pruneTransactions(database, limit),
+  (database, limit) => pruneAdvices(database, limit),
+  (database) => reverseByElements(database, 'client-1', original),
+  (database) =>
+    reverseTransaction(database, { networkId: 'client-1', transactionHash: fingerprint }),
+  (database) => hasReversalMark(database, 'client-1', [fingerprint]),
+  (database, limit) => findAdvices(database, 'link', null, limit),
   (database, limit) => pruneOutbox(database, 30, limit),
-  (database, limit) => pruneFeed(database, clientId, { days: 30, limit, after: '0' }),
+  (database, limit) =>
+    pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
+  (database, limit) => pruneAttempts(database, 30, limit),
+  (database, limit) => listUnpublishedEvents(database, outboxStart, [], limit),
   (database, limit) => pruneDeliveries(database, reference, 30, limit),
   (database, limit) => removeDeliveries(database, reference, limit),
   (database, limit) => failPending(database, reference, null, limit),
@@ -118,13 +191,27 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => spendAllTries(database, act, 'cvv', today),
   (database) =>
     recordDisclosure(database, act.event, { clientId, today, includesPin: true, limits: null }),
-  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin),
-  ...(['match', 'mismatch', 'unresolved'] as const).map(
-    (comparison) => (database: Database) =>
-      // It misses the row that nobody answers here.
-      settleTry(database, { spent, comparison }, { ...origin, requestId: 'r' }, null).catch(
-        () => null,
-      ),
+  (database) => updateCardStatus(database, keyedAct, { from: '00', to: '62' }),
+  (database) => updatePin(database, keyedAct, today, newPin),
+  (database) => updatePin(database, keyedAct, today, { ...newPin, envelope }),
+  (database) => restoreTries(database, keyedAct, { kind: 'pin', limit: unblocks, today }),
+  (database) => insertCard(database, { ...creation, claim: null }),
+  (database) => insertCard(database, { ...creation, claim }),
+  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin, null),
+  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin, claim),
+  (database) =>
+    spendTry(database, { publicToken: token, kind: 'pin' }, origin, {
+      ...claim,
+      original: { ...original, transactionHashes: [fingerprint] },
+    }),
+  ...(['match', 'mismatch', 'unresolved'] as const).flatMap((comparison) =>
+    [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
+      (keyed) => (database: Database) =>
+        // It misses the row that nobody answers here.
+        settleTry(database, { spent, comparison }, { ...origin, requestId: 'r' }, keyed).catch(
+          () => null,
+        ),
+    ),
   ),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
@@ -133,6 +220,16 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => findAuthorizedCard(database, { publicToken: token }, zoneKey),
   (database) => findAuthorizedCard(database, { panFingerprints: [fingerprint] }, zoneKey),
 ]
+
+/** Nobody is twice in one statement, and no key or transaction. */
+const ofOther = (value: SqlScalar, at: number): SqlScalar => {
+  if (value === token || value === newToken) return String(Number(value) - at)
+  if (value === fingerprintText) return fingerprintOf(7_900 - at).toString('hex')
+  if (value === claimId) return claimId.replace(/.{6}$/, String(at).padStart(6, '9'))
+  if (value !== keyText && value !== keyHash) return value
+  const hash = createHash('sha256').update(`key ${at}`).digest()
+  return value === keyText ? hash.toString('hex') : hash
+}
 
 type Recorded = Statement & { values: readonly SqlValue[] }
 
@@ -148,11 +245,20 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
   }
   const database: Database = {
     ...connection,
-    async readRow({ several }: RowRead, key: RowKey) {
+    async readRow({ several }, key) {
       recorded.push({ ...several, values: key.map((part) => Array(limit).fill(part)) })
       return null
     },
+    async change({ isCommon, one, several }, _, values) {
+      recorded.push({ ...one, values })
+      const lists = values.map((value, at) =>
+        isCommon(at) ? value : Array.from({ length: limit }, (_, other) => ofOther(value, other)),
+      )
+      recorded.push({ ...several, values: lists })
+      return null
+    },
     transaction: (work) => work(connection),
+    isCluster: () => false,
     load: null,
     close: async () => undefined,
   }
@@ -182,10 +288,18 @@ const rowsRead = (plan: Plan): number => {
   return own + (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0)
 }
 
+const textOf = (value: unknown): string => {
+  if (value instanceof Date) return value.toISOString()
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)
+}
+
 const literal = (value: SqlValue): string => {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.map((each) => `"${each}"`)}}`)
-  return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value))
+  if (Array.isArray(value)) {
+    const texts = value.map((each) => (each === null ? 'null' : JSON.stringify(textOf(each))))
+    return pg.escapeLiteral(`{${texts}}`)
+  }
+  return pg.escapeLiteral(textOf(value))
 }
 
 const explain = async (client: pg.Client, { text, values }: Recorded, mode: string) => {
@@ -235,10 +349,13 @@ test('every statement that changes rows up to a limit is among those examined', 
 
 /**
  * Until version 17 an array behind other columns of an index is a filter to a planner that takes what they name for
- * nearly nothing. Then at most the rows of one endpoint, or of one client's feed, are read.
+ * nearly nothing: then at most the rows of one endpoint, or of one client's feed, are read. And of a table that it takes for a
+ * single row every index costs the same: then a wrong one may be walked, until the table is analyzed.
  */
 const isExamined = ({ name }: Recorded, belief: string, version: number): boolean =>
-  version >= 170_000 || !/ empty$| one row$/.test(belief) || !/feed|deliver/.test(name)
+  version >= 170_000 ||
+  (!(/ empty$| one row$/.test(belief) && /feed|deliver/.test(name)) &&
+    !(belief.endsWith(' one row') && /^(?:expire_cards|find_tries_several)$/.test(name)))
 
 for (const [belief, bring] of Object.entries(beliefs)) {
   suite(`over a table ${belief}`, { skip: postgres.leftOut }, () => {

@@ -4,6 +4,8 @@ import type pg from 'pg'
 /** Rows of each table; a statement may look at a small part of them. */
 export const rowsEach = 8_000
 export const clientId = 'client'
+export const productId = 1
+export const productVersion = '00000000-0000-4000-8000-000000000004'
 export const webhookId = '00000000-0000-4000-8000-000000000001'
 /** Cards are expired by then where they are due. */
 export const today = '2030-01-01'
@@ -16,6 +18,7 @@ const switches = {
   idempotency_record: ages('created_at'),
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
+  attempt: ages('attempted_at'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
   delivery: ages('created_at'),
@@ -23,6 +26,8 @@ const switches = {
   pan_fingerprint: { column: 'key_version', due: '1', notDue: '2' },
   card_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
+  network_transaction: ages('created_at'),
+  network_advice: ages('received_at'),
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -41,6 +46,8 @@ const fills = (to: Due): string[] => [
      ${switches.card[to]}, '00', '\\x00', 'pin-storage/1', 'cvk/1', 1 from ${numbers}`,
   `insert into try_counter (public_token, kind, try_limit)
    select ${token}, kind, 3 from ${numbers} cross join (values ('pin'), ('cvv')) as kinds (kind)`,
+  `insert into client_product (client_id, product_id, product_version)
+   select case n when 1 then '${clientId}' else 'client-' || n end, ${productId}, '${productVersion}' from ${numbers}`,
   `insert into idempotency_record (client_id, key_hash, request_fingerprint,
      created_at)
    select 'client-' || n % 50, sha256(n::text::bytea), '\\x00', ${switches.idempotency_record[to]} from ${numbers}`,
@@ -48,12 +55,15 @@ const fills = (to: Due): string[] => [
    select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
   `insert into pin_envelope (public_token, jti_hash, expires_at)
    select ${token}, sha256(n::text::bytea), ${switches.pin_envelope[to]} from ${numbers}`,
+  `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode,
+     reference)
+   select ${token}, 'pin', 100, 1, ${switches.attempt[to]}, 2, 'chip', 'R-1' from ${numbers}`,
   `insert into event (public_token, sequence, client_id, type, details, published, occurred_at)
    select ${token}, 1, '${clientId}', 'card.created', '{}', true, ${switches.event[to]} from ${numbers}`,
   `insert into published_event (client_id, position, event_id, public_token, sequence, type,
      occurred_at, details, published_at)
-   select '${clientId}', n, gen_random_uuid(), ${token}, 1, 'card.created', now(), '{}',
-     ${switches.published_event[to]}
+   select '${clientId}', n, gen_random_uuid(), ${token}, 1, 'card.created',
+     now() + make_interval(days => 2 * n / 100) - interval '50 days', '{}', ${switches.published_event[to]}
    from generate_series(1, ${2 * rowsEach}) as n`,
   `insert into feed_head (client_id, last_position) values ('${clientId}', ${2 * rowsEach})`,
   `insert into webhook (client_id, webhook_id, url, events, secret, replay_after, replay_from)
@@ -77,12 +87,37 @@ const fills = (to: Due): string[] => [
    select ${token}, 'reveal', '{1}', 1, ${switches.card_limit[to]} from ${numbers}`,
   `insert into wrong_expiry (public_token, client_id, given_at, forget_on_day)
    select ${token}, 'network', '{1}', ${switches.wrong_expiry[to]} from ${numbers}`,
+  `insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at,
+     acquirer, created_at)
+   select 'client-1', sha256(n::text::bytea), '1', lpad(n::text, 6, '0'), '1122170000', '',
+     ${switches.network_transaction[to]} from ${numbers}`,
+  `insert into network_advice (network_id, advice_hash, link_name, message_type, is_matched, received_at)
+   select 'client-1', sha256(n::text::bytea), 'link', '0120', true, ${switches.network_advice[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]
 
+/** Where the rows of a table lie: the outbox and the feed have slices, beside what has none. */
+const partsOf = (table: string): readonly string[] =>
+  table === 'event' || table === 'published_event'
+    ? [`${table}_default`, ...slices.map((slice) => `${table}_${slice}`)]
+    : [table]
+
+const slices = ['near', 'far'] as const
+
+const makeSlices = async (client: pg.Client): Promise<void> => {
+  for (const table of ['event', 'published_event']) {
+    for (const [at, slice] of slices.entries()) {
+      await client.query(`create table if not exists ${table}_${slice} partition of ${table}
+        for values from (date_trunc('day', now()) + ${at} * interval '100 days')
+        to (date_trunc('day', now()) + ${at + 1} * interval '100 days')`)
+    }
+  }
+}
+
 const fill = async (client: pg.Client, to: Due): Promise<void> => {
-  for (const table of Object.keys(switches)) {
+  await makeSlices(client)
+  for (const table of Object.keys(switches).flatMap(partsOf)) {
     await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
   }
   for (const text of fills(to)) await client.query(text)
@@ -91,11 +126,13 @@ const fill = async (client: pg.Client, to: Due): Promise<void> => {
 /** Makes rows due or not: all of each table, or the last few of it, or all but those. */
 const turn = async (client: pg.Client, to: Due, which: 'all' | 'last' | 'allButLast' = 'all') => {
   for (const [table, { column, ...values }] of Object.entries(switches)) {
-    const last = `array(select ctid from ${table} order by ctid desc limit 5)`
+    // In slices a place is not a row's alone.
+    const place = partsOf(table).length > 1 ? 'event_id' : 'ctid'
+    const last = `array(select ${place} from ${table} order by ctid desc limit 5)`
     const where = {
       all: '',
-      last: `where ctid = any(${last})`,
-      allButLast: `where ctid <> all(${last})`,
+      last: `where ${place} = any(${last})`,
+      allButLast: `where ${place} <> all(${last})`,
     }
     await client.query(`update ${table} set ${column} = ${values[to]} ${where[which]}`)
   }
@@ -109,7 +146,8 @@ export const beliefs: Readonly<Record<string, (client: pg.Client) => Promise<voi
   },
   // It was vacuumed when it had been emptied but for one row, and kept its pages.
   'that is taken for one row': async (client) => {
-    for (const table of Object.keys(switches)) {
+    await makeSlices(client)
+    for (const table of Object.keys(switches).flatMap(partsOf)) {
       await client.query(`alter table ${table} set (fillfactor = 10)`)
     }
     await client.query('analyze')

@@ -14,6 +14,7 @@ import {
   strongPins,
   type TestService,
 } from '../support/service.ts'
+import { connectSwitch, openLink, purchase, type Switch, until } from '../support/switch.ts'
 
 const postgres = await openPostgres()
 const skip = postgres.leftOut
@@ -21,6 +22,7 @@ const skip = postgres.leftOut
 let service: TestService
 let card: CreatedCard
 let issued: IssuedCard
+let wire: Switch
 before(async () => {
   if (skip) return
   const { database } = await openServerDatabase(postgres)
@@ -28,6 +30,10 @@ before(async () => {
   await keepRsaKeys(service)
   card = await service.createCard()
   issued = await issueCard(service)
+  wire = await connectSwitch(await openLink(service))
+  assert.equal(await wire.signOn(), '00')
+  // Its link is known to be signed on.
+  await until(() => service.links.load().some(({ signedOn }) => signedOn === 1))
 })
 
 /** How often the driver is asked while something is done: each time is a round trip. */
@@ -84,6 +90,9 @@ const operations: Readonly<Record<string, () => Promise<unknown>>> = {
     call('POST', '/cards', { ...body(newCard()), ...keyed() }),
   'Authorization with a PIN': () => ask(service, pinTry(service, issued)),
   'Authorization with a CVV2': () => ask(service, cvvTry(issued)),
+  'Authorization with a PIN, on a network’s own wire': async () => {
+    assert.equal((await wire.ask('0200', purchase(service, issued))).fields['39'], '00')
+  },
 }
 
 const deviceRequest = {

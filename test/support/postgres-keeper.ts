@@ -1,16 +1,17 @@
 /**
  * A process of its own that keeps one PostgreSQL server for as long as its standard input is open.
  * Whoever started it may end in any way, `kill -9` included: the pipe closes, the server stops and
- * its files go. Prints one line of JSON: `{url}`, `{leftOut}` with the reason, or `{failure}`.
+ * its files go. Prints one line of JSON: `{url, pid}`, `{leftOut}` with the reason, or `{failure}`.
+ * With `--standby-of=URL` it is a copy of another server that follows it; `--port=N` is where that listens.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import {
   findDebianPrograms,
   findPostgresPrograms,
@@ -27,27 +28,57 @@ const keptLogLines = 40
 /** Nothing more from outside: a developer's `PGDATA` or locale must not reach the server. */
 const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
 
-type Cluster = { programs: PostgresPrograms; folder: string; runAs: RunAs; durable: boolean }
+type Cluster = { programs: PostgresPrograms; folder: string; runAs: RunAs }
+
+const { values: asked } = parseArgs({
+  options: {
+    debian: { type: 'boolean' },
+    fsync: { type: 'boolean' },
+    port: { type: 'string' },
+    settings: { type: 'string' },
+    'standby-of': { type: 'string' },
+  },
+})
+const standbyOf = asked['standby-of']
 
 const keep = async (orphaned: AbortSignal): Promise<void> => {
   const runAs = await unprivilegedUser()
-  const find = process.argv.includes('--debian') ? findDebianPrograms : findPostgresPrograms
+  const find = asked.debian ? findDebianPrograms : findPostgresPrograms
   const programs = await find(runAs)
   if ('leftOut' in programs) return answer(programs)
   const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfold-postgres-run-'))
-  const cluster = { programs, folder, runAs, durable: process.argv.includes('--fsync') }
+  const cluster = { programs, folder, runAs }
   try {
-    const password = await initialise(cluster, orphaned)
+    if (runAs) await chown(folder, runAs.uid, runAs.gid)
+    const password = await (standbyOf ? copy : initialise)(cluster, orphaned)
     const { server, port } = await start(cluster, orphaned)
-    answer({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` })
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+    answer({ url, pid: server.pid ?? 0 })
     await once(server, 'exit')
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
-const answer = (line: { url: string } | { leftOut: string } | { failure: string }): void => {
+const answer = (
+  line: { url: string; pid: number } | { leftOut: string } | { failure: string },
+): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+/** Copies a server that runs, to follow it, and answers the superuser's password. */
+const copy = async (
+  { folder, programs, runAs }: Cluster,
+  orphaned: AbortSignal,
+): Promise<string> => {
+  const program = join(dirname(programs.postgres), 'pg_basebackup')
+  const options = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync']
+  await promisify(execFile)(
+    program,
+    [`--pgdata=${join(folder, 'data')}`, `--dbname=${standbyOf}`, ...options],
+    { ...runAs, env, cwd: folder, signal: orphaned, killSignal: 'SIGQUIT' },
+  )
+  return decodeURIComponent(new URL(standbyOf ?? '').password)
 }
 
 /** Makes the cluster and answers the superuser's password. */
@@ -56,10 +87,7 @@ const initialise = async (cluster: Cluster, orphaned: AbortSignal): Promise<stri
   const password = randomBytes(18).toString('base64url')
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (runAs) {
-    await chown(folder, runAs.uid, runAs.gid)
-    await chown(passwordFile, runAs.uid, runAs.gid)
-  }
+  if (runAs) await chown(passwordFile, runAs.uid, runAs.gid)
   await promisify(execFile)(
     programs.initdb,
     [
@@ -83,7 +111,7 @@ const start = async (
 ): Promise<{ server: ChildProcess; port: number }> => {
   let log = ''
   for (let tries = 0; tries < startTries; tries++) {
-    const port = await freePort()
+    const port = asked.port === undefined ? await freePort() : Number(asked.port)
     const server = launch(cluster, port, orphaned)
     const started = await reportsReady(server)
     if (started === true) return { server, port }
@@ -93,7 +121,7 @@ const start = async (
 }
 
 const launch = (
-  { programs, folder, runAs, durable }: Cluster,
+  { programs, folder, runAs }: Cluster,
   port: number,
   orphaned: AbortSignal,
 ): ChildProcess => {
@@ -102,11 +130,14 @@ const launch = (
     port,
     unix_socket_directories: '',
     max_connections: maxConnections,
-    fsync: durable ? 'on' : 'off',
-    full_page_writes: durable ? 'on' : 'off',
+    fsync: asked.fsync ? 'on' : 'off',
+    full_page_writes: asked.fsync ? 'on' : 'off',
     autovacuum_naptime: '10min',
+    // A standby whose primary has started anew asks it again soon, and what waits for it goes on.
+    wal_retrieve_retry_interval: '200ms',
     timezone: 'UTC',
     log_timezone: 'UTC',
+    ...(JSON.parse(asked.settings ?? '{}') as Readonly<Record<string, string>>),
   }
   const server = spawn(
     programs.postgres,
@@ -117,8 +148,8 @@ const launch = (
     ],
     { ...runAs, env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  // Immediate shutdown: nothing in the cluster is worth a checkpoint.
-  const quit = (): boolean => server.kill('SIGQUIT')
+  // Immediate shutdown: nothing in the cluster is worth a checkpoint. A test may have stopped it.
+  const quit = (): boolean => server.kill('SIGQUIT') && server.kill('SIGCONT')
   if (orphaned.aborted) quit()
   else orphaned.addEventListener('abort', quit)
   return server
@@ -131,7 +162,7 @@ const reportsReady = async (server: ChildProcess): Promise<true | string> => {
     if (!server.stderr) throw new Error('the server’s log is not read')
     // Read to the end: a full pipe would stop the server.
     createInterface(server.stderr).on('line', (line) => {
-      if (line.endsWith('database system is ready to accept connections')) resolve(true)
+      if (/database system is ready to accept (?:read-only )?connections$/.test(line)) resolve(true)
       log.push(line)
       if (log.length > keptLogLines) log.shift()
     })

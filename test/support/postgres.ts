@@ -16,45 +16,31 @@ import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-
-export type TestDatabase = {
-  /** What `DATABASE_URL` would be. */
-  url: string
-  name: string
-  /** Ends every session on it and drops it. */
-  close: () => Promise<void>
-}
-
-export type TestPostgres = {
-  /** For `test(title, { skip: postgres.leftOut }, …)`: `false`, or why there is no server. */
-  leftOut: string | false
-  /** The superuser's URL; unset where there is no server. */
-  url: string | undefined
-  /** A database of its own, empty or a copy of a template. */
-  createDatabase: (options?: { template?: string }) => Promise<TestDatabase>
-  /**
-   * The name of a template database, prepared once per server whichever test process asks first.
-   * `key` tells templates apart; `prepare` gets the URL and leaves no connection open.
-   */
-  template: (key: string, prepare: (url: string) => Promise<void>) => Promise<string>
-  /** Stops the server if this process started it. A test that forgets leaves nothing behind. */
-  stop: () => Promise<void>
-}
+import { openCitus } from './citus.ts'
+import { administer, onDatabase, type TestDatabase, type TestPostgres } from './test-databases.ts'
 
 export type PostgresOptions = {
   /** Survive a power cut, at a price in speed. A server of its own, never the shared one. */
   fsync?: boolean
   /** Debian's, beside which lie `pg_dump` and `pg_restore` of its version. A server of its own, too. */
   debian?: boolean
+  /** A copy of another server of Debian's, which follows it: the URL of that one, and where the copy listens. */
+  standbyOf?: { url: string; port?: number }
+  /** Of the server, by their names. A server of its own, too. */
+  settings?: Readonly<Record<string, string>>
 }
 
-/** The run's server, or a new one. `TEST_POSTGRES=required` turns a missing one into an error. */
+/**
+ * The run's server, or a new one. `TEST_POSTGRES=required` turns a missing one into an error, and `TEST_SERVER=cluster`
+ * has a cluster in its place.
+ */
 export const openPostgres = async (options: PostgresOptions = {}): Promise<TestPostgres> => {
   const { TEST_POSTGRES_URL: url, TEST_POSTGRES_LEFT_OUT: reason } = process.env
-  const isShared = options.fsync !== true && options.debian !== true
+  const { debian, fsync, settings, standbyOf } = options
+  const isShared = !fsync && !debian && !standbyOf && !settings
+  if (isShared && process.env.TEST_SERVER === 'cluster') return openCitus()
   if (isShared && reason) return withoutServer(reason)
-  if (isShared && url) return withServer(url, async () => {})
+  if (isShared && url) return withServer({ url }, async () => {})
   return startPostgres(options)
 }
 
@@ -66,32 +52,33 @@ export const sharePostgres = async (): Promise<TestPostgres> => {
   return postgres
 }
 
-type KeeperAnswer = { url: string } | { leftOut: string } | { failure: string }
+type KeeperAnswer = { url: string; pid: number } | { leftOut: string } | { failure: string }
 
-const startPostgres = async ({
-  debian = false,
-  fsync = false,
-}: PostgresOptions): Promise<TestPostgres> => {
+const startPostgres = async (options: PostgresOptions): Promise<TestPostgres> => {
   const keeperFile = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
   // A group of its own, so that Ctrl-C reaches us first and the keeper cleans up in peace.
-  const keeper = spawn(
-    process.execPath,
-    [keeperFile, ...(fsync ? ['--fsync'] : []), ...(debian ? ['--debian'] : [])],
-    {
-      stdio: ['pipe', 'pipe', 'ignore'],
-      detached: true,
-    },
-  )
+  const keeper = spawn(process.execPath, [keeperFile, ...wordsOf(options)], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
   const answer = await firstLine(keeper.stdout)
   if ('failure' in answer) throw new Error(answer.failure)
   if ('leftOut' in answer) return withoutServer(`PostgreSQL leg left out: ${answer.leftOut}`)
   letProcessEnd(keeper)
-  return withServer(answer.url, async () => {
+  return withServer(answer, async () => {
     keeper.ref()
     keeper.stdin.end()
     if (keeper.exitCode === null) await once(keeper, 'exit')
   })
 }
+
+const wordsOf = ({ debian, fsync, settings, standbyOf }: PostgresOptions): string[] => [
+  ...(fsync ? ['--fsync'] : []),
+  ...(debian || standbyOf ? ['--debian'] : []),
+  ...(standbyOf ? [`--standby-of=${standbyOf.url}`] : []),
+  ...(standbyOf?.port ? [`--port=${standbyOf.port}`] : []),
+  ...(settings ? [`--settings=${JSON.stringify(settings)}`] : []),
+]
 
 const firstLine = async (stdout: Readable): Promise<KeeperAnswer> => {
   for await (const line of createInterface(stdout)) return JSON.parse(line)
@@ -112,15 +99,22 @@ const withoutServer = (leftOut: string): TestPostgres => {
   return {
     leftOut,
     url: undefined,
+    isCluster: false,
+    pid: undefined,
     createDatabase: refuse,
     template: refuse,
     stop: async () => {},
   }
 }
 
-const withServer = (url: string, stop: () => Promise<void>): TestPostgres => ({
+const withServer = (
+  { pid, url }: { url: string; pid?: number },
+  stop: () => Promise<void>,
+): TestPostgres => ({
   leftOut: false,
   url,
+  isCluster: false,
+  pid,
   createDatabase: ({ template } = {}) => createDatabase(url, template ?? 'template1'),
   template: (key, prepare) => prepareTemplate(url, key, prepare),
   stop,
@@ -159,24 +153,4 @@ const prepareTemplate = async (
     await client.query(`alter database ${draft} rename to ${name}`)
   })
   return name
-}
-
-/** On a connection of its own, so that no idle one keeps a test process alive. */
-const administer = async (
-  url: string,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> => {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
-const onDatabase = (url: string, name: string): string => {
-  const database = new URL(url)
-  database.pathname = `/${name}`
-  return database.href
 }

@@ -13,8 +13,8 @@ import { atEndOfFile } from './end-of-file.ts'
 import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
-import type { TestPostgres } from './postgres.ts'
 import { openServerDatabase } from './service.ts'
+import type { TestPostgres } from './test-databases.ts'
 
 /**
  * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
@@ -73,6 +73,8 @@ export type Program = StartedProgram & {
 /** All that a program gets of the environment of the tests. */
 export const bareEnvironment = {
   PATH: process.env.PATH,
+  // Another program of the tests may have the sandbox's usual one.
+  LINK_PORT: '0',
   ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
 }
 

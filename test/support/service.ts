@@ -6,6 +6,7 @@ import type { PublicToken } from '../../src/domain/identifiers.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
+import { prepareCluster } from '../../src/storage/engine/cluster.ts'
 import {
   type Connection,
   type Database,
@@ -14,11 +15,13 @@ import {
   undivided,
 } from '../../src/storage/engine/database.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
+import { placement } from '../../src/storage/engine/placement.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
 import { atEndOfFile, closeAll } from './end-of-file.ts'
 import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
-import { openPostgres, type TestPostgres } from './postgres.ts'
+import { openPostgres } from './postgres.ts'
+import type { TestPostgres } from './test-databases.ts'
 
 /**
  * The whole service in this process, called by inject: real routes, real tokens, a real database.
@@ -108,9 +111,11 @@ export const openServerDatabase = async (
 ): Promise<{ database: Database; url: string }> => {
   const files = (await readdir(migrations)).sort().map((name) => new URL(name, migrations))
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
-  const template = await postgres.template(`schema ${texts.join('')}`, async (url) => {
+  const spread = postgres.isCluster ? JSON.stringify(placement) : ''
+  const template = await postgres.template(`schema ${spread}${texts.join('')}`, async (url) => {
     const fresh = pool(url, 1)
     await migrate(fresh, migrations)
+    if (postgres.isCluster) await prepareCluster(fresh)
     await fresh.close()
   })
   const { close, url } = await postgres.createDatabase({ template })
@@ -150,6 +155,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     SANDBOX: 'true',
     DATA_DIR: dataDir,
     LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',
+    LINK_PORT: '0',
     CALL_WAIT_MS: '60000',
     TOKEN_RATE_PER_SECOND: '100000',
     TOKEN_RATE_BURST: '100000',
@@ -164,6 +170,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     : createLog(config.logLevel)
   const service = await createService(config, databases, log)
   const close = onClose(async () => {
+    await service.links.stop()
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
   })
   const tokens = new Map<string, Promise<string>>()

@@ -8,13 +8,14 @@ export interface KeptKey {
 }
 
 export const ownerOptions: cli.Options = {
-  zone: { type: 'string', value: 'CLIENT', help: 'a key of this network, for its PIN blocks' },
+  zone: { type: 'string', value: 'CLIENT', help: 'a key of this network, for PIN blocks or MACs' },
   'zone-master': { type: 'boolean', help: 'a key that other keys are exchanged under' },
 }
 
 export const targetOptions: cli.Options = {
   ...ownerOptions,
   formats: { type: 'string', value: 'LIST', help: 'of PIN blocks: ISO_FORMAT_0,ISO_FORMAT_3' },
+  'mac-usage': { type: 'string', value: 'USAGE', help: 'of a key for MACs: M0, M1, M3 or M6' },
 }
 
 export const formOptions: cli.Options = {
@@ -37,8 +38,10 @@ export function givenTarget(call: cli.Call): Record<string, unknown> {
   if (call.options['zone-master']) return { family: 'zone-master', key }
   const clientId = cli.textOf(call, 'zone')
   if (clientId === undefined) return { family: 'installation', key }
+  const macUsage = cli.textOf(call, 'mac-usage')
+  if (macUsage !== undefined) return { family: 'zone', key, clientId, macUsage }
   const pinBlockFormats = cli.listOf(call, 'formats')
-  if (!pinBlockFormats) throw new cli.UsageError('A zone key needs its --formats.')
+  if (!pinBlockFormats) throw new cli.UsageError('A zone key needs --formats or --mac-usage.')
   return { family: 'zone', key, clientId, pinBlockFormats }
 }
 

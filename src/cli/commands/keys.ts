@@ -38,6 +38,8 @@ interface Key {
     readonly reEncrypted: number
     readonly columnName: string
     readonly finishedAt: string | null
+    readonly shareOfCards: number
+    readonly secondsLeft: number | null
   } | null
 }
 
@@ -67,9 +69,7 @@ export const keyCommands: readonly Command[] = [
               `${key.keyCheckValue} (${key.checkMethod})`,
               (key.retiredAt ?? key.activatedAt ?? key.createdAt ?? '').slice(0, 19),
               progress &&
-                (progress.finishedAt
-                  ? `all (${progress.reEncrypted})`
-                  : `${progress.reEncrypted} of ${progress.examined} read, in ${progress.columnName}`),
+                (progress.finishedAt ? `all (${progress.reEncrypted})` : progressText(progress)),
             ]),
           ),
         }
@@ -169,11 +169,19 @@ async function untilReEncrypted(
     }
     progress.show(
       current
-        ? `${key}/${version}: round ${current.round}, ${current.examined} read and ${current.reEncrypted} re-encrypted, now in ${current.columnName || 'no table'}`
+        ? `${key}/${version}: ${progressText(current)}`
         : `${key}/${version} is ${row?.state ?? 'not there'}`,
     )
     await wait(500)
   }
+}
+
+/** How far a re-encryption is, and how long it takes yet. */
+function progressText(progress: NonNullable<Key['reEncryption']>): string {
+  const { columnName, examined, reEncrypted, round, secondsLeft, shareOfCards } = progress
+  const share = `${Math.floor(shareOfCards * 100)} % of the cards`
+  const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft / 60)} min left`
+  return `round ${round}: ${share}${left}; ${reEncrypted} of ${examined} read, in ${columnName || 'no table'}`
 }
 
 async function retire(ask: Ask, call: Call): Promise<Outcome> {

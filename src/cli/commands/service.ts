@@ -41,6 +41,32 @@ export const migrateCommand: Command = {
   },
 }
 
+export const prepareClusterCommand: Command = {
+  words: 'cluster prepare',
+  summary: 'spreads the tables over the nodes of a Citus cluster, and says what it did',
+  description:
+    "DATABASE_URL names the coordinator. Brings the database to this program's schema first, as migrate does. Stop the\nprocesses before it where there are rows: tables that are spread are locked until all are. It is done as a whole or not at\nall, and done again it does nothing.",
+  example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold cluster prepare',
+  async run() {
+    const config = readConfig()
+    const { prepareDatabase } = await import('../../service/database.ts')
+    const { createLog } = await import('../../service/log.ts')
+    const done = await prepareDatabase(config, createLog('silent')).catch(refuseStart)
+    const lines = [
+      ...done.applied.map((fileName) => `Applied ${fileName}.`),
+      ...done.copied.map((table) => `Copied ${table} to every node.`),
+      ...done.spread.map(({ column, tableName }) => `Spread ${tableName} by ${column}.`),
+      ...done.cleared.map(
+        (table) => `Removed the rows of ${table} that the coordinator still had.`,
+      ),
+    ]
+    const nodes = plural(done.nodes, 'node')
+    const nothing = `There was nothing to do: everything lies on ${nodes} as it is to.`
+    const text = lines.length === 0 ? nothing : [...lines, `All of it lies on ${nodes}.`].join('\n')
+    return { json: done, text }
+  },
+}
+
 export const doctorCommand: Command = {
   words: 'doctor',
   summary: 'looks at configuration, files, database, HSM, clock and listeners, and says what to do',

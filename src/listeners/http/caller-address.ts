@@ -18,19 +18,9 @@ export interface CallerAddresses {
  * @param trustedProxies blocks of addresses; none: no header is believed.
  */
 export function callerAddresses(trustedProxies: readonly string[]): CallerAddresses {
-  const proxies = new BlockList()
-  for (const cidr of trustedProxies) {
-    const [address = '', prefix] = cidr.split('/')
-    const isIpv4 = isIP(address) === 4
-    proxies.addSubnet(address, Number(prefix ?? (isIpv4 ? 32 : 128)), isIpv4 ? 'ipv4' : 'ipv6')
-  }
-  const isTrusted = (address: string): boolean =>
-    proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
+  const isTrusted = addressesIn(trustedProxies)
   return {
-    isProxy: (given) => {
-      const address = plainAddress(given ?? '')
-      return address !== null && isTrusted(address)
-    },
+    isProxy: isTrusted,
     addressOf({ headers, socket }) {
       let address = plainAddress(socket.remoteAddress ?? '') ?? noAddress
       const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
@@ -65,6 +55,20 @@ export function plainAddress(text: string): string | null {
   if (high === undefined || low === undefined) return plain
   const bits = parseInt(high + low.padStart(4, '0'), 16)
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
+}
+
+/** Whether an address, as a socket names it, is in one of these blocks of addresses. */
+export function addressesIn(cidrs: readonly string[]): (given: string | undefined) => boolean {
+  const blocks = new BlockList()
+  for (const cidr of cidrs) {
+    const [address = '', prefix] = cidr.split('/')
+    const isIpv4 = isIP(address) === 4
+    blocks.addSubnet(address, Number(prefix ?? (isIpv4 ? 32 : 128)), isIpv4 ? 'ipv4' : 'ipv6')
+  }
+  return (given) => {
+    const address = plainAddress(given ?? '')
+    return address !== null && blocks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
+  }
 }
 
 /**

@@ -68,7 +68,8 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
   }
 }
 
-const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
+/** What a connection is made by, on either side of it. */
+export const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
   ...identity,
   minVersion: 'TLSv1.2',
   ciphers,

@@ -78,7 +78,11 @@ export interface AuthorizationRequest {
   readonly networkId: string
   readonly requestId: string
   /** Null: what names it in the request can name no card. */
-  readonly card: { readonly pan: Pan } | { readonly publicToken: PublicToken } | null
+  readonly card:
+    | { readonly pan: Pan }
+    | { readonly panFingerprints: readonly Uint8Array[] }
+    | { readonly publicToken: PublicToken }
+    | null
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode: EntryMode

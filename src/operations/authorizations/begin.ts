@@ -1,18 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
-import {
-  claimAndSpendTry,
-  type NewTry,
-  type SpentTry,
-  spendTry,
-} from '../../storage/cards/spend-try.ts'
+import { type NewTry, type SpentTry, spendTry } from '../../storage/cards/spend-try.ts'
 import { countWrongExpiry, type WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
-import type { NewClaim } from '../../storage/idempotency/idempotency.ts'
 import {
-  claimWithAnswer,
+  type Claim,
   findRememberedRequest,
-  storeAnswer,
+  rememberAnswer,
 } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type {
@@ -40,32 +34,24 @@ export async function spendOnce(
   tried: NewTry,
   asked: AuthorizationRequest,
 ): Promise<Beginning | null> {
-  if (!keyed) return { spent: await spendTry(database, tried, asked), claimId: null }
-  const claim = newClaim(keyed)
-  if (!claim) {
-    return database.transaction(async (connection) => {
-      const claimId = await idempotency.claimKey(connection, keyed)
-      return claimId === null ? null : { spent: await spendTry(connection, tried, asked), claimId }
-    })
-  }
+  const claim = keyed && newClaim(keyed)
   try {
-    const begun = await claimAndSpendTry(database, claim, tried, asked)
-    return begun && { ...begun, claimId: claim.claimId }
+    const begun = await spendTry(database, tried, asked, claim)
+    return begun && { ...begun, claimId: claim?.claimId ?? null }
   } catch (error) {
     // Either the key or the counter was waited for: the key, where by now somebody has it.
-    const isTimeout = error instanceof LockTimeout
+    const isTimeout = keyed !== null && error instanceof LockTimeout
     if (isTimeout && (await findRememberedRequest(database, keyed, keyed.fingerprints))) return null
     throw error
   }
 }
 
-/** A claim to be made in one statement; null under several hashes, while their key is being replaced. */
-function newClaim(keyed: idempotency.KeyedRequest): NewClaim | null {
-  const { clientId, fingerprints, keyHashes } = keyed
-  if (keyHashes.length > 1) return null
-  const [keyHash] = keyHashes
-  return { clientId, keyHash, claimId: randomUUID(), requestFingerprint: fingerprints[0] }
-}
+const newClaim = (keyed: idempotency.KeyedRequest): Claim => ({
+  ...keyed,
+  requestFingerprint: keyed.fingerprints[0],
+  claimId: randomUUID(),
+  answer: null,
+})
 
 /** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
@@ -81,21 +67,25 @@ export async function answerUnspent(
   result: Authorization,
   wrongExpiry: (WrongExpiry & Pick<AuthorizationRequest, 'entryMode'>) | null,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const record = async (connection: Connection): Promise<{ isGuessing: boolean } | null> => {
-    if (keyed && !(await claimAnswered(hsm, connection, keyed, result))) return null
+  const record = async (connection: Connection): Promise<{ isGuessing: boolean }> => {
+    if (keyed && !(await claimAnswered(hsm, connection, keyed, result))) throw keyTaken
     const isGuessing = wrongExpiry && (await countWrongExpiry(connection, wrongExpiry, guessing))
     return { isGuessing: isGuessing ?? false }
   }
-  const isOneStatement = !wrongExpiry && keyed?.keyHashes.length === 1
-  const recorded = await (isOneStatement || !keyed
-    ? record(database)
-    : database.transaction(record))
-  if (!recorded) return null
-  if (wrongExpiry) observe.expiryWrong({ ...wrongExpiry, ...recorded })
+  try {
+    const recorded = await (keyed && wrongExpiry ? database.transaction(record) : record(database))
+    if (wrongExpiry) observe.expiryWrong({ ...wrongExpiry, ...recorded })
+  } catch (error) {
+    if (error === keyTaken) return null
+    throw error
+  }
   observe.checked(result)
   observe.answered(result)
   return { result, replayed: false }
 }
+
+/** What the transaction is undone for. */
+const keyTaken = new Error('The key was not free.')
 
 /** Claims a key and keeps its answer. @returns whether the key was free. */
 async function claimAnswered(
@@ -105,15 +95,9 @@ async function claimAnswered(
   result: Authorization,
 ): Promise<boolean> {
   const claim = newClaim(keyed)
-  const claimId = claim ? claim.claimId : await idempotency.claimKey(connection, keyed)
-  if (claimId === null) return false
-  const answer = await idempotency.sealAnswer(hsm, keyed, claimId, result)
-  if (!claim) {
-    await storeAnswer(connection, keyed, claimId, answer)
-    return true
-  }
+  const answer = await idempotency.sealAnswer(hsm, keyed, claim.claimId, result)
   try {
-    return await claimWithAnswer(connection, claim, answer)
+    return await rememberAnswer(connection, { ...claim, answer })
   } catch (error) {
     if (error instanceof LockTimeout) throw new Problem('idempotency_key_in_use', { cause: error })
     throw error

@@ -63,7 +63,7 @@ async function findCard(
   if (card === null) return { card: null }
   const zoneKey = pinBlock ? { networkId, keyName: pinBlock.key } : null
   const { database, hsm } = operations
-  if ('publicToken' in card) return { card: await findAuthorizedCard(database, card, zoneKey) }
+  if (!('pan' in card)) return { card: await findAuthorizedCard(database, card, zoneKey) }
   const known = await askHsm(operations, () => hsm.fingerprintPan(card.pan))
   if (!known) return null
   const panFingerprints = known.map(({ fingerprint }) => fingerprint)

@@ -120,9 +120,9 @@ async function createUnderNumber(
     details,
   })
   const claim = await claimFor(result)
-  const made = { card: row, event, panFingerprints, productChanges: product.changes, claim }
-  const outcome = await insertCard(database, made)
-  return { outcome, result }
+  const made = { card: row, event, panFingerprints, productVersion: product.version, claim }
+  const isDone = await insertCard(database, made)
+  return { isDone, result }
 }
 
 function createdCard(plan: NumberedPlan): CreatedCard {

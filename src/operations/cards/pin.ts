@@ -54,11 +54,11 @@ export const setPin = (
       note,
     })
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const outcome = await updatePin(database, act, dateOf(operations.now()), pin)
-    if (outcome === 'refused' && (await hasPinEnvelope(database, publicToken, pin.envelope))) {
+    const isDone = await updatePin(database, act, dateOf(operations.now()), pin)
+    if (!isDone && (await hasPinEnvelope(database, publicToken, pin.envelope))) {
       throw new Problem('invalid_encrypted_pin')
     }
-    return { outcome, result: null }
+    return { isDone, result: null }
   })
 
 async function importPin(

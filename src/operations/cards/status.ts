@@ -44,7 +44,7 @@ export const changeCardStatus = (
     if (!card) throw new Problem('card_not_found')
     const from = cards.statusNow(operations, card)
     const claim = await claimFor(null)
-    if (from === to) return { outcome: await rememberAnswer(database, claim), result: null }
+    if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }
     refuseMove(from, to)
     const event = await cards.changeEvent(operations, requester, {
       publicToken,
@@ -53,8 +53,8 @@ export const changeCardStatus = (
       note,
     })
     const act = { clientId, event, claim }
-    const outcome = await updateCardStatus(database, act, { from: card.statusCode, to })
-    return { outcome, result: null }
+    const isDone = await updateCardStatus(database, act, { from: card.statusCode, to })
+    return { isDone, result: null }
   })
 
 function refuseMove(from: cardStatuses.CardStatusCode, to: cardStatuses.CardStatusCode): void {

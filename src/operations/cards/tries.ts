@@ -10,6 +10,7 @@ import {
   type AttemptRow,
   findAttempts,
   findTries,
+  newestAttempt,
 } from '../../storage/cards/tries.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
@@ -54,9 +55,11 @@ export async function listAttempts(
     throw new Problem('card_not_found')
   }
   const attempts = rows.slice(0, limit)
-  const last = rows.length > limit ? attempts.at(-1) : undefined
-  const next = last ? { at: last.position, kind: last.kind, tryNumber: last.tryNumber } : null
-  return { attempts, next }
+  if (rows.length <= limit) return { attempts, next: null }
+  // Of each kind the last one that was listed, on this page or one before it.
+  const lastOf = (kind: TryKind) => attempts.findLast((each) => each.kind === kind)?.tryNumber
+  const from = after ?? newestAttempt
+  return { attempts, next: { pin: lastOf('pin') ?? from.pin, cvv: lastOf('cvv') ?? from.cvv } }
 }
 
 /** Which tries are unblocked. */
@@ -87,13 +90,13 @@ export const unblock = (
     const event = await cards.changeEvent(operations, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
     const today = dateOf(operations.now())
-    const outcome = await restoreTries(database, act, { kind, limit, today })
-    if (outcome === 'refused') {
+    const isDone = await restoreTries(database, act, { kind, limit, today })
+    if (!isDone) {
       const card = await cards.findOwnCard(operations, requester, publicToken)
       await refuseUsedUp(database, limit ? [{ kind: 'card', subject: publicToken, limit }] : [])
       cards.refuseClosed(operations, card)
     }
-    return { outcome, result: null }
+    return { isDone, result: null }
   })
 
 /**
@@ -112,9 +115,9 @@ export const blockCvv = (
     const event = await cards.changeEvent(operations, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
     const today = dateOf(operations.now())
-    const outcome = await spendAllTries(operations.database, act, 'cvv', today)
-    if (outcome === 'refused') {
+    const isDone = await spendAllTries(operations.database, act, 'cvv', today)
+    if (!isDone) {
       cards.refuseClosed(operations, await cards.findOwnCard(operations, requester, publicToken))
     }
-    return { outcome, result: null }
+    return { isDone, result: null }
   })

@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import { pruneAttempts } from '../../storage/cards/tries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
 import { listFeeds, pruneFeed, pruneOutbox, pruneStreams } from '../../storage/events/retention.ts'
+import {
+  findDatabaseDay,
+  forgetFeedSlice,
+  forgetOutboxSlice,
+  listSlices,
+  makeSlice,
+  type Slice,
+  type SlicedTable,
+  slicedTables,
+} from '../../storage/events/slices.ts'
 import {
   listAllWebhooks,
   pruneDeliveries,
@@ -15,9 +26,17 @@ const intervalMs = 60_000
 /** Rows that one statement forgets. */
 const stepSize = 500
 
+/** How many days what is done with is kept for. */
+export interface Retention {
+  /** Events, in the outbox as in the feeds, and deliveries that are settled. */
+  readonly eventDays: number
+  /** Tries that were spent. */
+  readonly attemptDays: number
+}
+
 /** Forgets what is old, now and then, until it is stopped. One process does, by lease. */
 export async function pruneRegularly(
-  { database, observe, retentionDays }: EventContext & { readonly retentionDays: number },
+  { database, observe, retention }: EventContext & { readonly retention: Retention },
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
@@ -26,41 +45,107 @@ export async function pruneRegularly(
     try {
       // Nearly as long as the interval, and never given back: once an interval, whoever takes it.
       if (stop.aborted || !(await claimLease(database, 'prune-events', holder, 55))) continue
-      await prune(database, retentionDays, stop)
+      await prune(database, retention, stop)
     } catch (error) {
-      observe.faulted(error, 'old events could not be pruned')
+      observe.faulted(error, 'what is old could not be forgotten')
     }
   }
 }
 
 /**
- * Forgets, in small steps, events and deliveries that are older than so many days.
- * @throws AggregateError of the clients that failed, after all the others were seen to.
+ * Forgets what is older than so many days: a slice that is over at once, all else in small steps. Makes the slices
+ * that are needed next.
+ * @throws AggregateError of what failed, after all else was seen to.
  */
 export async function prune(
   database: Database,
-  days: number,
+  { attemptDays, eventDays }: Retention,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
-  await untilNone(stop, () => pruneOutbox(database, days, stepSize))
-  for (let after: string | null = null; !stop.aborted; ) {
-    const clientIds: string[] = await listFeeds(database, after, stepSize)
-    for (const clientId of clientIds) {
-      if (stop.aborted) break
-      await pruneClient(database, clientId, days, stop).catch((error) => faults.push(error))
-    }
-    after = clientIds.at(-1) ?? null
-    if (after === null) break
+  const seeTo = async (work: () => Promise<unknown>): Promise<void> => {
+    if (!stop.aborted) await work().catch((error) => faults.push(error))
   }
-  if (!stop.aborted) await pruneStreams(database)
-  if (!stop.aborted) await pruneFormerSecrets(database)
+  const ofEachFeed = async (work: (clientId: string) => Promise<unknown>): Promise<void> => {
+    for (let after: string | undefined = ''; after !== undefined && !stop.aborted; ) {
+      const clientIds: string[] = await listFeeds(database, after, stepSize)
+      for (const clientId of clientIds) await seeTo(() => work(clientId))
+      after = clientIds.at(-1)
+    }
+  }
+  await seeTo(() => makeSlices(database, eventDays))
+  await seeTo(() =>
+    forgetSlices(database, 'event', eventDays, (slice) => forgetOutboxSlice(database, slice)),
+  )
+  await seeTo(() => untilNone(stop, () => pruneOutbox(database, eventDays, stepSize)))
+  await seeTo(() => ofEachFeed((clientId) => pruneEndpoints(database, clientId, eventDays, stop)))
+  // Deliveries that are settled are forgotten by now: any that is left keeps its event.
+  await seeTo(() =>
+    forgetSlices(database, 'published_event', eventDays, (slice) =>
+      forgetFeedSlice(database, slice, eventDays),
+    ),
+  )
+  await seeTo(async () => {
+    const beforeDay = await findFirstLivingDay(database, eventDays)
+    const step = { beforeDay, days: eventDays, limit: stepSize }
+    await ofEachFeed(async (clientId) => {
+      for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
+        after = await pruneFeed(database, clientId, { ...step, after })
+      }
+    })
+  })
+  await seeTo(() => untilNone(stop, () => pruneAttempts(database, attemptDays, stepSize)))
+  await seeTo(() => pruneStreams(database))
+  await seeTo(() => pruneFormerSecrets(database))
   if (faults.length > 0) {
     throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
   }
 }
 
-async function pruneClient(
+/** What is kept is spread over so many slices: each statement over them looks into all that it cannot leave out. */
+const slicesOfRetention = 6
+/** Slices are there so many days before they are needed, at least. */
+const daysAhead = 7
+
+/** Makes the slices that events are written to next, unless they are there. */
+export async function makeSlices(database: Database, days: number): Promise<void> {
+  const today = await findDatabaseDay(database)
+  const length = Math.ceil(days / slicesOfRetention)
+  for (const table of slicedTables) {
+    const newest = (await listSlices(database, table)).at(-1)
+    let fromDay = Math.max(today, newest?.untilDay ?? today)
+    while (fromDay <= today + Math.max(length, daysAhead)) {
+      const untilDay = fromDay + length
+      await makeSlice(database, { table, fromDay, untilDay })
+      fromDay = untilDay
+    }
+  }
+}
+
+/** Whether all of a slice is older than so many days. */
+const isOver = ({ untilDay }: Slice, days: number, today: number): boolean =>
+  untilDay + days <= today
+
+async function forgetSlices(
+  database: Database,
+  table: SlicedTable,
+  days: number,
+  forget: (slice: Slice) => Promise<boolean>,
+): Promise<void> {
+  const today = await findDatabaseDay(database)
+  for (const slice of await listSlices(database, table)) {
+    if (isOver(slice, days, today)) await forget(slice)
+  }
+}
+
+/** The day from which on the events of feeds go with their slices; null where there is none. */
+async function findFirstLivingDay(database: Database, days: number): Promise<number | null> {
+  const today = await findDatabaseDay(database)
+  const slices = await listSlices(database, 'published_event')
+  return slices.find((slice) => !isOver(slice, days, today))?.fromDay ?? null
+}
+
+async function pruneEndpoints(
   database: Database,
   clientId: string,
   days: number,
@@ -76,12 +161,13 @@ async function pruneClient(
     if (stop.aborted) return
     if (isDeleted) await removeWebhook(database, reference)
   }
-  for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
-    after = await pruneFeed(database, clientId, { after, days, limit: stepSize })
-  }
 }
 
-/** Goes on until a step finds nothing more. */
+/** Goes on until a step finds nothing more, and rests as long as each took: others come first. */
 async function untilNone(stop: AbortSignal, step: () => Promise<number>): Promise<void> {
-  while (!stop.aborted && (await step()) > 0);
+  while (!stop.aborted) {
+    const fromMs = performance.now()
+    if ((await step()) === 0) return
+    await pause(performance.now() - fromMs, stop)
+  }
 }

@@ -4,6 +4,7 @@ import type { Secret } from '../../domain/secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { type Connection, type Database, LockTimeout } from '../../storage/engine/database.ts'
 import * as storedRequests from '../../storage/idempotency/idempotency.ts'
+import type { NewOriginal } from '../../storage/links/transactions.ts'
 
 /** A request that its caller may send again. */
 export interface RepeatableRequest {
@@ -14,6 +15,8 @@ export interface RepeatableRequest {
   readonly request: Secret<string>
   /** Whether the body holds a PIN or CVV: then a mismatch must not give away what it was. */
   readonly bearsSecret: boolean
+  /** The transaction that a network begins with it. */
+  readonly original?: NewOriginal
 }
 
 /** The same request as it is remembered: nothing of it is what the caller wrote. */
@@ -21,11 +24,12 @@ export interface KeyedRequest extends storedRequests.IdempotencyReference {
   /** Of the whole request, one for each version of their key, the active first. */
   readonly fingerprints: readonly [Uint8Array, ...Uint8Array[]]
   readonly bearsSecret: boolean
+  readonly original?: NewOriginal
 }
 
 /** Takes the HSM's keyed hashes in the place of a request's texts. */
 export async function keyedRequest(hsm: Hsm, request: RepeatableRequest): Promise<KeyedRequest> {
-  const { bearsSecret, clientId } = request
+  const { bearsSecret, clientId, original } = request
   const [active, ...others] = await hsm.fingerprintRequest(request)
   if (!active) throw new Error('A request has no fingerprint.')
   return {
@@ -33,6 +37,7 @@ export async function keyedRequest(hsm: Hsm, request: RepeatableRequest): Promis
     keyHashes: [active.keyHash, ...others.map(({ keyHash }) => keyHash)],
     fingerprints: [active.fingerprint, ...others.map(({ fingerprint }) => fingerprint)],
     bearsSecret,
+    ...(original && { original }),
   }
 }
 
@@ -150,7 +155,7 @@ export type ClaimFor<Result> = (result: Result) => Promise<storedRequests.Claim 
 
 /** What one statement came to, and what its act answers where it was done. */
 export interface Committed<Result> {
-  readonly outcome: storedRequests.ActOutcome
+  readonly isDone: boolean
   readonly result: Result
 }
 
@@ -178,7 +183,7 @@ export async function commitOnce<Result>(
   const findFirst = async () => keyed && findFirstAnswer<Result>(database, hsm, keyed)
   for (let attempts = 1; attempts <= attemptsMax; attempts += 1) {
     const attempted = await attempt(claimFor).catch((error: unknown) => ({ error }))
-    if ('result' in attempted && attempted.outcome === 'done') {
+    if ('result' in attempted && attempted.isDone) {
       return { result: attempted.result, replayed: false }
     }
     const isFault = 'error' in attempted && !(attempted.error instanceof Problem)

@@ -9,6 +9,8 @@ export interface KeyOperations {
   readonly database: Database
   readonly hsm: Hsm & KeyAdministration
   readonly timings: KeyTimings
+  /** Rows that a re-encryption moves within a second, at most. */
+  readonly rowsPerSecond: number
   /** Names this process among those that re-encrypt. */
   readonly processId: string
   /** Writes an act that is on record to the log. */

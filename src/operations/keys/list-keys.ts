@@ -9,6 +9,7 @@ import {
 } from '../../storage/keys/lists.ts'
 import { listReEncryptions, type ReEncryptionRow } from '../../storage/keys/re-encryption.ts'
 import type { KeyOperations } from './keys.ts'
+import { type RoundProgress, roundProgressOf } from './re-encryption.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
 /** One version of one key, as an operator sees it. */
@@ -35,7 +36,7 @@ interface ListedKey extends Partial<KeyDescription> {
   /** Why a rotation is due now, or null. */
   readonly rotationDue?: 'age' | 'uses' | null
   /** How far everything has been re-encrypted under this version. */
-  readonly reEncryption: ReEncryptionRow | null
+  readonly reEncryption: (ReEncryptionRow & RoundProgress) | null
 }
 
 /** Where a page of keys ends: by family, then by name and number, or by network and name. */
@@ -104,12 +105,14 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
     const rows = await listHsmKeysAfter(database, ...position)
     // Of so many versions there are at most so many re-encryptions.
     const reEncryptions = await listReEncryptions(database, ...position)
+    const now = new Date()
     return rows.map((listed) => {
       const { keyBlock, keyName, keyVersion, ...row } = listed
       const isOfVersion = (reEncryption: ReEncryptionRow) =>
         reEncryption.keyName === keyName && reEncryption.keyVersion === keyVersion
       // Only the version that makes new things wears out.
       const isWearing = row.current && isInstallationKey(keyName)
+      const reEncryption = reEncryptions.find(isOfVersion)
       const period = isWearing ? keyCatalogue[keyName].cryptoperiod : undefined
       return {
         family: 'installation',
@@ -117,9 +120,11 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
         version: keyVersion,
         ...hsm.describeKey(keyBlock),
         ...row,
-        rotationDue: period ? rotationDue(listed, period, new Date()) : null,
+        rotationDue: period ? rotationDue(listed, period, now) : null,
         rotationDueAt: period ? dueAt(listed, period) : null,
-        reEncryption: reEncryptions.find(isOfVersion) ?? null,
+        reEncryption: reEncryption
+          ? { ...reEncryption, ...roundProgressOf(reEncryption, now) }
+          : null,
       }
     })
   },

@@ -50,7 +50,9 @@ export async function generateUnstored(
 ): Promise<UnstoredKey> {
   const masterKey = () => hsm.custody.masterKeys?.checkValue()
   const masterKeyBefore = masterKey()
-  const isTdes = target.family === 'zone' && keyTargets.isForTdes(target.pinBlockFormats)
+  // A key for MACs has the form that its usage asks for.
+  const isForPins = target.family === 'zone' && target.macUsage === undefined
+  const isTdes = isForPins && keyTargets.cipherOf(target) === 'TDES'
   const usualForm = isTdes ? ({ algorithm: 'TDES', lengthBytes: 16 } as const) : null
   const key = await hsm.generateKey(keyTargets.purposeOf(target), form ?? usualForm, exportable)
   return {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import * as storedReEncryptions from '../../storage/keys/re-encryption.ts'
@@ -5,7 +6,7 @@ import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
-const stepSize = 100
+const stepRowsMost = 100
 /** Rows re-encrypted at once: the others of a process's connections are for those who wait for an answer. */
 const movesAtOnce = 4
 
@@ -22,6 +23,9 @@ export async function reEncryptStep(
   const columns: readonly KeyedColumn[] = isInstallationKey(reEncryption.keyName)
     ? keyCatalogue[reEncryption.keyName].columns
     : []
+  const fromMs = performance.now()
+  // No step rests for longer than a second: its lease lasts, and who is stopped waits for no more.
+  const stepSize = Math.min(stepRowsMost, keys.rowsPerSecond)
   const started = columns.findIndex((each) => each === reEncryption.columnName)
   const index = Math.max(0, started)
   const column = columns[index]
@@ -51,7 +55,34 @@ export async function reEncryptStep(
     },
   )
   if (!stepped) return null
+  await wait(Math.max(0, fromMs + (reEncrypted * 1_000) / keys.rowsPerSecond - performance.now()))
   return next ? stepped : endRound(keys, stepped)
+}
+
+/** How far a round has come. */
+export interface RoundProgress {
+  /** Of the cards, from 0 to 1, by their tokens, which are drawn evenly: none is counted. */
+  readonly shareOfCards: number
+  /** Until it is through with them, if it goes on as it went since it began; null before that can be said. */
+  readonly secondsLeft: number | null
+}
+
+const [firstToken, lastToken] = [1_000_000_000, 9_999_999_999]
+
+/** How far the round of a re-encryption has come. What lies beside the cards comes after them, and is little. */
+export function roundProgressOf(
+  reEncryption: storedReEncryptions.ReEncryptionRow,
+  now: Date,
+): RoundProgress {
+  const { columnName, finishedAt, position, roundStartedAt } = reEncryption
+  if (finishedAt) return { shareOfCards: 1, secondsLeft: 0 }
+  const isAtCards = columnName === 'pan_fingerprint' || /^(card\.|$)/.test(columnName)
+  const token = position === '' ? firstToken : Number(position)
+  const shareOfCards = isAtCards ? (token - firstToken) / (lastToken - firstToken) : 1
+  const passedMs = now.getTime() - roundStartedAt.getTime()
+  const isKnown = shareOfCards > 0 && passedMs > 0
+  const secondsLeft = isKnown ? (passedMs / 1_000) * (1 / shareOfCards - 1) : null
+  return { shareOfCards, secondsLeft: secondsLeft === null ? null : Math.round(secondsLeft) }
 }
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */

@@ -1,4 +1,10 @@
 import { Problem, validationFailed } from '../../domain/problem.ts'
+import {
+  type BlockCipher,
+  codeOfCipher,
+  type MacUsage,
+  macUsages,
+} from '../../hsm/contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
 import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
@@ -20,8 +26,12 @@ export type KeyTarget =
       readonly family: 'zone'
       readonly key: string
       readonly clientId: string
+      /** Of a key for PIN blocks; none of one for MACs. */
       readonly pinBlockFormats: readonly string[]
+      readonly macUsage?: MacUsage
     }
+
+type ZoneTarget = Extract<KeyTarget, { family: 'zone' }>
 
 /** A key that was stored. */
 export interface AddedKey {
@@ -31,10 +41,11 @@ export interface AddedKey {
   readonly keyCheckValue: string
 }
 
-export const purposeOf = (target: KeyTarget): KeyPurpose =>
-  target.family === 'installation'
-    ? { family: 'installation', keyName: target.key }
-    : { family: target.family }
+export function purposeOf(target: KeyTarget): KeyPurpose {
+  if (target.family === 'installation') return { family: 'installation', keyName: target.key }
+  const macUsage = target.family === 'zone' ? target.macUsage : undefined
+  return { family: target.family, ...(macUsage && { macUsage }) } as KeyPurpose
+}
 
 /** What a key is called before it is stored, or when it has no version. */
 export const targetReference = (target: KeyTarget): string =>
@@ -95,12 +106,13 @@ const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {
     if (!(await insertZoneMasterKey(connection, { keyName, ...key }))) throw nameTaken()
     return null
   },
-  async zone(connection, { clientId, key: keyName, pinBlockFormats }, key) {
+  async zone(connection, target, key) {
+    const { clientId, key: keyName, pinBlockFormats } = target
     const client = await findClient(connection, clientId)
     if (client?.kind !== 'network') {
       throw validationFailed({ pointer: '/clientId', detail: 'must be the id of a network client' })
     }
-    const algorithm = isForTdes(pinBlockFormats) ? 'TDES' : 'AES'
+    const algorithm = cipherOf(target)
     const row = { clientId, keyName, algorithm, pinBlockFormats, ...key } as const
     if (!(await insertZoneKey(connection, row))) throw nameTaken()
     return null
@@ -109,14 +121,19 @@ const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {
 
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
 
-/** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1). */
-export const isForTdes = (pinBlockFormats: readonly string[]): boolean =>
-  !pinBlockFormats.includes('ISO_FORMAT_4')
+/** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); a MAC has its usage's. */
+export function cipherOf({
+  macUsage,
+  pinBlockFormats,
+}: Pick<ZoneTarget, 'pinBlockFormats' | 'macUsage'>): BlockCipher {
+  if (macUsage) return macUsages[macUsage].cipher
+  return pinBlockFormats.includes('ISO_FORMAT_4') ? 'AES' : 'TDES'
+}
 
 /** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
 export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
-  if (isForTdes(target.pinBlockFormats) === (algorithm === 'T')) return
+  if (codeOfCipher[cipherOf(target)] === algorithm) return
   throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
 }
 

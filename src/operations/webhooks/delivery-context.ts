@@ -1,5 +1,6 @@
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
+import type { Retention } from '../events/prune.ts'
 import type { Post } from './post.ts'
 
 /** What delivering works with. */
@@ -10,8 +11,8 @@ export interface DeliveryContext {
   readonly postTimeoutMs: number
   /** Opens the sealed secret of a webhook. */
   revealSecret(webhookId: string, sealed: Uint8Array): Promise<string>
-  /** Settled events and deliveries are forgotten after so many days. */
-  readonly retentionDays: number
+  /** What is done with is forgotten after so long. */
+  readonly retention: Retention
   readonly observe: DeliveryObserver
 }
 

@@ -66,6 +66,12 @@ export interface Config {
   readonly tlsRefreshMs: number
   /** How often each process looks for new keys; the other times of a rotation follow from it. */
   readonly keyRefreshMs: number
+  /** Rows of one rotation that are put under the new key within a second, at most. */
+  readonly reEncryptionRowsPerSecond: number
+  /** Profiles of links beside this program's own. */
+  readonly linkProfilesDir: string | null
+  /** Where the sandbox's own link listens; 0: it has none. */
+  readonly sandboxLinkPort: number
   /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
@@ -108,7 +114,7 @@ export function parseConfig(environment: variables.Environment): {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
   }
-  const databaseUrl = read.text('DATABASE_URL')
+  const databaseUrl = read.databaseUrl()
   const sandboxSeed = read.text('SANDBOX_SEED')
   const config = {
     sandbox: read.sandbox(),
@@ -134,6 +140,9 @@ export function parseConfig(environment: variables.Environment): {
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
+    linkProfilesDir: read.text('LINK_PROFILES_DIR'),
+    sandboxLinkPort: read.integer('LINK_PORT', 8583, 0, 65_535),
+    reEncryptionRowsPerSecond: read.integer('REENCRYPTION_ROWS_PER_SECOND', 1_000, 1, 1_000_000),
     sandboxSeed,
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }

@@ -9,7 +9,8 @@ export interface DeliveryConfig {
   readonly ports: readonly number[] | null
   /** For the whole of one request to an endpoint. */
   readonly timeoutMs: number
-  readonly retentionDays: number
+  /** In days: of events and settled deliveries, and of tries that were spent. */
+  readonly retention: { readonly eventDays: number; readonly attemptDays: number }
 }
 
 /** Reads the variables of delivery; what is wrong with them goes to the reader's faults. */
@@ -34,6 +35,10 @@ export function readDelivery(read: VariableReader): DeliveryConfig {
     allowCidrs,
     ports: ports?.map(Number) ?? null,
     timeoutMs: read.integer('DELIVERY_TIMEOUT_MS', 10_000, 500, 30_000),
-    retentionDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3_650),
+    retention: {
+      eventDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3_650),
+      // PCI DSS 10.5.1 asks for records of twelve months.
+      attemptDays: read.integer('ATTEMPT_RETENTION_DAYS', 400, 1, 3_650),
+    },
   }
 }

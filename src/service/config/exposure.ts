@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { parse } from 'pg-connection-string'
+import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
 
 /** Whether a listener on this host can be reached from this machine alone. */
 export const isLoopback = (host: string): boolean =>
@@ -38,15 +39,27 @@ function statOf(path: string) {
 /** The permissions of a file, as `chmod` takes them. */
 export const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
+/** What counts where the address of a database does not say it: `PGHOST`, `PGSSLMODE`. */
+interface AddressDefaults {
+  readonly host: string | null
+  readonly sslMode: string | null
+}
+
 /**
  * How a database is reached so that somebody between could read or change what goes by, in a few words;
- * null where nobody can. What counts is what the driver makes of the address.
- * @param defaults what counts where the address does not say it: `PGHOST`, `PGSSLMODE`.
+ * null where nobody can. What counts is what the driver makes of the address of each of its servers.
  */
-export function faultOfDatabaseUrl(
-  url: string,
-  defaults: { readonly host: string | null; readonly sslMode: string | null },
-): string | null {
+export function faultOfDatabaseUrl(url: string, defaults: AddressDefaults): string | null {
+  try {
+    const faults = parseDatabaseUrl(url).addresses.map((each) => faultOfAddress(each, defaults))
+    return faults.find((fault) => fault !== null) ?? null
+  } catch {
+    // What is wrong with it is said where it is read.
+    return null
+  }
+}
+
+function faultOfAddress(url: string, defaults: AddressDefaults): string | null {
   let connection: ReturnType<typeof parse>
   try {
     connection = parse(url)

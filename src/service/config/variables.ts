@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { isInstant, lastClockYear } from '../../domain/calendar.ts'
+import { StartRefusal } from '../../domain/problem.ts'
+import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
 import { isLoopback } from './exposure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -92,6 +94,18 @@ export class VariableReader {
     const isPlain = url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === ''
     if (isPlain) return text.replace(/\/+$/, '')
     return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
+  }
+
+  /** The address of a database, of one server or of several. */
+  databaseUrl(): string | null {
+    const text = this.text('DATABASE_URL')
+    try {
+      if (text !== null) parseDatabaseUrl(text)
+    } catch (error) {
+      if (!(error instanceof StartRefusal)) throw error
+      this.faults.push(error.message)
+    }
+    return text
   }
 
   instant(name: string): Date | null {

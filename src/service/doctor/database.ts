@@ -2,11 +2,12 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartRefusal } from '../../domain/problem.ts'
 import { lockDataDirectory, readHolder } from '../../storage/engine/data-directory.ts'
+import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
 import { type DatabaseFacts, examineDatabase } from '../../storage/engine/installation.ts'
 import { openPglite } from '../../storage/engine/pglite.ts'
 import { openPostgres } from '../../storage/engine/postgres.ts'
 import type { Config } from '../config/config.ts'
-import { type Check, type Finding, fault, good, messageOf } from './finding.ts'
+import { type Check, type Finding, fault, good, messageOf, warning } from './finding.ts'
 import { contentFindings } from './installation.ts'
 import { readJson } from './listeners.ts'
 
@@ -20,36 +21,36 @@ const checkServer = async (
   { config, now }: Parameters<Check>[0],
   connectionString: string,
 ): Promise<readonly Finding[]> => {
+  const { addresses } = parseDatabaseUrl(connectionString)
+  const database = openPostgres({ connectionString, poolSize: 1, onIdleError: () => undefined })
   try {
-    const database = openPostgres({ connectionString, poolSize: 1, onIdleError: () => undefined })
-    try {
-      const before = now()
-      const facts = await examineDatabase(database)
-      return [
-        serverFinding(facts),
-        durabilityFinding(facts),
-        clockFinding(facts.clock, before, now()),
-        ...(await contentFindings(config, database, facts, now())),
-      ]
-    } finally {
-      await database.close()
-    }
+    const before = now()
+    const facts = await examineDatabase(database)
+    return [
+      serverFinding(facts),
+      durabilityFinding(facts),
+      ...(addresses.length > 1 ? [standbyFinding(facts)] : []),
+      clockFinding(facts.clock, before, now()),
+      ...(await contentFindings(config, database, facts, now())),
+    ]
   } catch (error) {
     return [
       fault(
         'database',
-        `The database does not answer: ${withoutPassword(messageOf(error), connectionString)}`,
+        `The database does not answer: ${withoutPassword(messageOf(error), addresses[0])}`,
         'Every call is 503 until it does.',
-        'Check host, port, name and password in DATABASE_URL, that the server runs, and that it lets this machine in (pg_hba.conf).',
+        'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be written to, and that it lets this machine in (pg_hba.conf).',
       ),
     ]
+  } finally {
+    await database.close()
   }
 }
 
 /** A driver's message may quote the URL, and with it the password. */
-function withoutPassword(message: string, connectionString: string): string {
-  if (!URL.canParse(connectionString)) return 'DATABASE_URL is no URL.'
-  const { password } = new URL(connectionString)
+function withoutPassword(message: string, address: string): string {
+  if (!URL.canParse(address)) return 'DATABASE_URL is no URL.'
+  const { password } = new URL(address)
   return password === '' ? message : message.replaceAll(password, '***')
 }
 
@@ -137,7 +138,7 @@ function serverFinding({ isStandby, versionNumber }: DatabaseFacts): Finding {
     'database',
     'The server is a standby: it can be read only.',
     'No try can be spent, so nothing is authorized.',
-    'Point DATABASE_URL to the primary, or promote this one.',
+    'Point DATABASE_URL to the primary, or name all servers in it and add target_session_attrs=read-write; or promote this one.',
   )
 }
 
@@ -154,6 +155,20 @@ function durabilityFinding(facts: DatabaseFacts): Finding {
     `The server runs with ${off.join(' and ')} off.`,
     'A crash gives back PIN tries that were spent, and loses disclosures that are to be on record.',
     `Turn ${off.join(' and ')} on: alter system set ${off[0]} = on; select pg_reload_conf().`,
+  )
+}
+
+/** What was acknowledged must be on the server that takes over. */
+function standbyFinding({ synchronousCommit, synchronousStandbys }: DatabaseFacts): Finding {
+  const isWaitedFor = synchronousStandbys !== '' && synchronousCommit !== 'local'
+  if (isWaitedFor) {
+    return good('standby', 'What is committed is on a standby before it is acknowledged.')
+  }
+  return warning(
+    'standby',
+    'DATABASE_URL names several servers, and no commit waits for a standby.',
+    'The server that takes over lacks what was acknowledged last: tries that were spent, PINs that were changed.',
+    'Set synchronous_standby_names on each server, and leave synchronous_commit at on.',
   )
 }
 

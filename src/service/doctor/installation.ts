@@ -4,9 +4,11 @@ import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts
 import { masterKeyCheckValue, readMasterKeys } from '../../hsm/software/master-keys.ts'
 import { currentVersions, dueAt, rotationDue } from '../../operations/keys/uses.ts'
 import { listSuspendedDeliveries } from '../../storage/clients/suspensions.ts'
+import { examineCluster, listUnplaced } from '../../storage/engine/cluster.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { type DatabaseFacts, findInstallation } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
+import { listLinksAfter } from '../../storage/links/links.ts'
 import type { Config } from '../config/config.ts'
 import { installationKindOf } from '../database.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
@@ -24,16 +26,26 @@ export async function contentFindings(
   const known = Math.max(...names.map((name) => Number.parseInt(name, 10) || 0))
   return [
     ...schemaFindings(facts, known),
+    ...(await clusterFindings(database, facts, known)),
     ...(await installationFindings(config, database, facts, known)),
     ...(await suspensionFindings(database, facts, known)),
     // The table of keys is read as this program's schema has it.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
+    ...(facts.newestMigration === known ? await linkFindings(database) : []),
   ]
 }
 
-/** The schema: not newer than this program, and one that it may bring up to date. */
-function schemaFindings({ mayCreate, newestMigration }: DatabaseFacts, known: number): Finding[] {
+/** The schema: one that this program works on, and may bring up to date. */
+function schemaFindings(
+  { mayCreate, newestMigration, worksFrom }: DatabaseFacts,
+  known: number,
+): Finding[] {
   const newest = newestMigration ?? 0
+  if (newest > known && worksFrom <= known) {
+    return [
+      good('schema', `At migration ${newest} of a newer program, beside which this one works.`),
+    ]
+  }
   if (newest > known) {
     return [
       fault(
@@ -55,6 +67,28 @@ function schemaFindings({ mayCreate, newestMigration }: DatabaseFacts, known: nu
       `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
       'The service cannot start.',
       'grant create on schema public to the user of DATABASE_URL, or let the owner start it once.',
+    ),
+  ]
+}
+
+/** On a cluster: whether every table lies where it is to. One server has nothing to say. */
+async function clusterFindings(
+  database: Database,
+  { newestMigration }: DatabaseFacts,
+  known: number,
+): Promise<Finding[]> {
+  const cluster = await examineCluster(database)
+  if (!cluster || newestMigration !== known) return []
+  const unplaced = listUnplaced(cluster)
+  if (unplaced.length === 0) {
+    return [good('cluster', `Every table lies where it is to, on ${cluster.nodes} nodes.`)]
+  }
+  return [
+    fault(
+      'cluster',
+      `Not spread over the ${cluster.nodes} nodes yet: ${unplaced.join(', ')}.`,
+      'They lie on the coordinator alone, and statements over them and others may fail.',
+      'Stop the processes, run pinfold cluster prepare, and start them again.',
     ),
   ]
 }
@@ -150,3 +184,28 @@ export async function keyFindings(database: Database, now: Date): Promise<readon
   if (findings.length > 0) return findings
   return [good('keys', `No key is due to be rotated within ${warnDays} days.`)]
 }
+
+/** The links of card networks, as the processes that run them say that they are. */
+export async function linkFindings(database: Database): Promise<Finding[]> {
+  const links = (await listLinksAfter(database, '', linksLookedAt)).filter(({ active }) => active)
+  return links.map((link) => {
+    const { direction, host, lastSignedOnAt, linkName, port, sessions, signedOnSessions } = link
+    const where = `${direction === 'dial' ? 'to' : 'at'} ${host}:${port}`
+    if (signedOnSessions > 0) return good('link', `${linkName}, ${where}: signed on.`)
+    // Nobody is missed who has never been there.
+    if (direction === 'listen' && !lastSignedOnAt) {
+      return good('link', `${linkName}, ${where}: waits for its network.`)
+    }
+    const state = sessions > 0 ? 'connected, and not signed on' : 'not connected'
+    return warning(
+      'link',
+      `${linkName}, ${where}: ${state}.`,
+      'Until it is signed on, nothing is authorized on it.',
+      direction === 'dial'
+        ? 'See that the address is right and reached from here; the log says why an attempt failed.'
+        : 'The network connects and signs on; the log says whom the link refused, and why.',
+    )
+  })
+}
+
+const linksLookedAt = 100

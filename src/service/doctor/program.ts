@@ -6,18 +6,24 @@ import { isLoopback, wideBlocks } from '../config/exposure.ts'
 import { issuerFetcher } from '../outbound.ts'
 import { type Check, fault, good, messageOf, warning } from './finding.ts'
 
-const nodeMajor = 24
+/** Versions of Node that the program is tried on, by their major number, each from its minor number on. */
+const triedFrom = new Map([
+  [22, 13],
+  [24, 0],
+])
 
-/** The runtime: the program is plain TypeScript, which this version runs as it is. */
+/** The runtime. In a clone it comes with `npm ci`; a package runs on that of the machine. */
 export const checkNode: Check = async () => {
   const { node } = process.versions
-  if (Number(node.split('.')[0]) === nodeMajor) return [good('node', `Node ${node}.`)]
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  if (minor >= (triedFrom.get(major) ?? Number.POSITIVE_INFINITY))
+    return [good('node', `Node ${node}.`)]
   return [
-    fault(
+    warning(
       'node',
-      `Node ${node} runs this, not Node ${nodeMajor}.`,
+      `Node ${node} runs this, neither Node 24 nor Node 22 from 22.13 on.`,
       'Nothing is proven on another version.',
-      'Run npm ci, which brings the right one, and start it by npx pinfold.',
+      'Run it by Node 24: of a package by the Node of this machine, of a clone by npm ci and npx pinfold.',
     ),
   ]
 }

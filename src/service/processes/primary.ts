@@ -84,6 +84,9 @@ async function requireFreePorts({ privateListener, publicListener }: Config): Pr
   }
 }
 
+/** For so long one that is starting is asked to stop: it may be about to serve. */
+const stopStartingMs = 500
+
 interface Running {
   readonly slots: readonly Slot[]
   readonly relay: Relay
@@ -157,16 +160,20 @@ function keepUp(running: Running, slot: Slot): void {
   else worker.once('exit', ended)
 }
 
-/** Stops all at once, each in its own time. Where one could not finish, neither has the whole. */
+/**
+ * Stops all at once, each in its own time. Where one could not finish, neither has the whole. One that is still starting
+ * has nothing to finish, and may be long in hearing of it: it is ended, as a start may be at any moment.
+ */
 async function stopAll(running: Running): Promise<void> {
   running.isStopping = true
-  const ends = running.slots.map(async ({ timer, worker }) => {
+  const ends = running.slots.map(async ({ isReady, timer, worker }) => {
     clearTimeout(timer)
     if (!worker || worker.isDead()) return
     const exit = once(worker, 'exit')
     sendTo(worker, { kind: 'stop' })
+    if (!isReady) setTimeout(() => worker.process.kill('SIGKILL'), stopStartingMs).unref()
     const [code] = await exit
-    if (code !== 0) process.exitCode = 1
+    if (isReady && code !== 0) process.exitCode = 1
   })
   await Promise.all(ends)
 }

@@ -1,7 +1,7 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Database, rowOf } from '../engine/database.ts'
-import { rowRead } from '../engine/row-reads.ts'
+import { rowRead } from '../engine/shared-statements.ts'
 import { triesOf } from './cards.ts'
 
 /** What an authorization needs to know of a card. */
@@ -41,21 +41,22 @@ const cardColumns = `public_token, client_id, encrypted_pan, status_code, expiry
 const cardBy = (publicToken: string): string =>
   rowOf('card', 'card', { columns: cardColumns, key: { public_token: publicToken } })
 
-const ofCard = (network: string, keyName: string): string => {
+const ofCard = (publicToken: string, network: string, keyName: string): string => {
   const product = { columns: 'pin_length', key: { product_id: 'card.product_id' } }
   const zoneKey = {
     columns: 'key_block, pin_block_formats',
     key: { client_id: network, key_name: keyName },
     where: 'retired_at is null',
   }
-  return `cross join ${rowOf('product', 'product', product)} ${triesOf('card')}
+  return `cross join ${rowOf('product', 'product', product)} ${triesOf(publicToken)}
     left join ${rowOf('zone_key', 'zone_key', zoneKey)} on true`
 }
 
 const byTokenRead = rowRead('find_authorized_card', {
   columns,
   key: ['text', 'text', 'text'],
-  from: (publicToken, network, keyName) => `${cardBy(publicToken)} ${ofCard(network, keyName)}`,
+  from: (publicToken, network, keyName) =>
+    `${cardBy(publicToken)} ${ofCard(publicToken, network, keyName)}`,
 })
 
 // Of one card, where the PAN was taken under several versions of the fingerprints' key.
@@ -69,8 +70,16 @@ const byPanRead = rowRead('find_authorized_card_by_pan', {
     }
     return `unnest(string_to_array(${fingerprints}, ',')) as fingerprint
       cross join ${rowOf('pan_fingerprint', 'known', known)}
-      cross join ${cardBy('known.public_token')} ${ofCard(network, keyName)}`
+      cross join ${cardBy('known.public_token')} ${ofCard('known.public_token', network, keyName)}`
   },
+})
+
+// Where the card may lie on another node than its fingerprint: the list says before it is read which node that is.
+const tokenByPanRead = rowRead('find_token_by_pan', {
+  columns: 'public_token as "publicToken"',
+  key: ['text'],
+  from: (fingerprints) =>
+    `pan_fingerprint where pan_fingerprint = any (string_to_array(${fingerprints}, ',')::bytea[])`,
 })
 
 /** How a card is named. */
@@ -86,7 +95,7 @@ interface NamedZoneKey {
 }
 
 /** A card of any client with the zone key that is named, or null where there is no such card. */
-export const findAuthorizedCard = (
+export const findAuthorizedCard = async (
   database: Database,
   card: NamedCard,
   zoneKey: NamedZoneKey | null,
@@ -97,5 +106,12 @@ export const findAuthorizedCard = (
     return database.readRow(byTokenRead, [card.publicToken, networkId, keyName])
   }
   const fingerprints = card.panFingerprints.map((each) => Buffer.from(each).toString('hex'))
+  if (database.isCluster()) {
+    const texts = fingerprints.map((each) => `\\x${each}`)
+    const known = await database.readRow<{ publicToken: PublicToken }>(tokenByPanRead, [
+      texts.join(','),
+    ])
+    return known && database.readRow(byTokenRead, [known.publicToken, networkId, keyName])
+  }
   return database.readRow(byPanRead, [fingerprints.join(','), networkId, keyName])
 }

@@ -1,18 +1,23 @@
-import { type Connection, type SqlValue, type Statement, statement } from '../engine/database.ts'
-import { eventValues, type NewEvent } from '../events/events.ts'
+import type { Database, SharedStatement, SqlScalar } from '../engine/database.ts'
+import { sharedChange } from '../engine/shared-statements.ts'
+import { eventValues, eventValueTypes, type NewEvent } from '../events/events.ts'
 import {
-  type ActOutcome,
   type Claim,
   claimOf,
+  claimTypes,
   claimValues,
-  outcomeOf,
+  isDone,
+  undoable,
+  withClaim,
 } from '../idempotency/idempotency.ts'
 import { isOf } from './cards.ts'
 
 /** What is changed beside the event that is recorded. The values of its own begin at `$7`. */
 interface CardChangeParts {
-  /** How many values of its own it takes. */
-  readonly values: number
+  /** The types of the values of its own. */
+  readonly types: readonly string[]
+  /** So many of them, the first, are the same whichever card is changed. */
+  readonly common?: number
   /** Columns of the card's own row: `status_code = $7`. */
   readonly card?: string
   /** What must be so of the card's own row. */
@@ -28,38 +33,52 @@ interface CardChangeParts {
 
 /** A change of a client's card, with and without an idempotency key. */
 interface CardChange {
-  readonly plain: Statement
-  readonly keyed: Statement
+  readonly plain: SharedStatement
+  readonly keyed: SharedStatement
 }
 
 /**
  * Declares a change of a card, its event and the claim of its idempotency key, as one statement. The card's own row
- * numbers its events, so that the sequence has no gap whoever writes, and is locked after the key and before
- * all else. What was claimed is undone with the statement where nothing could be changed: an event has a client.
+ * is locked first, and numbers its events, so that the sequence has no gap whoever writes. What cannot be done in
+ * whole undoes itself: an event has a client.
  */
 export function cardChange(name: string, parts: CardChangeParts): CardChange {
-  const { alongside = {}, card, first, values, where } = parts
+  const ownTypes = [...eventValueTypes, 'text', ...parts.types]
+  const common = { from: eventValueTypes.length + 1, count: parts.common ?? 0 }
+  const claimFirst = ownTypes.length + 1
+  const { alongside = {}, card, first, where } = parts
   const names = Object.keys(alongside)
-  const body = (isKeyed: boolean): string =>
-    `with ${[
-      ...(first ? [first] : []),
-      ...(isKeyed ? [claimOf(7 + values)] : []),
-      `changed as (
-         update card set last_sequence = last_sequence + 1${card ? `, ${card}` : ''}
-         ${isKeyed ? 'from claimed' : ''}
-         where public_token = $1 and ${isOf('$6')} and ${where} ${isKeyed ? 'and is_whole' : ''}
-         returning public_token, last_sequence, client_id
-       )`,
-      ...Object.entries(alongside).map(([alias, text]) => `${alias} as (${text})`),
-    ].join(', ')}
-     insert into event (public_token, sequence, client_id, type, request_id, details, note)
-     select changed.public_token, last_sequence,
-       ${names.length === 0 ? 'client_id' : `case when ${names.map((alias) => `${alias}.public_token is not null`).join(' and ')} then client_id end`},
-       $2, $3, $4, $5
-     from ${isKeyed ? 'claimed left join changed on true' : 'changed'}
-       ${names.map((alias) => `left join ${alias} on true`).join(' ')}
-     returning public_token as "publicToken"`
-  return { plain: statement(name, body(false)), keyed: statement(`${name}_once`, body(true)) }
+  const declare = (name: string, isKeyed: boolean): SharedStatement => {
+    const isWhole = names.map((alias) => `${alias}.public_token is not null`).join(' and ')
+    const types = isKeyed ? [...ownTypes, ...claimTypes] : ownTypes
+    return sharedChange(name, {
+      types,
+      common,
+      text: ({ answered, carried, lock }) =>
+        `${[
+          ...(first ? [first] : []),
+          lock(`select 1 as one from card where public_token = any(array[$1]) and ${isOf('$6')} and ${where}
+          limit 1 for no key update`),
+          ...(isKeyed ? [claimOf(claimFirst, 'locked')] : []),
+          `changed as (
+           update card set last_sequence = last_sequence + 1${card ? `, ${card}` : ''}
+           from locked ${isKeyed ? withClaim(claimFirst) : ''}
+           where public_token = any(array[$1])
+           returning public_token, last_sequence, client_id ${carried}
+         )`,
+          ...Object.entries(alongside).map(([alias, text]) => `${alias} as (${text})`),
+          `recorded as (
+           insert into event (public_token, sequence, client_id, type, request_id, details, note)
+           select changed.public_token, last_sequence,
+             ${isWhole ? `case when ${isWhole} then client_id end` : 'client_id'}, $2, $3, $4, $5
+           from changed
+           ${names.map((alias) => `left join ${alias} on ${alias}.public_token = changed.public_token`).join(' ')}
+           ${undoable}
+         )`,
+        ].join(', ')} select ${answered('changed')} from changed`,
+    })
+  }
+  return { plain: declare(name, false), keyed: declare(`${name}_once`, true) }
 }
 
 /** Whose card is changed, by what event, and under which claim. */
@@ -70,15 +89,15 @@ export interface CardAct {
   readonly claim: Claim | null
 }
 
-/** Changes a card by one statement: all of it, or nothing. */
+/** Changes a card by one statement. @returns whether it was done: all of it, or nothing. */
 export const commitChange = (
-  connection: Connection,
+  database: Database,
   { keyed, plain }: CardChange,
   { claim, clientId, event }: CardAct,
-  values: readonly SqlValue[],
-): Promise<ActOutcome> =>
-  outcomeOf(claim, () =>
-    connection.query(claim ? keyed : plain, [
+  values: readonly SqlScalar[],
+): Promise<boolean> =>
+  isDone(() =>
+    database.change(claim ? keyed : plain, event.publicToken, [
       ...eventValues(event),
       clientId,
       ...values,

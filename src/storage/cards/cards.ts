@@ -2,7 +2,7 @@ import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.t
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Database, rowOf } from '../engine/database.ts'
-import { rowRead } from '../engine/row-reads.ts'
+import { rowRead } from '../engine/shared-statements.ts'
 
 /** A card's own row: what is answered of it, and of whom only the HSM can read. */
 export interface CardRow {
@@ -65,7 +65,7 @@ const cardFields: Readonly<Record<keyof CardRow, string>> = {
   createdAt: 'created_at',
 }
 
-export const cardColumnNames = Object.values(cardFields).join(', ')
+const cardColumnNames = Object.values(cardFields).join(', ')
 
 export const cardColumns = Object.entries(cardFields)
   .map(([name, column]) => `card.${column} as "${name}"`)
@@ -76,26 +76,27 @@ export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
   cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
 
-/** Both counters of the row that comes before them. @param card its alias. */
-export const triesOf = (card: string): string =>
+/** Both counters of a card. @param publicToken its token, as SQL. */
+export const triesOf = (publicToken: string): string =>
   (['pin', 'cvv'] as const)
     .map((kind) => {
       const columns = 'try_limit, spent, restored, blocked_by_client'
-      const key = { public_token: `${card}.public_token`, kind: `'${kind}'` }
+      const key = { public_token: publicToken, kind: `'${kind}'` }
       return `cross join ${rowOf('try_counter', kind, { columns, key })}`
     })
     .join(' ')
 
+/** A card with both its counters. @param publicToken its token, as SQL. */
+export const cardWithTries = (publicToken: string): string => {
+  const columns = `${cardColumnNames}, client_id`
+  return `${rowOf('card', 'card', { columns, key: { public_token: publicToken } })} ${triesOf(publicToken)}`
+}
+
 const cardRead = rowRead('find_card', {
   columns: `${cardColumns}, ${triesColumns}`,
   key: ['text', 'text'],
-  from: (publicToken, clientId) => {
-    const card = {
-      columns: `${cardColumnNames}, client_id`,
-      key: { public_token: publicToken },
-    }
-    return `${rowOf('card', 'card', card)} ${triesOf('card')} where card.client_id = ${clientId}`
-  },
+  from: (publicToken, clientId) =>
+    `${cardWithTries(publicToken)} where card.client_id = ${clientId}`,
 })
 
 /** A client's card, or null: another client's card is not there. */

@@ -1,24 +1,23 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import { type Connection, onKey, statement } from '../engine/database.ts'
-import type { ActOutcome } from '../idempotency/idempotency.ts'
+import { type Connection, type Database, onKey, statement } from '../engine/database.ts'
 import { type CardAct, cardChange, commitChange } from './card-change.ts'
 import { isChangeable, isOpen } from './cards.ts'
-import { clock, isUsedUp, type Limit, limitValues, useStatement } from './limits.ts'
+import { clock, isUsedUp, type Limit, limitTypes, limitValues, useStatement } from './limits.ts'
 
 const statusChange = cardChange('set_card_status', {
-  values: 2,
+  types: ['text', 'text'],
   card: 'status_code = $8',
   where: 'status_code is not distinct from $7',
 })
 
 /** Moves a card from the status that is stored to another. */
 export const updateCardStatus = (
-  connection: Connection,
+  database: Database,
   act: CardAct,
   { from, to }: Readonly<Record<'from' | 'to', CardStatusCode>>,
-): Promise<ActOutcome> => commitChange(connection, statusChange, act, [from, to])
+): Promise<boolean> => commitChange(database, statusChange, act, [from, to])
 
 /** A PIN as it is kept: one of the two forms, and the key it is kept under. */
 interface PinColumns {
@@ -27,16 +26,17 @@ interface PinColumns {
   readonly pinKey: string
 }
 
+const pinTypes = ['date', 'bytea', 'text', 'text'] as const
 const pinColumns = 'pin_block = $8, pvv = $9, pin_key = $10'
 
 const pinChange = cardChange('set_pin', {
-  values: 4,
+  types: pinTypes,
   card: pinColumns,
   where: isChangeable('$7'),
 })
 
 const envelopePinChange = cardChange('set_enveloped_pin', {
-  values: 6,
+  types: [...pinTypes, 'bytea', 'timestamptz'],
   card: pinColumns,
   where: isChangeable('$7'),
   alongside: {
@@ -61,19 +61,19 @@ export interface NewPin extends PinColumns {
 
 /** Keeps another PIN. The tries stay as they are. @param today `YYYY-MM-DD` */
 export const updatePin = (
-  connection: Connection,
+  database: Database,
   act: CardAct,
   today: string,
   { envelope, pinBlock, pinKey, pvv }: NewPin,
-): Promise<ActOutcome> => {
+): Promise<boolean> => {
   const values = [today, pinBlock, pvv, pinKey]
   return envelope
-    ? commitChange(connection, envelopePinChange, act, [
+    ? commitChange(database, envelopePinChange, act, [
         ...values,
         envelope.jtiHash,
         envelope.expiresAt,
       ])
-    : commitChange(connection, pinChange, act, values)
+    : commitChange(database, pinChange, act, values)
 }
 
 const findEnvelopeStatement = statement(
@@ -90,22 +90,23 @@ export const hasPinEnvelope = async (
   envelope !== null &&
   (await connection.query(findEnvelopeStatement, [publicToken, envelope.jtiHash])).length > 0
 
-const restored = `update try_counter
+const restored = (kind: string): string => `update try_counter
   set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
-  from changed where try_counter.public_token = changed.public_token and kind = $8
+  from changed where try_counter.public_token = any(array[$1]) and kind = ${kind}
   returning try_counter.public_token`
 
 const triesRestoration = cardChange('restore_tries', {
-  values: 2,
+  types: ['date', 'text'],
   where: isChangeable('$7'),
-  alongside: { restored },
+  alongside: { restored: restored('$8') },
 })
 
 const limitedTriesRestoration = cardChange('restore_tries_within_limit', {
-  values: 7,
+  types: [...limitTypes, 'date', 'text'],
+  common: limitTypes.length,
   first: clock,
-  where: `${isChangeable('$7')} and not ${isUsedUp('card', '$1', 9)}`,
-  alongside: { restored, used: useStatement('card', 'changed', 9) },
+  where: `${isChangeable('$12')} and not ${isUsedUp('card', '$1', 7)}`,
+  alongside: { restored: restored('$13'), used: useStatement('card', 'changed', 7) },
 })
 
 /** Which tries are given back, and by which limit. */
@@ -119,33 +120,33 @@ interface TriesRestoration {
 
 /** Gives back every try and opens a new epoch. */
 export const restoreTries = (
-  connection: Connection,
+  database: Database,
   act: CardAct,
   { kind, limit, today }: TriesRestoration,
-): Promise<ActOutcome> =>
+): Promise<boolean> =>
   limit
-    ? commitChange(connection, limitedTriesRestoration, act, [today, kind, ...limitValues(limit)])
-    : commitChange(connection, triesRestoration, act, [today, kind])
+    ? commitChange(database, limitedTriesRestoration, act, [...limitValues(limit), today, kind])
+    : commitChange(database, triesRestoration, act, [today, kind])
 
 const triesRemoval = cardChange('spend_all_tries', {
-  values: 2,
+  types: ['date', 'text'],
   where: isChangeable('$7'),
   alongside: {
     spent: `update try_counter
       set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
         block_reported = true
-      from changed where try_counter.public_token = changed.public_token and kind = $8
+      from changed where try_counter.public_token = any(array[$1]) and kind = $8
       returning try_counter.public_token`,
   },
 })
 
 /** Takes every try away at the client's word and opens a new epoch. @param today `YYYY-MM-DD` */
 export const spendAllTries = (
-  connection: Connection,
+  database: Database,
   act: CardAct,
   kind: TryKind,
   today: string,
-): Promise<ActOutcome> => commitChange(connection, triesRemoval, act, [today, kind])
+): Promise<boolean> => commitChange(database, triesRemoval, act, [today, kind])
 
 const expireStatement = statement(
   'expire_cards',

@@ -1,8 +1,14 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, statement } from '../engine/database.ts'
-import { eventValues, type NewEvent } from '../events/events.ts'
+import {
+  type Connection,
+  type Database,
+  type SharedStatement,
+  statement,
+} from '../engine/database.ts'
+import { sharedChange } from '../engine/shared-statements.ts'
+import { eventValues, eventValueTypes, type NewEvent } from '../events/events.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type { PanFingerprintColumns } from './keys-of-cards.ts'
 
@@ -27,70 +33,83 @@ export interface NewCardRow {
   readonly cvvTryLimit: number
 }
 
-/** Values of the card, of its product and of its number, and then those of the claim. */
-const claimsFirst = 26
+/** Of the card, of its product and of its number. */
+const ownTypes = [
+  ...eventValueTypes,
+  ...['text', 'integer', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'date', 'date', 'text'],
+  ...['bytea', 'text', 'text', 'text', 'integer', 'integer', 'text', 'text', 'uuid'],
+]
+const claimFirst = ownTypes.length + 1
 
-// Locks go key, product, number, card. A number is taken under every version of the fingerprints' key: one that was
-// issued under any of them is free under none. What was taken or claimed is undone where no card could be made.
-const insert = (
-  isKeyed: boolean,
-): string => `with ${isKeyed ? `${idempotency.claimOf(claimsFirst)},` : ''}
-   granted as (
-     select product_id from product join client_product using (product_id)
-       ${isKeyed ? 'cross join claimed' : ''}
-     where client_id = $6 and product_id = $7 and active and changes = $25
-       ${isKeyed ? 'and is_whole' : ''}
-     for key share of product, client_product
-   ), numbers as (
-     insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
-     select decode(hash, 'hex'), $1, version
-     from granted cross join unnest($23::text[], $24::integer[]) as known (hash, version)
-     on conflict (pan_fingerprint) do nothing returning public_token
-   ), number as (
-     select count(*) = cardinality($23::text[]) as is_free from numbers having count(*) > 0
-   ), new_card as (
-     insert into card (public_token, client_id, product_id, card_type, customer_reference, design_id,
-       masked_pan, encrypted_pan, personal_data, start_date, expiry_date, status_code,
-       pin_block, pvv, pin_key, cvk, last_sequence)
-     select $1, $6, product_id, $8, $9, $10, $11, $12, $13, $14::date, $15::date, $16, $17, $18, $19,
-       $20, 1
-     from granted join number on is_free
-     on conflict (public_token) do nothing
-     returning public_token, client_id
-   ), counters as (
-     insert into try_counter (public_token, kind, try_limit)
-     select public_token, kind, try_limit
-     from new_card, (values ('pin', $21::integer), ('cvv', $22::integer)) as tries (kind, try_limit)
-   )
-   insert into event (public_token, sequence, client_id, type, request_id, details, note)
-   select public_token, 1, client_id, $2, $3, $4, $5
-   from ${isKeyed ? 'claimed' : 'number'} left join new_card on true
-   returning public_token as "publicToken"`
+/** The values of a card's row, from its type to the key of its CVV. */
+const cardValues = Array.from({ length: 13 }, (_, at) => `$${at + 8}`)
 
-const insertStatement = statement('insert_card', insert(false))
-const insertOnceStatement = statement('insert_card_once', insert(true))
+// Locks go grant of the product, key, number, card. A number is taken under every version of the fingerprints' key: one that
+// was issued under any of them is free under none. What was claimed or taken is undone where no card could be made.
+const declareInsert = (name: string, isKeyed: boolean): SharedStatement => {
+  const asked = isKeyed ? `locked ${idempotency.withClaim(claimFirst)}` : 'locked'
+  return sharedChange(name, {
+    types: isKeyed ? [...ownTypes, ...idempotency.claimTypes] : ownTypes,
+    text: ({ answered, lock }) => `${lock(`
+       select 1 as one from client_product
+       where client_id = any(array[$6]) and product_id = $7 and product_version = $25
+       limit 1 for share`)},
+     ${isKeyed ? `${idempotency.claimOf(claimFirst, 'locked')},` : ''}
+     numbers as (
+       insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+       select decode(hash, 'hex'), $1, version
+       from ${asked} cross join lateral
+         unnest(string_to_array($23, ','), string_to_array($24, ',')::integer[]) as known (hash, version)
+       order by hash
+       on conflict (pan_fingerprint) do nothing returning public_token
+     ), number as (
+       select public_token, count(*) as taken from numbers group by public_token
+     ), new_card as (
+       insert into card (public_token, client_id, product_id, card_type, customer_reference, design_id,
+         masked_pan, encrypted_pan, personal_data, start_date, expiry_date, status_code,
+         pin_block, pvv, pin_key, cvk, last_sequence)
+       select $1, $6, $7, ${cardValues.join(', ')}, 1
+       from ${asked} join number on number.public_token = $1
+       where taken = cardinality(string_to_array($23, ','))
+       on conflict (public_token) do nothing
+       returning public_token, client_id
+     ), counters as (
+       insert into try_counter (public_token, kind, try_limit)
+       select new_card.public_token, kind, try_limit
+       from locked join new_card on new_card.public_token = $1
+       cross join lateral (values ('pin', $21), ('cvv', $22)) as tries (kind, try_limit)
+     ), recorded as (
+       insert into event (public_token, sequence, client_id, type, request_id, details, note)
+       select $1, 1, client_id, $2, $3, $4, $5
+       from ${asked} left join new_card on new_card.public_token = $1 ${idempotency.undoable}
+     )
+     select ${answered('locked')} from ${asked}`,
+  })
+}
+
+const insertion = declareInsert('insert_card', false)
+const insertionOnce = declareInsert('insert_card_once', true)
 
 /** A card under a number that was drawn for it. */
 interface NumberedCard {
   readonly card: NewCardRow
   readonly event: NewEvent
   readonly panFingerprints: readonly PanFingerprintColumns[]
-  /** How often its product had been changed when the card was made by it. */
-  readonly productChanges: number
+  /** What its product was when the card was made by it. */
+  readonly productVersion: string
   /** Null without an idempotency key. */
   readonly claim: idempotency.Claim | null
 }
 
 /**
- * Adds a card, its tries and its first event; `refused` where its number or its token is taken, or its product is
- * the client's no more or another than it was made by.
+ * Adds a card, its tries and its first event.
+ * @returns whether it was done: not where its number or its token is taken, or its product is the client's no more or
+ * another than it was made by.
  */
 export const insertCard = (
-  connection: Connection,
-  { card, claim, event, panFingerprints, productChanges }: NumberedCard,
-): Promise<idempotency.ActOutcome> => {
-  // In the order of their versions everywhere, so that two who draw one PAN wait and never deadlock.
-  const ordered = panFingerprints.toSorted((a, b) => a.keyVersion - b.keyVersion)
+  database: Database,
+  { card, claim, event, panFingerprints, productVersion }: NumberedCard,
+): Promise<boolean> => {
   const values = [
     ...eventValues(event),
     card.clientId,
@@ -110,23 +129,30 @@ export const insertCard = (
     card.cvk,
     card.pinTryLimit,
     card.cvvTryLimit,
-    ordered.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')),
-    ordered.map(({ keyVersion }) => keyVersion),
-    productChanges,
+    hashesOf(panFingerprints),
+    panFingerprints.map(({ keyVersion }) => keyVersion).join(','),
+    productVersion,
   ]
-  return idempotency.outcomeOf(claim, () =>
+  return idempotency.isDone(() =>
     claim
-      ? connection.query(insertOnceStatement, [...values, ...idempotency.claimValues(claim)])
-      : connection.query(insertStatement, values),
+      ? database.change(insertionOnce, event.publicToken, [
+          ...values,
+          ...idempotency.claimValues(claim),
+        ])
+      : database.change(insertion, event.publicToken, values),
   )
 }
 
+/** As one text. */
+const hashesOf = (panFingerprints: readonly PanFingerprintColumns[]): string =>
+  panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')).join(',')
+
 const freeStatement = statement(
   'is_number_free',
-  `select from (select 1) as asked
-   where not exists (select from card where public_token = $1) and not exists (
-     select from pan_fingerprint
-     where pan_fingerprint in (select decode(hash, 'hex') from unnest($2::text[]) as hash)
+  `select 1 as one from (select 1) as asked
+   where not exists (select 1 from card where public_token = any(array[$1])) and not exists (
+     select 1 from pan_fingerprint
+     where pan_fingerprint in (select decode(hash, 'hex') from unnest(string_to_array($2, ',')) as hash)
    )`,
 )
 
@@ -136,6 +162,6 @@ export const isNumberFree = async (
   publicToken: PublicToken,
   panFingerprints: readonly PanFingerprintColumns[],
 ): Promise<boolean> => {
-  const hashes = panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex'))
-  return (await connection.query(freeStatement, [publicToken, hashes])).length > 0
+  const values = [publicToken, hashesOf(panFingerprints)]
+  return (await connection.query(freeStatement, values)).length > 0
 }

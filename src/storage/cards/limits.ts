@@ -37,6 +37,9 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
 }
 
+/** The types of `limitValues`. */
+export const limitTypes = ['text', 'integer', 'integer', 'integer', 'bigint'] as const
+
 export const dayMicroseconds = 86_400_000_000
 
 /** The day of an instant, counted from 1970. */
@@ -48,34 +51,40 @@ export const clock = `clock as materialized (
 )`
 
 /**
- * Spends one use in a row, or changes nothing where none is left. It returns the subject, and hangs on `clock`.
- * @param source has a row with the subject where the use is to be spent.
+ * Spends uses in a row for each subject, or changes nothing where so many are not left. It returns the subjects that had
+ * them, and hangs on `clock`.
+ * @param source has a row for each subject.
  * @param first number of the first of the limit's five parameters.
+ * @param uses how many at once, as SQL over the source. More than an instant stands for are never had at once.
  */
-export function useStatement(kind: LimitKind, source: string, first: number): string {
+export function useStatement(kind: LimitKind, source: string, first: number, uses = '1'): string {
   const { subject, table } = tables[kind]
-  const [name, usesEach, instants, newestMost, window] = [
-    `$${first}::text`,
-    `$${first + 1}::integer`,
-    `$${first + 2}::integer`,
-    `$${first + 3}::integer`,
-    `$${first + 4}::bigint`,
-  ]
-  const joinsNewest = `${table}.newest_uses < ${usesEach}
-    and ${table}.last_uses[1] > excluded.last_uses[1] - ${window}`
+  const [name, usesEach, instants, newestMost, window] = limitTypes.map(
+    (type, at) => `$${first + at}::${type}`,
+  )
+  const old = `${table}.last_uses`
+  const counts = (place: string): string =>
+    `(${old}[${place}] is not null and ${old}[${place}] > excluded.last_uses[1] - ${window})`
+  const together = `(${table}.newest_uses + excluded.newest_uses)`
+  // All join the newest instant, or some of them fill it and the others begin the next, or all of them begin one.
+  const joins = `${counts('1')} and ${together} <= ${usesEach}`
+  const fills = `${counts('1')} and ${table}.newest_uses < ${usesEach}`
+  const newest = `case when ${joins} then ${together} when ${fills} then ${together} - ${usesEach}
+    else excluded.newest_uses end`
   // Of two that race the one that waited may have read the clock first: instants never go back.
+  const at = `greatest(excluded.last_uses[1], ${old}[1])`
   return `insert into ${table} (${subject}, limit_name, last_uses, newest_uses, forget_on_day)
-    select ${source}.${subject}, ${name}, array[at], 1, (at + ${window}) / ${dayMicroseconds} + 1
-    from ${source} cross join clock
+    select ${source}.${subject}, ${name}, array[at], ${uses}, (at + ${window}) / ${dayMicroseconds} + 1
+    from ${source} cross join clock where ${uses} <= ${usesEach}
     on conflict (${subject}, limit_name) do update set
-      last_uses = greatest(excluded.last_uses[1], ${table}.last_uses[1])
-        || case when ${joinsNewest} then ${table}.last_uses[2:${instants}]
-          else ${table}.last_uses[1:${instants} - 1] end,
-      newest_uses = case when ${joinsNewest} then ${table}.newest_uses + 1 else 1 end,
+      last_uses = case when ${joins} then ${at} || ${old}[2:${instants}]
+        when ${fills} then array[${at}, ${at}] || ${old}[2:${instants} - 1]
+        else ${at} || ${old}[1:${instants} - 1] end,
+      newest_uses = ${newest},
       forget_on_day = greatest(excluded.forget_on_day, ${table}.forget_on_day)
-    where ${table}.last_uses[${instants}] is null
-      or ${table}.last_uses[${instants}] <= excluded.last_uses[1] - ${window}
-      or ${table}.newest_uses < ${newestMost}
+    where case when ${joins} then not ${counts(instants ?? '')} or ${together} <= ${newestMost}
+      else not ${counts(instants ?? '')}
+        and (not ${counts(`${instants} - 1`)} or ${newest} <= ${newestMost}) end
     returning ${subject}`
 }
 
@@ -88,7 +97,7 @@ export const isUsedUp = (kind: LimitKind, whose: string, first: number): string 
   const { subject, table } = tables[kind]
   const instants = `$${first + 2}::integer`
   return `exists (
-    select from ${table} cross join clock where ${subject} = ${whose} and limit_name = $${first}::text
+    select 1 from ${table} cross join clock where ${subject} = ${whose} and limit_name = $${first}::text
       and last_uses[${instants}] > at - $${first + 4}::bigint and newest_uses >= $${first + 3}::integer
   )`
 }
@@ -97,7 +106,8 @@ const spend = (kind: LimitKind): Statement => {
   const { subject, table } = tables[kind]
   return statement(
     `spend_${table}`,
-    `with ${clock}, asked as (select $1::text as ${subject}) ${useStatement(kind, 'asked', 2)}`,
+    `with ${clock}, asked as (select $1::text as ${subject}), used as (${useStatement(kind, 'asked', 2)})
+     select ${subject} from used`,
   )
 }
 

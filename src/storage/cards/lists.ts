@@ -1,7 +1,7 @@
 import { type CardStatusCode, cardStatusCodes, isFinal } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Connection, SqlValue, Statement } from '../engine/database.ts'
-import { firstRow, rowOf, statement } from '../engine/database.ts'
+import type { Connection, Database, SqlValue, Statement } from '../engine/database.ts'
+import { firstRow, statement } from '../engine/database.ts'
 import * as storedCards from './cards.ts'
 
 /** Where a page of cards ends: newest first, then by token. */
@@ -38,24 +38,27 @@ const cardRowsMax = 101
  * or passed by, expiry by expiry. Only within one customer reference they are passed by one by one.
  */
 export async function findCards(
-  connection: Connection,
+  database: Connection & Pick<Database, 'isCluster'>,
   clientId: string,
   filter: CardFilter,
 ): Promise<ListedCard[]> {
   const { after, limit } = filter
-  const { conditions, statement } = await scanOf(connection, clientId, filter)
+  const { conditions, statement } = await scanOf(database, clientId, filter)
   const page = [clientId, after?.createdAt ?? 'infinity', after?.publicToken ?? '', limit]
-  return connection.query(statement, [...page, ...conditions])
+  return database.query(database.isCluster() ? statement.onNodes : statement.onServer, [
+    ...page,
+    ...conditions,
+  ])
 }
 
-/** A statement, and what stands in its conditions. */
+/** A page's statement, and what stands in its conditions. */
 interface Scan {
-  readonly statement: Statement
+  readonly statement: PageStatement
   readonly conditions: readonly SqlValue[]
 }
 
 async function scanOf(
-  connection: Connection,
+  database: Connection & Pick<Database, 'isCluster'>,
   clientId: string,
   { customerReference, statusCode, today }: CardFilter,
 ): Promise<Scan> {
@@ -66,13 +69,18 @@ async function scanOf(
   }
   // Whether a card of the client has expired unswept, where that bears on the cards of the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
-  const oldest = isFixed ? null : await findNextExpiry(connection, clientId, beforeAll)
+  const oldest = isFixed ? null : await findNextExpiry(database, clientId, beforeAll)
   const isUnswept = oldest !== null && oldest < today
   if (customerReference !== null) {
     return scanOfReference(customerReference, statusCode, today, isUnswept)
   }
   if (!isUnswept) return { statement: listStatusStatement, conditions: [statusCode] }
-  const expiries = await listExpiries(connection, clientId)
+  if (database.isCluster()) {
+    return statusCode === '54'
+      ? { statement: listExpiredOnNodesStatement, conditions: [today] }
+      : { statement: listUnexpiredOnNodesStatement, conditions: [today, statusCode] }
+  }
+  const expiries = await listExpiries(database, clientId)
   return statusCode === '54'
     ? { statement: listExpiredStatement, conditions: [expiries.filter((date) => date < today)] }
     : {
@@ -136,21 +144,42 @@ const scanExpiriesText = (
   })} as scanned
   order by scanned.created_at desc, scanned.public_token desc limit ${cardRowsMax})`
 
-/** One page of cards, out of one scan or several. */
-const page = (name: string, ...scans: readonly string[]): Statement =>
-  statement(
-    name,
-    `with scanned as (${scans.join(' union all ')}), page as materialized (
-       select public_token, created_at from scanned
-       order by created_at desc, public_token desc limit $4
-     )
-     select ${storedCards.cardColumns}, ${storedCards.triesColumns}, to_char(page.created_at at time zone 'UTC',
-       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-     from page
-     cross join ${rowOf('card', 'card', { columns: storedCards.cardColumnNames, key: { public_token: 'page.public_token' } })}
-     ${storedCards.triesOf('page')}
-     order by page.created_at desc, page.public_token desc`,
-  )
+/** A page as one server reads it, and as a cluster does. */
+interface PageStatement {
+  readonly onServer: Statement
+  readonly onNodes: Statement
+}
+
+/**
+ * One page of cards, out of one scan or several. A server comes by each card of the page through its key; a cluster, which
+ * has no such scan for each of several rows, is given all their tokens, and each node looks for all of them.
+ */
+function page(name: string, ...scans: readonly string[]): PageStatement {
+  const read = (suffix: string, from: string) =>
+    statement(
+      `${name}${suffix}`,
+      `with scanned as (${scans.join(' union all ')}), page as materialized (
+         select public_token, created_at from scanned
+         order by created_at desc, public_token desc limit $4
+       )
+       select ${storedCards.cardColumns}, ${storedCards.triesColumns},
+         to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+       from ${from}
+       order by card.created_at desc, card.public_token desc`,
+    )
+  const isOnPage = (table: string) =>
+    `${table}.public_token = any(array(select public_token from page))`
+  return {
+    onServer: read('', `page cross join ${storedCards.cardWithTries('page.public_token')}`),
+    onNodes: read(
+      '_on_nodes',
+      `card
+         join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
+         join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
+       where ${['card', 'pin', 'cvv'].map(isOnPage).join(' and ')}`,
+    ),
+  }
+}
 
 const inStatus = (value: string) => ['status_code', value] as const
 const ofClient = ['client_id', '$1'] as const
@@ -164,6 +193,19 @@ const listUnexpiredStatement = page('list_unexpired_cards', scanExpiriesText('ar
 const listExpiredStatement = page(
   'list_expired_cards',
   scanExpiriesText(`array[${storedCards.openStatusTexts.join()}]`),
+  scanText({ columns: [inStatus(`'54'`), ofClient] }),
+)
+
+// A cluster has no scan for each of several expiries: its nodes pass the others by one by one, each its own part.
+const listUnexpiredOnNodesStatement = page(
+  'list_unexpired_cards_on_nodes',
+  scanText({ columns: [inStatus('$6'), ofClient], filter: 'expiry_date >= $5::date' }),
+)
+const listExpiredOnNodesStatement = page(
+  'list_expired_cards_on_nodes',
+  ...storedCards.openStatusTexts.map((code) =>
+    scanText({ columns: [inStatus(code), ofClient], filter: 'expiry_date < $5::date' }),
+  ),
   scanText({ columns: [inStatus(`'54'`), ofClient] }),
 )
 

@@ -1,5 +1,12 @@
 import type { TryKind } from '../../domain/tries.ts'
-import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
+import {
+  type Connection,
+  type Database,
+  firstRow,
+  type SharedStatement,
+  statement,
+} from '../engine/database.ts'
+import { type ChangeForm, forOne, sharedChange } from '../engine/shared-statements.ts'
 import type { OnlyHash } from '../idempotency/idempotency.ts'
 import { clock } from './limits.ts'
 import {
@@ -22,23 +29,15 @@ export const isPending = (openSince: string): string =>
   `at - ${lostAfterMicroseconds} < any(${openSince})`
 
 /**
- * The card's row locked, then its counter's as it is under its lock: `was`, which is all that a result is decided
- * by. What other rows say was read before the lock was waited for.
- * @param before parts of the statement that take their locks first.
+ * What is locked: the counter, and before it the card where it gets an event. A result is decided by the counter alone, as
+ * it is under its lock; what other rows say was read before the lock was waited for.
  */
-export const lockedText = (before: string | null, isCardLocked: boolean): string => {
-  const after = (part: string): string => `cross join (select count(*) from ${part}) as earlier`
-  const card = `locked_card as materialized (
-    select card.public_token from card ${before ? after(before) : ''}
-    where card.public_token = $1 for no key update of card
-  ),`
-  const last = isCardLocked ? 'locked_card' : before
-  return `${isCardLocked ? card : ''} was as materialized (
-    select epoch, try_limit, spent, restored, block_reported, outstanding_tries, open_since
-    from try_counter ${last ? after(last) : ''}
-    where public_token = $1 and kind = $2 for update of try_counter
-  )`
-}
+export const lockedSelect = (isCardLocked: boolean): string =>
+  `select epoch, try_limit, spent, restored, block_reported, outstanding_tries, open_since
+   from try_counter ${isCardLocked ? 'join card using (public_token)' : ''}
+   where try_counter.public_token = any(array[$1]) and kind = $2
+     ${isCardLocked ? 'and card.public_token = any(array[$1])' : ''}
+   limit 1 for no key update of ${isCardLocked ? 'card, try_counter' : 'try_counter'}`
 
 // 0 where it is not there: the slices on both sides of it are then all that there is.
 const ownPosition = 'coalesce(array_position(outstanding_tries, $3::integer), 0)'
@@ -74,105 +73,121 @@ const effects: Record<
 
 // A try may change nothing any more when its epoch has ended, or when it was taken for lost and the block that it
 // left was recorded. Its comparison may still come, from a process that stood still.
-const effectText = (comparison: Comparison): string => {
+const effectText = (comparison: Comparison, carried: string): string => {
   const { givenBack, openSince, outstanding, position } = effects[comparison]
   const isBlock = `counts and spent - restored = try_limit and not ${isPending('open_since')}`
   return `located as (
       select counts, spent, restored, try_limit, outstanding_tries, open_since,
-        case when counts then ${position} else 0 end as position
-      from was cross join lateral (select epoch = $4::integer and not block_reported as counts) as decided
+        case when counts then ${position} else 0 end as position ${carried}
+      from locked cross join lateral (select epoch = $4 and not block_reported as counts) as decided
     ), moved as (
       select counts, spent, restored, try_limit, ${givenBack} as given_back,
-        ${outstanding} as outstanding_tries, ${openSince} as open_since
+        ${outstanding} as outstanding_tries, ${openSince} as open_since ${carried}
       from located
     ), effect as materialized (
       select given_back, outstanding_tries, open_since,
-        ${comparison === 'mismatch' ? isBlock : 'false'} as is_block
+        ${comparison === 'mismatch' ? isBlock : 'false'} as is_block ${carried}
       from moved${comparison === 'mismatch' ? ' cross join clock' : ''}
     )`
 }
 
-// A card is tried for years: the bounds keep the planner from its other attempts, whatever it takes them for.
-const settledText = (comparison: Comparison): string =>
+const settledText = (comparison: Comparison, { carried, isListed }: ChangeForm): string =>
   `settled as (
      update try_counter set restored = restored + cardinality(given_back),
        ${comparison === 'mismatch' ? 'block_reported = block_reported or is_block,' : ''}
        outstanding_tries = effect.outstanding_tries, open_since = effect.open_since
      from effect
-     where public_token = $1 and kind = $2
-     returning given_back, is_block, try_limit - (spent - restored) as remaining,
-       least(given_back[1], $3::integer) as first_number
+     where public_token = any(array[$1]) and kind = $2
+     returning public_token, kind, given_back, is_block, try_limit - (spent - restored) as remaining ${carried}
+   ), moved_attempt as materialized (
+     select public_token, kind, try_number, given_back, remaining ${carried}
+     from settled cross join lateral unnest(given_back || $3) as try_number
    ), resolved as (
-     update attempt set restored = restored or try_number = any(given_back),
-       result = case try_number when $3 then '${comparison}' else result end,
-       remaining_tries = case try_number when $3 then remaining else remaining_tries end
-     from settled
-     where public_token = $1 and kind = $2
-       and try_number between (select first_number from settled) and $3
-       and try_number = any(given_back || $3::integer)
+     update attempt set restored = restored or attempt.try_number = any(given_back),
+       result = case attempt.try_number when $3 then '${comparison}' else result end,
+       remaining_tries = case attempt.try_number when $3 then remaining else remaining_tries end
+     from moved_attempt
+     where ${isListed('attempt', 'moved_attempt', { key: { public_token: '$1', kind: '$2' }, number: 'try_number' })}
    )`
 
 /** The failure, and the block that it may have left, under the numbers that the card's own row gives them. */
-const eventsText = `numbered as (
+const eventsText = (carried: string): string => `numbered as (
      update card set last_sequence = last_sequence + case when is_block then 2 else 1 end
      from settled
-     where public_token = $1
-     returning public_token, last_sequence, client_id, is_block, remaining
+     where card.public_token = any(array[$1])
+     returning card.public_token, last_sequence, client_id, is_block, remaining ${carried}
    ), recorded as (
      insert into event (public_token, sequence, client_id, type, request_id, details)
      select public_token, last_sequence - case when is_block then 1 else 0 end, client_id,
-       $2 || '.attempt_failed', $5::text,
-       json_build_object('remainingTries', remaining, 'entryMode', $6::text, 'reference', $7::text)
+       $2 || '.attempt_failed', $5,
+       json_build_object('remainingTries', remaining, 'entryMode', $6, 'reference', $7)
      from numbered
      union all
-     select public_token, last_sequence, client_id, $2 || '.blocked', $5::text,
+     select public_token, last_sequence, client_id, $2 || '.blocked', $5,
        json_build_object('blockedBy', 'tries')
      from numbered where is_block
    )`
 
+const answerTypes = ['text', 'bytea', 'uuid', 'bytea', 'integer'] as const
+
 // The first answer stays. One that was sealed for another number of tries than remain is not kept.
-const claimedText = (first: number): string =>
-  `claimed as materialized (
-     select answer as first_answer from idempotency_record
-     where client_id = $${first} and key_hash = $${first + 1} and claim_id = $${first + 2} for update
+const storedText = (first: number, { carried, lockAfter }: ChangeForm): string => {
+  const [clientId, keyHash, claimId, answer, foreseen] = answerTypes.map(
+    (_, at) => `$${first + at}`,
+  )
+  const record = (
+    condition: string,
+  ): string => `select answer as first_answer from idempotency_record
+    where client_id = any(array[${clientId}]) and key_hash = ${keyHash} and claim_id = ${claimId} ${condition}
+    limit 1 for no key update`
+  return `${lockAfter('claimed', 'settled', record)}, stored as (
+     update idempotency_record set answer = coalesce(first_answer, ${answer})
+     from claimed
+     where client_id = any(array[${clientId}]) and key_hash = ${keyHash}
+       and (first_answer is not null or remaining = ${foreseen})
+     returning answer, answer = ${answer} as is_own ${carried}
    )`
-const storedText = (first: number): string =>
-  `stored as (
-     update idempotency_record set answer = coalesce(first_answer, $${first + 3})
-     from settled cross join claimed
-     where client_id = $${first} and key_hash = $${first + 1}
-       and (first_answer is not null or remaining = $${first + 4}::integer)
-     returning answer, answer = $${first + 3} as is_own
-   )`
+}
 
-/** Locks are taken in the order of key, card, counter. */
-const settleStatement = (name: string, comparison: Comparison, isKeyed: boolean): Statement => {
+/** Locks are taken in the order of card, counter, key. */
+const declareSettling = (
+  name: string,
+  comparison: Comparison,
+  isKeyed: boolean,
+): SharedStatement => {
   const isMismatch = comparison === 'mismatch'
-  const keyParameters = isMismatch ? 8 : 5
-  const parts = [
-    ...(isMismatch ? [clock] : []),
-    ...(isKeyed ? [claimedText(keyParameters)] : []),
-    lockedText(isKeyed ? 'claimed' : null, isMismatch),
-    effectText(comparison),
-    settledText(comparison),
-    ...(isMismatch ? [eventsText] : []),
-    ...(isKeyed ? [storedText(keyParameters)] : []),
+  const ownTypes = [
+    ...['text', 'text', 'integer', 'integer'],
+    ...(isMismatch ? ['text', 'text', 'text'] : []),
   ]
-  const answered = isKeyed
-    ? 'remaining, answer, is_own as "isOwn" from settled left join stored on true'
-    : 'remaining from settled'
-  return statement(name, `with ${parts.join(', ')} select ${answered}`)
+  return sharedChange(name, {
+    types: isKeyed ? [...ownTypes, ...answerTypes] : ownTypes,
+    text(form) {
+      const { answered, carried, isSame, lock } = form
+      const parts = [
+        ...(isMismatch ? [clock] : []),
+        lock(lockedSelect(isMismatch)),
+        effectText(comparison, carried),
+        settledText(comparison, form),
+        ...(isMismatch ? [eventsText(carried)] : []),
+        ...(isKeyed ? [storedText(ownTypes.length + 1, form)] : []),
+      ]
+      const columns = isKeyed ? 'remaining, answer, is_own as "isOwn"' : 'remaining'
+      const stored = isKeyed ? `left join stored on ${isSame('stored', 'settled')}` : ''
+      return `${parts.join(', ')} select ${answered('settled')}, ${columns} from settled ${stored}`
+    },
+  })
 }
 
-const statements: Record<Comparison, Statement> = {
-  match: settleStatement('settle_match', 'match', false),
-  mismatch: settleStatement('settle_mismatch', 'mismatch', false),
-  unresolved: settleStatement('settle_unresolved', 'unresolved', false),
+const settlings: Record<Comparison, SharedStatement> = {
+  match: declareSettling('settle_match', 'match', false),
+  mismatch: declareSettling('settle_mismatch', 'mismatch', false),
+  unresolved: declareSettling('settle_unresolved', 'unresolved', false),
 }
-const keyedStatements: Record<Comparison, Statement> = {
-  match: settleStatement('settle_match_and_store', 'match', true),
-  mismatch: settleStatement('settle_mismatch_and_store', 'mismatch', true),
-  unresolved: settleStatement('settle_unresolved_and_store', 'unresolved', true),
+const keyedSettlings: Record<Comparison, SharedStatement> = {
+  match: declareSettling('settle_match_and_store', 'match', true),
+  mismatch: declareSettling('settle_mismatch_and_store', 'mismatch', true),
+  unresolved: declareSettling('settle_unresolved_and_store', 'unresolved', true),
 }
 
 /** How a value came to be tried, and in which request. */
@@ -206,30 +221,35 @@ interface Settlement {
  * once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export async function settleTry(
-  connection: Connection,
+  database: Database,
   { comparison, spent }: ComparedTry,
   { entryMode, reference, requestId }: SettledOrigin,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const { epoch, kind, publicToken, tryNumber } = spent
-  const values = [
+  const settlement = await database.change<Settlement>(
+    (keyed ? keyedSettlings : settlings)[comparison],
     publicToken,
-    kind,
-    tryNumber,
-    epoch,
-    ...(comparison === 'mismatch' ? [requestId, entryMode, reference] : []),
-    ...(keyed ? [keyed.clientId, keyed.keyHash, keyed.claimId, keyed.answer, keyed.remaining] : []),
-  ]
-  const chosen = (keyed ? keyedStatements : statements)[comparison]
-  const settlement = firstRow<Settlement>(await connection.query(chosen, values))
+    [
+      publicToken,
+      kind,
+      tryNumber,
+      epoch,
+      ...(comparison === 'mismatch' ? [requestId, entryMode, reference] : []),
+      ...(keyed
+        ? [keyed.clientId, keyed.keyHash, keyed.claimId, keyed.answer, keyed.remaining]
+        : []),
+    ],
+  )
   if (!settlement) throw new Error('A card has no counter of its tries.')
   return keyed ? settlement : { ...settlement, answer: null, isOwn: false }
 }
 
 const matchAndSpendStatement = statement(
   'settle_match_and_spend',
-  `with ${clock}, ${lockedText(null, false)}, ${effectText('match')}, ${settledText('match')},
-   ${spendText('settled cross join clock', ['$1', '$5', '$6', '$7'])}
+  `with ${clock}, locked as materialized (${lockedSelect(false)}),
+   ${effectText('match', '')}, ${settledText('match', forOne)},
+   ${spendText({ source: 'settled cross join clock', values: ['$1', '$5', '$6', '$7'] })}
    select settled.remaining as "left", ${openedColumns} from settled left join opened on true`,
 )
 

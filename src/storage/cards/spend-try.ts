@@ -1,7 +1,16 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import { type Connection, firstRow, statement } from '../engine/database.ts'
-import { claimText, type NewClaim, onlyClaimValues } from '../idempotency/idempotency.ts'
+import type { Database, SharedStatement, SqlScalar } from '../engine/database.ts'
+import { isNotNullViolation } from '../engine/database.ts'
+import { sharedChange } from '../engine/shared-statements.ts'
+import {
+  type Claim,
+  claimOf,
+  claimTypes,
+  claimValues,
+  withClaim,
+} from '../idempotency/idempotency.ts'
+import { originalOf, originalTypes, originalValues } from '../links/transactions.ts'
 import { clock } from './limits.ts'
 
 /** A try that was spent. */
@@ -30,26 +39,33 @@ export interface AttemptOrigin {
 const spending = (column: string, last: string, empty: string): string =>
   `${column} = case when spent = restored then ${empty} else try_counter.${column} end || ${last}`
 
+interface SpendParts {
+  /** Has one row, if a try is to be spent. */
+  readonly source: string
+  /** How token, kind, entry mode and reference are written. */
+  readonly values: readonly [string, string, string, string]
+  readonly carried?: string
+}
+
 /**
  * Spends one try and puts it on record, or does nothing where none is left, as two parts of a statement that has
  * `clock`: `spent` and `opened`. The row's lock makes racing spends take turns, and each sees what the one before
  * it left.
- * @param source must have one row, if a try is to be spent.
- * @param values how token, kind, entry mode and reference are written.
  */
-export const spendText = (
-  source: string,
-  [publicToken, kind, entryMode, reference]: readonly [string, string, string, string],
-): string =>
+export const spendText = ({
+  carried = '',
+  source,
+  values: [publicToken, kind, entryMode, reference],
+}: SpendParts): string =>
   `spent as (
      update try_counter set spent = spent + 1,
        ${spending('outstanding_tries', '(spent + 1)', "'{}'::integer[]")},
        ${spending('open_since', 'at', "'{}'::bigint[]")}
      from ${source}
-     where try_counter.public_token = ${publicToken} and try_counter.kind = ${kind}
+     where try_counter.public_token = any(array[${publicToken}]) and try_counter.kind = ${kind}
        and spent - restored < try_limit
      returning try_counter.public_token, try_counter.kind, spent, epoch,
-       try_limit - (spent - restored) as remaining
+       try_limit - (spent - restored) as remaining ${carried}
    ), opened as (
      insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode, reference)
      select public_token, kind, spent, epoch, remaining, ${entryMode}, ${reference} from spent
@@ -60,42 +76,70 @@ export const spendText = (
 export const openedColumns = `opened.public_token as "publicToken", opened.kind,
   opened.try_number as "tryNumber", opened.epoch, opened.remaining_tries as "remaining"`
 
-const ofParameters = ['$1', '$2', '$3', '$4'] as const
+type Keying = 'plain' | 'keyed' | 'keyed original'
 
-const spendStatement = statement(
-  'spend_try',
-  `with ${clock}, ${spendText('clock', ofParameters)} select ${openedColumns} from opened`,
-)
+// Locks go counter, original, key.
+const declareSpend = (name: string, keying: Keying): SharedStatement => {
+  const isKeyed = keying !== 'plain'
+  const hasOriginal = keying === 'keyed original'
+  const asking = hasOriginal ? 'unreversed' : 'locked'
+  return sharedChange(name, {
+    types: [
+      ...['text', 'text', 'text', 'text'],
+      ...(isKeyed ? claimTypes : []),
+      ...(hasOriginal ? originalTypes : []),
+    ],
+    text: ({ answered, carried, lock }) => {
+      const asked = isKeyed ? `${asking} ${withClaim(5)}` : asking
+      const source = `${asked} cross join clock`
+      return `${clock},
+        ${lock(`select 1 as one from try_counter where public_token = any(array[$1]) and kind = $2
+          limit 1 for no key update`)},
+        ${hasOriginal ? `${originalOf(10, 'locked', '$5')},` : ''}
+        ${isKeyed ? `${claimOf(5, asking)},` : ''}
+        ${spendText({ source, values: ['$1', '$2', '$3', '$4'], carried })}
+        select ${answered(asking)}, ${openedColumns}
+        from ${asked} left join opened on opened.public_token = $1 and opened.kind = $2`
+    },
+  })
+}
 
-/** Spends one try and puts it on record, or does nothing when none is left. */
-export const spendTry = async (
-  connection: Connection,
-  { kind, publicToken }: NewTry,
-  { entryMode, reference }: AttemptOrigin,
-): Promise<SpentTry | null> =>
-  firstRow(await connection.query(spendStatement, [publicToken, kind, entryMode, reference]))
+const plainSpend = declareSpend('spend_try', 'plain')
+const keyedSpend = declareSpend('claim_and_spend_try', 'keyed')
+const originalSpend = declareSpend('claim_original_and_spend_try', 'keyed original')
 
-const claimAndSpendStatement = statement(
-  'claim_and_spend_try',
-  `with claim as (${claimText(5)}), ${clock}, ${spendText('claim cross join clock', ofParameters)}
-   select ${openedColumns} from claim left join opened on true`,
-)
+/** Which of them a claim needs, and what it takes beside the try. */
+function spendUnder(claim: Claim | null): readonly [SharedStatement, readonly SqlScalar[]] {
+  if (!claim) return [plainSpend, []]
+  const values = claimValues(claim)
+  const { original } = claim
+  return original ? [originalSpend, [...values, ...originalValues(original)]] : [keyedSpend, values]
+}
 
 /**
- * Claims a request's key and spends one try under it, at once: the key commits with the spend, so that no repeat
- * ever spends again.
- * @returns the try, or null where none was left; null in the whole where the key was not free, and nothing was done.
+ * Spends one try and puts it on record, or does nothing when none is left. Under a claim its key commits with the
+ * spend, so that no repeat ever spends again.
+ * @returns the try, or null where none was left; null in the whole where the key was not free or the claim's original
+ * is reversed, and nothing was done.
  * @throws `LockTimeout` where another request has the key or the counter for too long.
  */
-export const claimAndSpendTry = async (
-  connection: Connection,
-  claim: NewClaim,
+export async function spendTry(
+  database: Database,
   { kind, publicToken }: NewTry,
   { entryMode, reference }: AttemptOrigin,
-): Promise<{ readonly spent: SpentTry | null } | null> => {
-  const values = [publicToken, kind, entryMode, reference, ...onlyClaimValues(claim)]
-  const row = firstRow(await connection.query<SpentTry | NoTry>(claimAndSpendStatement, values))
-  return row && { spent: spentOf(row) }
+  claim: Claim | null,
+): Promise<{ readonly spent: SpentTry | null } | null> {
+  const [change, values] = spendUnder(claim)
+  try {
+    const row = await database.change<SpentTry | NoTry>(change, `${kind} ${publicToken}`, [
+      ...[publicToken, kind, entryMode, reference],
+      ...values,
+    ])
+    return row && { spent: spentOf(row) }
+  } catch (error) {
+    if (isNotNullViolation(error)) return null
+    throw error
+  }
 }
 
 /** Of a statement that spends a try beside something else, where none was left. */

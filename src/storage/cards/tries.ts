@@ -1,9 +1,9 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
-import { type Connection, type Database, rowOf, statement } from '../engine/database.ts'
-import { rowRead } from '../engine/row-reads.ts'
+import { type Connection, type Database, onKey, rowOf, statement } from '../engine/database.ts'
+import { rowRead } from '../engine/shared-statements.ts'
 import { clock } from './limits.ts'
-import { isPending, lockedText } from './settle-try.ts'
+import { isPending, lockedSelect } from './settle-try.ts'
 
 const triesRead = rowRead('find_tries', {
   columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
@@ -34,44 +34,71 @@ export interface AttemptRow {
   readonly remainingTries: number
   readonly entryMode: string
   readonly reference: string
-  /** `at` with the microseconds that a JavaScript date would lose. */
-  readonly position: string
   readonly tryNumber: number
 }
 
-/** Where a page of attempts ends: newest first. */
-export interface AttemptPosition {
-  readonly at: string
-  readonly kind: TryKind
-  readonly tryNumber: number
-}
+/** Where a page of attempts ends: of each kind, the next one has those of lower numbers. */
+export type AttemptPosition = Readonly<Record<TryKind, number>>
+
+/** Before all attempts. */
+export const newestAttempt: AttemptPosition = { pin: 2_147_483_647, cvv: 2_147_483_647 }
+
+/** The longest page, and one more that shows whether there is a next one. */
+const attemptRowsMax = 101
+
+// Through the primary key, so that no try writes to an index for the sake of this list. Two tries at once may have
+// their times in the other order: then the later number stands where the earlier time does, and none is left out.
+const scanText = (kind: TryKind, before: string): string => `
+  select *, min(attempted_at) over (order by try_number desc) as listed_at from (
+    select kind, try_number, attempted_at, result, remaining_tries, entry_mode, reference from attempt
+    where public_token = any(array[$1])
+      and (public_token, kind, try_number) < ($1, '${kind}', ${before}::integer)
+      and (public_token, kind) >= ($1, '${kind}')
+    order by attempt.public_token desc, attempt.kind desc, attempt.try_number desc limit ${attemptRowsMax}
+  ) as scanned`
 
 const listStatement = statement(
   'list_attempts',
   `select attempted_at as "at", kind, result, remaining_tries as "remainingTries",
-     entry_mode as "entryMode", reference, try_number as "tryNumber",
-     to_char(attempted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-   from attempt join card using (public_token)
-   where public_token = $1 and client_id = $2
-     and (attempted_at, kind, try_number) < ($3::timestamptz, $4::text, $5::integer)
-   order by attempted_at desc, kind desc, try_number desc limit $6`,
+     entry_mode as "entryMode", reference, try_number as "tryNumber"
+   from ${rowOf('card', 'card', { columns: 'client_id', key: { public_token: '$1' } })}
+   cross join (${scanText('pin', '$3')} union all ${scanText('cvv', '$4')}) as attempt
+   where card.client_id = $2
+   order by listed_at desc, kind desc, try_number desc limit $5`,
 )
 
-/** Attempts on a client's card, newest first. */
+/** Attempts on a client's card, newest first. @param page its limit is at most {@link attemptRowsMax}. */
 export const findAttempts = (
   connection: Connection,
   publicToken: PublicToken,
   clientId: string,
   { after, limit }: { readonly after: AttemptPosition | null; readonly limit: number },
-): Promise<AttemptRow[]> =>
-  connection.query(listStatement, [
-    publicToken,
-    clientId,
-    after?.at ?? 'infinity',
-    after?.kind ?? '',
-    after?.tryNumber ?? 0,
-    limit,
-  ])
+): Promise<AttemptRow[]> => {
+  const { cvv, pin } = after ?? newestAttempt
+  return connection.query(listStatement, [publicToken, clientId, pin, cvv, limit])
+}
+
+const dayOf = "((attempted_at at time zone 'UTC')::date)"
+
+const pruneStatement = statement(
+  'prune_attempts',
+  `with old as materialized (
+     select public_token, kind, try_number from attempt
+     where ${dayOf} < (select (now() at time zone 'UTC')::date - $1::integer)
+     order by ${dayOf} limit $2
+   )
+   delete from attempt using old
+   where ${onKey('attempt', 'old', ['public_token', 'kind', 'try_number'])}
+     and now() - attempted_at > make_interval(days => $1)
+   returning attempt.try_number`,
+)
+
+/** Forgets some of the attempts that are older than so many days. @returns how many. */
+export const pruneAttempts = async (
+  connection: Connection,
+  days: number,
+  limit: number,
+): Promise<number> => (await connection.query(pruneStatement, [days, limit])).length
 
 /** Tries that are used up, and no event says so. */
 export interface UnreportedBlock {
@@ -83,7 +110,7 @@ const listBlocksStatement = statement(
   'list_unreported_blocks',
   `with ${clock}
    select public_token as "publicToken", kind from try_counter cross join clock
-   where spent - restored = try_limit and not block_reported
+   where is_unreported_block
      and ($2::text is null or (public_token, kind) > ($2, $3))
      and not ${isPending('open_since')}
    order by public_token, kind limit $1`,
@@ -100,8 +127,8 @@ export const listUnreportedBlocks = (
 // Another process may have recorded it by now, or an unblock undone it: it is looked at again under its lock.
 const reportStatement = statement(
   'report_lost_block',
-  `with ${clock}, ${lockedText(null, true)}, due as materialized (
-     select from was cross join clock
+  `with ${clock}, locked as materialized (${lockedSelect(true)}), due as materialized (
+     select 1 as one from locked cross join clock
      where spent - restored = try_limit and not block_reported and not ${isPending('open_since')}
    ), reported as (
      update try_counter set block_reported = true from due

@@ -20,7 +20,7 @@ const givenAt = 'greatest(excluded.given_at[1], wrong_expiry.given_at[1] + 1)'
 
 const countStatement = statement(
   'count_wrong_expiry',
-  `with ${clock}
+  `with ${clock}, counted as (
    insert into wrong_expiry (public_token, client_id, given_at, forget_on_day)
    select $1, $2, array[at], (at + $4::bigint) / ${dayMicroseconds} + 1 from clock
    on conflict (public_token, client_id) do update set
@@ -30,7 +30,9 @@ const countStatement = statement(
          and coalesce(wrong_expiry.reported_at, 0) <= ${givenAt} - $4::bigint
        then ${givenAt} else wrong_expiry.reported_at end,
      forget_on_day = greatest(excluded.forget_on_day, wrong_expiry.forget_on_day)
-   returning coalesce(reported_at = given_at[1], false) as "isToReport"`,
+   returning coalesce(reported_at = given_at[1], false) as is_to_report
+   )
+   select is_to_report as "isToReport" from counted`,
 )
 
 /**

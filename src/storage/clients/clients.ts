@@ -138,13 +138,21 @@ const columns = `client_id as "clientId", client_name as "clientName", kind, sco
     from client_provenance known where known.client_id = client.client_id), '[]') as "provenance",
   case when kind = 'client' and not receives_events then deliveries_suspended_at end
     as "deliveriesSuspendedSince",
-  array(select product_id from client_product granted where granted.client_id = client.client_id
-    order by product_id) as "productIds"`
+  coalesce(product_ids, '{}') as "productIds"`
+
+/** Clients with their products. @param asked has their ids. */
+const administered = (asked: string): string =>
+  `with asked as materialized (${asked}), granted as materialized (
+     select client_id, array_agg(product_id order by product_id) as product_ids from client_product
+     where client_id = any(array(select client_id from asked)) group by client_id
+   )
+   select ${columns} from client left join granted using (client_id)
+   where client_id = any(array(select client_id from asked)) order by client_id`
 
 const listStatement = statement(
   'list_clients',
-  `select ${columns} from client
-   where client_id > $1 and ($2::text is null or kind = $2) order by client_id limit $3`,
+  administered(`select client_id from client
+     where client_id > $1 and ($2::text is null or kind = $2) order by client_id limit $3`),
 )
 
 /** Clients, by their ids; of one kind, or of all. */
@@ -157,7 +165,7 @@ export const findClients = (
 
 const findAdministeredStatement = statement(
   'find_administered_client',
-  `select ${columns} from client where client_id = $1`,
+  administered('select $1::text as client_id'),
 )
 
 /** A client, active or not, or null. */
@@ -200,10 +208,11 @@ export const updateClient = async (
 
 const replaceSecretStatement = statement(
   'replace_client_secret',
-  `update client set secret_hash = $2,
+  `with overlap as materialized (select now() + make_interval(hours => $3::integer) as ends_at)
+   update client set secret_hash = $2,
      previous_secret_hash = case when $3::integer > 0 then secret_hash end,
-     previous_secret_until = case when $3::integer > 0 and secret_hash is not null
-       then now() + make_interval(hours => $3::integer) end
+     previous_secret_until = case when $3::integer > 0 and secret_hash is not null then ends_at end
+   from overlap
    where client_id = $1 and jwks is null
    returning previous_secret_until as "previousSecretUntil"`,
 )

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
 import type { Connection, Database, SqlValue } from '../engine/database.ts'
 import { firstRow, statement } from '../engine/database.ts'
-import { rowRead } from '../engine/row-reads.ts'
+import { rowRead } from '../engine/shared-statements.ts'
 
 const listedColumns = `product_id as "productId", product_name as "productName",
   scheme_name as "schemeName", currency_code as "currencyCode", card_types as "cardTypes",
@@ -39,12 +40,12 @@ export const listGrantedProducts = (
 
 /** A product as it was read. */
 export interface GrantedProduct extends Product {
-  /** How often it had been changed. */
-  readonly changes: number
+  /** Another one whenever it is to be changed. */
+  readonly version: string
 }
 
 const grantedRead = rowRead('find_granted_product', {
-  columns: `${listedColumns}, ${hiddenColumns}, changes`,
+  columns: `${listedColumns}, ${hiddenColumns}, product_version as "version"`,
   key: ['text', 'integer'],
   from: (clientId, productId) => `product join client_product using (product_id)
     where client_id = ${clientId} and product_id = ${productId} and active`,
@@ -97,21 +98,30 @@ export const findProduct = async (
 
 const lockStatement = statement(
   'lock_product',
-  `select ${listedColumns}, ${hiddenColumns} from product where product_id = $1 for update`,
+  `select ${listedColumns}, ${hiddenColumns} from product where product_id = $1 for no key update`,
+)
+// Cards that are being made hold one of these rows, and those that come after find another version.
+const lockGrantsStatement = statement(
+  'lock_grants_of_product',
+  'update client_product set product_version = $2 where product_id = $1',
 )
 
 /** A product, locked until the transaction ends: cards of it are made before or after. */
 export const lockProduct = async (
   connection: Connection,
   productId: ProductId,
-): Promise<Product | null> => firstRow(await connection.query(lockStatement, [productId]))
+): Promise<Product | null> => {
+  const product = firstRow<Product>(await connection.query(lockStatement, [productId]))
+  await connection.query(lockGrantsStatement, [productId, randomUUID()])
+  return product
+}
 
 const updateStatement = statement(
   'update_product',
   `update product set product_name = $2, scheme_name = $3, bin = $4, currency_code = $5,
      card_types = $6, validity_months = $7, pin_length = $8, pin_revealable = $9,
      refuse_weak_pins = $10, pin_try_limit = $11, cvv_try_limit = $12, cvk = $13, pvk = $14,
-     active = $15, changes = changes + 1
+     active = $15
    where product_id = $1`,
 )
 

@@ -21,7 +21,8 @@ export const listProvenance = (
 // Whoever did it twice keeps all who could have acted for them at either time. A confirmation is the last one.
 const insertStatement = statement(
   'insert_client_provenance',
-  `insert into client_provenance (client_id, act, by_client_id, controlled_by) values ($1, $2, $3, $4)
+  `insert into client_provenance (client_id, act, by_client_id, controlled_by)
+   select $1, $2, $3, $4::text[]
    on conflict (client_id, act, by_client_id) do update set acted_at = excluded.acted_at,
      controlled_by = case when excluded.act = 'confirmed' then excluded.controlled_by else array(
        select unnest(client_provenance.controlled_by) union select unnest(excluded.controlled_by)

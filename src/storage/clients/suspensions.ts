@@ -3,10 +3,12 @@ import { type Connection, statement } from '../engine/database.ts'
 // After the change of the client, so that the rule is the database's alone. Done again it does nothing.
 const followStatement = statement(
   'follow_delivery_suspension',
-  `update client set
+  `with clock as materialized (select now() as at)
+   update client set
      deliveries_suspended_seconds = deliveries_suspended_seconds
-       + greatest(0, coalesce(extract(epoch from now() - deliveries_suspended_at)::float8, 0)),
-     deliveries_suspended_at = case when not receives_events then now() end
+       + greatest(0, coalesce(extract(epoch from at - deliveries_suspended_at)::float8, 0)),
+     deliveries_suspended_at = case when not receives_events then at end
+   from clock
    where client_id = $1 and receives_events = (deliveries_suspended_at is not null)`,
 )
 

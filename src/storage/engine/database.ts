@@ -9,27 +9,24 @@ export interface Statement {
   readonly text: string
 }
 
-/** A value that a statement may carry. */
-export type SqlValue =
-  | string
-  | number
-  | boolean
-  | Date
-  | Uint8Array
-  | null
-  | readonly string[]
-  | readonly number[]
+export type SqlScalar = string | number | boolean | Date | Uint8Array | null
 
-/** A read of at most one row by its key, alone and together with others. */
-export interface RowRead {
-  /** Takes the parts of a key. */
+/** A value that a statement may carry. */
+export type SqlValue = SqlScalar | readonly SqlScalar[]
+
+/** A statement for one who asks, and one that does the same for several at once. */
+export interface SharedStatement {
   readonly one: Statement
-  /** Takes a list of each part; answers the rows that are there, each with its `ordinal`, counted from one. */
+  /** Takes a list of each value; answers a row for each who has one, with its `ordinal`, counted from one. */
   readonly several: Statement
+  /** Of whom `several` answers no row, there is none for a read; a change is done for him alone. */
+  readonly isRead: boolean
+  /** Whether the value in a place is the same for all of one statement, which takes it as it is. */
+  readonly isCommon: (at: number) => boolean
 }
 
 /** The parts of a key, of its columns' types. */
-export type RowKey = readonly (string | number)[]
+type RowKey = readonly (string | number)[]
 
 /** What a statement runs on: the database itself, or a transaction on it. */
 export interface Connection {
@@ -42,15 +39,27 @@ export interface Connection {
 export interface Database extends Connection {
   /**
    * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of the event loop
-   * share a round trip.
+   * share a round trip, but for those on a cluster.
    */
-  readRow<Row>(read: RowRead, key: RowKey): Promise<Row | null>
+  readRow<Row>(read: SharedStatement, key: RowKey): Promise<Row | null>
+  /**
+   * Changes what one subject has, outside of any transaction, as one statement: all of it is done, or nothing. Changes of
+   * several subjects that come in one turn of the event loop share a statement, and so a commit.
+   * @returns a row where it was done, or null.
+   */
+  change<Row>(
+    change: SharedStatement,
+    subject: string,
+    values: readonly SqlScalar[],
+  ): Promise<Row | null>
   /**
    * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
    * may run again from its beginning, where the server undid it for the sake of another transaction.
    * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
    */
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
+  /** Whether its rows are spread over nodes: what is found by one value only then is asked for by that value first. */
+  isCluster(): boolean
   /** What its connections are doing now; null where everybody shares one. */
   readonly load: (() => PoolLoad) | null
   close(): Promise<void>
@@ -82,7 +91,7 @@ export const undivided = (database: Database): Databases => ({
 })
 
 /** How many connections a pool has, and how many wait for one. */
-interface PoolLoad {
+export interface PoolLoad {
   readonly busy: number
   readonly idle: number
   readonly waiting: number
@@ -95,6 +104,9 @@ interface PoolLoad {
  */
 export const planning = ['plan_cache_mode', 'force_generic_plan'] as const
 
+/** For how long a statement waits for a row that another transaction has locked. */
+export const lockTimeoutMs = 2_000
+
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 
@@ -105,7 +117,7 @@ export const statement = (name: string, text: string): Statement => ({ name, tex
  *   compare with what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
  * - Neither side of the join can be hashed or sorted for it, so what is left is the key's index, for each row listed.
  * - The list's condition is repeated, because another may have been quicker, but in a form that no index serves
- *   (`created_at + interval '1 day' < now()`): else that index might be taken, and all that is due be read.
+ *   (`now() - created_at > interval '1 day'`): else that index might be taken, and all that is due be read.
  */
 export const onKey = (table: string, list: string, [first, ...others]: readonly string[]): string =>
   [

@@ -1,3 +1,4 @@
+import { Problem } from '../../domain/problem.ts'
 import { type Connection, firstRow, statement } from './database.ts'
 
 /** What a database remembers of the installation it belongs to. */
@@ -80,11 +81,17 @@ export const setMasterKeyCheckValue = async (
   await connection.query(setCheckValueStatement, [checkValue])
 }
 
-const pingStatement = statement('ping', 'select 1 as one')
+const pingStatement = statement(
+  'ping',
+  `select current_setting('transaction_read_only') = 'off' as "takesChanges"`,
+)
 
-/** Answers when the database does. */
+/** Resolves when the database answers, and takes changes. @throws `Problem` `unavailable` otherwise. */
 export const pingDatabase = async (connection: Connection): Promise<void> => {
-  await connection.query(pingStatement)
+  const [answer] = await connection.query<{ takesChanges: boolean }>(pingStatement)
+  if (!answer?.takesChanges) {
+    throw new Problem('unavailable', { detail: 'The database takes no changes.' })
+  }
 }
 
 /** What a database server says of itself. */
@@ -95,11 +102,15 @@ export interface DatabaseFacts {
   readonly fsync: string
   readonly fullPageWrites: string
   readonly synchronousCommit: string
+  /** Of those that a commit waits for; empty where it waits for none. */
+  readonly synchronousStandbys: string
   readonly isStandby: boolean
   /** Whether this user may make tables, as a migration does. */
   readonly mayCreate: boolean
   /** The newest migration that was applied; null before the first. */
   readonly newestMigration: number | null
+  /** The newest one that a program must know to work on it. */
+  readonly worksFrom: number
 }
 
 const factsStatement = statement(
@@ -108,6 +119,7 @@ const factsStatement = statement(
      clock_timestamp() as "clock", current_setting('fsync') as "fsync",
      current_setting('full_page_writes') as "fullPageWrites",
      current_setting('synchronous_commit') as "synchronousCommit",
+     current_setting('synchronous_standby_names') as "synchronousStandbys",
      pg_is_in_recovery() as "isStandby",
      coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate"`,
 )
@@ -115,26 +127,38 @@ const isTableThereStatement = statement(
   'has_migration_table',
   `select to_regclass('migration') is not null as "isThere"`,
 )
+
+/**
+ * The newest migration that a program must know to work on what a row of `migration` left. Databases from before the
+ * first release have no such column, and are to be refused for what they are.
+ */
+export const worksFromText = `coalesce((to_jsonb(migration) ->> 'works_from')::integer, migration_number)`
+
 const newestStatement = statement(
   'find_newest_migration',
-  'select max(migration_number) as "newest" from migration',
+  `select max(migration_number) as "newestMigration", max(${worksFromText}) as "worksFrom"
+   from migration`,
 )
+
+type Applied = Pick<DatabaseFacts, 'newestMigration' | 'worksFrom'>
 
 /** Looks at a database, and changes nothing. */
 export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
-  type Row = Omit<DatabaseFacts, 'newestMigration'>
-  const row = firstRow(await connection.query<Row>(factsStatement))
+  const row = firstRow(await connection.query<Omit<DatabaseFacts, keyof Applied>>(factsStatement))
   if (!row) throw new Error('The database says nothing of itself.')
-  return { ...row, newestMigration: await findNewestMigration(connection) }
+  return { ...row, ...(await findApplied(connection)) }
+}
+
+async function findApplied(connection: Connection): Promise<Applied> {
+  const [table] = await connection.query<{ isThere: boolean }>(isTableThereStatement)
+  const rows = table?.isThere ? await connection.query<Applied>(newestStatement) : []
+  const { newestMigration = null, worksFrom } = firstRow(rows) ?? {}
+  return { newestMigration, worksFrom: worksFrom ?? 0 }
 }
 
 /** The newest migration that was applied; null before the first. */
-export async function findNewestMigration(connection: Connection): Promise<number | null> {
-  const [table] = await connection.query<{ isThere: boolean }>(isTableThereStatement)
-  if (!table?.isThere) return null
-  const rows = await connection.query<{ newest: number | null }>(newestStatement)
-  return firstRow(rows)?.newest ?? null
-}
+export const findNewestMigration = async (connection: Connection): Promise<number | null> =>
+  (await findApplied(connection)).newestMigration
 
 const insertSecretStatement = statement(
   'insert_sandbox_secret',

@@ -1,26 +1,29 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { StartRefusal } from '../../domain/problem.ts'
-import { type Connection, type Database, type Statement, statement } from './database.ts'
-import { findNewestMigration } from './installation.ts'
+import { type Connection, type Database, statement } from './database.ts'
+import { findNewestMigration, worksFromText } from './installation.ts'
 
+// Null in `works_from`: the migration leaves no program working that does not know it.
 const createTable = `create table if not exists migration (
   migration_number integer primary key,
   file_name text not null,
+  works_from integer,
   applied_at timestamptz not null default now()
 )`
 // A migration may take its time, and so may the one of another process that is waited for.
 const waitLong = 'set local lock_timeout = 0; set local statement_timeout = 0'
-const lockTable: Statement = statement(
+export const lockMigrations = statement(
   'lock_migrations',
   'lock table migration in access exclusive mode',
 )
 const listApplied = statement(
   'list_applied_migrations',
-  'select migration_number as "number", file_name as "fileName" from migration order by migration_number',
+  `select migration_number as "number", file_name as "fileName", ${worksFromText} as "worksFrom"
+   from migration order by migration_number`,
 )
 const recordMigration = statement(
   'record_migration',
-  'insert into migration (migration_number, file_name) values ($1, $2)',
+  'insert into migration (migration_number, file_name, works_from) values ($1, $2, $3)',
 )
 
 interface Migration {
@@ -28,11 +31,22 @@ interface Migration {
   readonly fileName: string
 }
 
+interface AppliedMigration extends Migration {
+  /** The newest migration that a program must know to work on the schema that this one left. */
+  readonly worksFrom: number
+}
+
+/**
+ * How a migration says that it takes nothing from a program that knows none newer than the one named: it expands the
+ * schema, and that program goes on beside this one (docs/decisions/0028-side-by-side.md).
+ */
+const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
+
 /**
  * Brings the schema up to this program's version: forward only, all in one transaction, and safe when
  * several processes start on one database at once (the second waits, then finds nothing to do).
  * @returns the file names applied now.
- * @throws `StartRefusal` when the database is newer than this program, or from before its first release.
+ * @throws `StartRefusal` when the database is too new for this program, or from before its first release.
  */
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -40,33 +54,43 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
   await database.script(createTable).catch(() => database.script(createTable))
   return database.transaction(async (connection) => {
     await connection.script(waitLong)
-    await connection.query(lockTable)
-    const newest = refuseOtherDatabase(await connection.query<Migration>(listApplied), migrations)
+    await connection.query(lockMigrations)
+    const newest = refuseOtherDatabase(
+      await connection.query<AppliedMigration>(listApplied),
+      migrations,
+    )
     const due = migrations.filter((migration) => migration.number > newest)
     for (const { number, fileName } of due) {
-      await connection.query(recordMigration, [number, fileName])
-      await connection.script(await readFile(new URL(fileName, folder), 'utf8'))
+      const text = await readFile(new URL(fileName, folder), 'utf8')
+      const worksFrom = expands.exec(text)?.[1]
+      await connection.query(recordMigration, [
+        number,
+        fileName,
+        worksFrom ? Number(worksFrom) : null,
+      ])
+      // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text that it was given.
+      for (const command of text.split(/(?<=;)$/m)) await connection.script(command)
     }
     return due.map((migration) => migration.fileName)
   })
 }
 
 /**
- * Leaves the database as it is. @throws `StartRefusal` unless its schema is this program's, with what to do.
+ * Leaves the database as it is. @throws `StartRefusal` unless this program works on its schema, with what to do.
  */
 export async function requireSchema(connection: Connection, folder: URL): Promise<void> {
   const migrations = await readMigrations(folder)
   const known = migrations.at(-1)?.number ?? 0
   const isMade = (await findNewestMigration(connection)) !== null
-  const applied = isMade ? await connection.query<Migration>(listApplied) : []
+  const applied = isMade ? await connection.query<AppliedMigration>(listApplied) : []
   const newest = refuseOtherDatabase(applied, migrations)
-  if (newest === known) return
+  if (newest >= known) return
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
   throw new StartRefusal(`The database ${found}, this program is at ${known}. ${waysOn}`)
 }
 
 const waysOn =
-  'Commands change no schema: use the version that runs, or bring it up with this one by pinfold migrate or pinfold start; an older version cannot start after that.'
+  'Commands change no schema: use the version that runs, or bring it up with this one by pinfold migrate or pinfold start; a version that does not work on it cannot start after that.'
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
@@ -75,7 +99,7 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
 
 /** @returns the number of the newest migration that was applied, 0 where none was. */
 function refuseOtherDatabase(
-  applied: readonly Migration[],
+  applied: readonly AppliedMigration[],
   migrations: readonly Migration[],
 ): number {
   const known = migrations.at(-1)?.number ?? 0
@@ -89,7 +113,7 @@ function refuseOtherDatabase(
       'The database is of a version from before the first release, whose schema was another: there is no way on from it. Use an empty database, or another DATA_DIR, and create the cards again.',
     )
   }
-  if (newest > known) {
+  if (applied.some(({ worksFrom }) => worksFrom > known)) {
     throw new StartRefusal(
       `The database is at migration ${newest}, this program knows ${known}: start a newer program, or use commands of the version that runs.`,
     )

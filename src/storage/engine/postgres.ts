@@ -1,109 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DatabaseError, Pool, type PoolClient, types } from 'pg'
+import { DatabaseError } from 'pg'
 import { Problem } from '../../domain/problem.ts'
 import {
   type Connection,
   type Database,
   LockTimeout,
-  planning,
   type SqlValue,
   type Statement,
 } from './database.ts'
-import { createRowReads } from './row-reads.ts'
-
-interface PostgresOptions {
-  readonly connectionString: string
-  /** Connections that this pool may have. */
-  readonly poolSize: number
-  /** For one statement; 10 seconds unless it is given. */
-  readonly statementTimeoutMs?: number
-  /** Called with what breaks on a connection that nobody is using. */
-  onIdleError(error: Error): void
-}
-
-const dateOid = 1082
-
-/** Dates stay `YYYY-MM-DD`: they have no time zone to be moved by. */
-const parsers = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format as 'text'),
-}
+import {
+  openSessions,
+  readOnly,
+  type Session,
+  type SessionsOptions,
+  UnconfirmedCommit,
+} from './sessions.ts'
+import { createSharing } from './sharing.ts'
 
 /** A PostgreSQL server, or a cluster that speaks its protocol, behind a pool of connections. */
-export function openPostgres(options: PostgresOptions): Database {
-  const pool = new Pool({
-    connectionString: options.connectionString,
-    max: options.poolSize,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: options.statementTimeoutMs ?? 10_000,
-    lock_timeout: 2_000,
-    idle_in_transaction_session_timeout: 15_000,
-    types: parsers as never,
-    onConnect: async (client) => {
-      await client.query(`set ${planning.join(' = ')}`)
-    },
-  })
-  pool.on('error', options.onIdleError)
+export function openPostgres(options: SessionsOptions): Database {
+  const sessions = openSessions(options)
+  async function use<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    const session = await answering(sessions.take)
+    try {
+      return await work(session)
+    } finally {
+      session.release(!session.isSound)
+    }
+  }
   const query = <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>
-    persistently(() => answering(() => run<Row>(pool, statement, values)))
+    persistently(() => use((session) => connectionOn(session).query<Row>(statement, values)))
   return {
     query,
-    readRow: createRowReads(query),
-    script: (text) => answering(() => pool.query(text).then(() => undefined)),
-    transaction: (work) => persistently(() => inTransaction(pool, work)),
-    load: () => ({
-      busy: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
-    close: () => pool.end(),
+    isCluster: sessions.isCluster,
+    ...createSharing(query, () => !sessions.isCluster()),
+    script: (text) => use((session) => connectionOn(session).script(text)),
+    transaction: (work) => persistently(() => use((session) => inTransaction(session, work))),
+    load: sessions.load,
+    close: sessions.close,
   }
 }
 
-async function run<Row>(
-  target: Pool | PoolClient,
-  { name, text }: Statement,
-  values: readonly SqlValue[] = [],
-): Promise<Row[]> {
-  return (await target.query({ name, text, values: [...values] })).rows as Row[]
-}
+const connectionOn = (session: Session): Connection => ({
+  query: <Row>({ name, text }: Statement, values: readonly SqlValue[] = []) =>
+    answering(async () => (await session.ask({ name, text, values: [...values] })).rows as Row[]),
+  script: (text) => answering(() => session.script(text)),
+})
 
 async function inTransaction<Result>(
-  pool: Pool,
+  session: Session,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
-  const client = await answering(() => pool.connect())
-  // A break shows in the statement it meets. Unheard, it would end the process.
-  client.on('error', unheard)
-  const connection: Connection = {
-    query: (statement, values) => answering(() => run(client, statement, values)),
-    script: (text) => answering(() => client.query(text).then(() => undefined)),
-  }
   try {
-    await answering(() => client.query('begin'))
-    const result = await work(connection)
-    await answering(() => client.query('commit'))
-    client.release()
+    await answering(() => session.ask({ text: 'begin' }))
+    const result = await work(connectionOn(session))
+    await answering(() => session.ask({ text: 'commit' }))
     return result
   } catch (error) {
-    await rollBack(client)
+    // A server rolls back by itself where the connection is thrown away.
+    if (session.isSound) await session.ask({ text: 'rollback' }).catch(() => undefined)
     throw error
-  } finally {
-    // The pool listens again.
-    client.off('error', unheard)
-  }
-}
-
-const unheard = (): void => undefined
-
-/** A connection that cannot roll back is thrown away: the server then rolls back by itself. */
-async function rollBack(client: PoolClient): Promise<void> {
-  try {
-    await client.query('rollback')
-    client.release()
-  } catch (error) {
-    client.release(error as Error)
   }
 }
 
@@ -137,18 +93,25 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
       if (code === lockNotAvailable) throw new LockTimeout(error)
       if (severity !== 'FATAL' && !serverAway.test(code)) throw error
     }
-    throw new Problem('unavailable', { detail: 'The database does not answer.', cause: error })
+    const detail =
+      error instanceof UnconfirmedCommit
+        ? 'The database did what was asked, and did not say that it keeps it.'
+        : 'The database does not answer.'
+    throw new Problem('unavailable', { detail, cause: error })
   }
 }
 
 const lockNotAvailable = '55P03'
 
-/** `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual, 13.5). */
-const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01'])
+/**
+ * `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual, 13.5). And what a
+ * server refused that takes no changes any more: another one may by now.
+ */
+const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01', readOnly])
 
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
- * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A).
- * What is FATAL ended the session, or refused to begin one.
+ * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A); and a
+ * server that takes no changes. What is FATAL ended the session, or refused to begin one.
  */
-const serverAway = /^(08|53|57|40)/
+const serverAway = new RegExp(`^(?:08|53|57|40|${readOnly})`)

@@ -14,6 +14,9 @@ export interface NewEvent {
   readonly note: Uint8Array | null
 }
 
+/** The types of what a statement that records an event takes. */
+export const eventValueTypes = ['text', 'text', 'text', 'text', 'bytea'] as const
+
 /** What a statement that records an event takes first: token, type, request id, details, note. */
 export const eventValues = (event: NewEvent) =>
   [

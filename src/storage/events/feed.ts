@@ -120,7 +120,8 @@ export const listEventHeads = (
 
 const claimStatement = statement(
   'claim_event_stream',
-  `insert into event_stream (client_id, slot, holder, leased_until)
+  `with claimed as (
+   insert into event_stream (client_id, slot, holder, leased_until)
    select $1, slot, $2, now() + make_interval(secs => $4)
    from generate_series(1, $3::integer) as slot
    where not exists (
@@ -130,8 +131,10 @@ const claimStatement = statement(
    order by random() limit 1
    on conflict (client_id, slot) do update
      set holder = excluded.holder, leased_until = excluded.leased_until
-     where event_stream.leased_until <= now()
-   returning slot`,
+     where excluded.leased_until - event_stream.leased_until >= make_interval(secs => $4)
+   returning slot
+   )
+   select slot from claimed`,
 )
 
 /**

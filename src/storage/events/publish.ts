@@ -70,7 +70,7 @@ const publishStatement = statement(
        (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
      select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details
      from given cross join head
-     on conflict (client_id, event_id) do nothing
+     on conflict (event_id, client_id, occurred_at) do nothing
      returning position, event_id, public_token, type
    ), target as (
      select webhook_id, position, event_id, public_token, published.type
@@ -112,10 +112,11 @@ export const insertPublishedEvents = async (
 const markStatement = statement(
   'mark_events_published',
   `with done as materialized (
-     select * from unnest($1::text[], $2::integer[]) as done (public_token, sequence)
+     select * from unnest($1::timestamptz[], $2::text[], $3::integer[])
+       as done (occurred_at, public_token, sequence)
    )
    update event set published = true from done
-   where ${onKey('event', 'done', ['public_token', 'sequence'])}`,
+   where ${onKey('event', 'done', ['occurred_at', 'public_token', 'sequence'])}`,
 )
 
 /** Marks events of the outbox as published. */
@@ -123,7 +124,8 @@ export const markPublished = async (
   connection: Connection,
   events: readonly UnpublishedEvent[],
 ): Promise<void> => {
+  const times = events.map(({ occurredAt }) => occurredAt)
   const tokens = events.map(({ publicToken }) => publicToken)
   const sequences = events.map(({ sequence }) => sequence)
-  await connection.query(markStatement, [tokens, sequences])
+  await connection.query(markStatement, [times, tokens, sequences])
 }

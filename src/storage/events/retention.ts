@@ -4,17 +4,17 @@ import type { FeedPosition } from './feed.ts'
 const outboxStatement = statement(
   'prune_outbox',
   `with old as materialized (
-     select public_token, sequence from event
+     select occurred_at, public_token, sequence from event_default
      where published and occurred_at < (select now() - make_interval(days => $1))
      order by occurred_at limit $2
    )
-   delete from event using old
-   where ${onKey('event', 'old', ['public_token', 'sequence'])}
-     and occurred_at + make_interval(days => $1) < now()
-   returning event.sequence`,
+   delete from event_default using old
+   where ${onKey('event_default', 'old', ['occurred_at', 'public_token', 'sequence'])}
+     and now() - event_default.occurred_at > make_interval(days => $1)
+   returning event_default.sequence`,
 )
 
-/** Forgets some of the outbox's events that are published and older than so many days. @returns how many. */
+/** Forgets some of the outbox's events that no slice has, are published and older than so many days. @returns how many. */
 export const pruneOutbox = async (
   connection: Connection,
   days: number,
@@ -23,14 +23,14 @@ export const pruneOutbox = async (
 
 const clientsStatement = statement(
   'list_feeds',
-  `select client_id as "clientId" from feed_head where $1::text is null or client_id > $1
+  `select client_id as "clientId" from feed_head where client_id > $1
    order by client_id limit $2`,
 )
 
-/** Clients that have a feed, by id. */
+/** Clients that have a feed, by id. @param after `''` stands before all. */
 export const listFeeds = async (
   connection: Connection,
-  after: string | null,
+  after: string,
   limit: number,
 ): Promise<string[]> =>
   (await connection.query<{ clientId: string }>(clientsStatement, [after, limit])).map(
@@ -40,10 +40,11 @@ export const listFeeds = async (
 const feedStatement = statement(
   'prune_feed',
   `with looked as materialized (
-     select position, published_at from published_event
+     select position, published_at, occurred_at from published_event
      where client_id = $1 and position > $4::bigint order by position limit $3
    ), step as materialized (
-     select position from looked where published_at < now() - make_interval(days => $2)
+     select position from looked
+     where published_at < now() - make_interval(days => $2) and occurred_at < to_timestamp($5::float8 * 86400)
    ), queued as materialized (
      select position, status from delivery
      where client_id = $1
@@ -53,7 +54,8 @@ const feedStatement = statement(
      delete from published_event
      where client_id = $1 and position > $4::bigint
        and position <= (select max(position) from step)
-       and published_at + make_interval(days => $2) < now()
+       and now() - published_at > make_interval(days => $2)
+       and occurred_at < to_timestamp($5::float8 * 86400)
        and position <> all(array(select position from queued where status = 'Pending'))
    )
    select max(position)::text as "position" from step`,
@@ -63,20 +65,22 @@ const feedStatement = statement(
 interface FeedStep {
   readonly after: FeedPosition
   readonly days: number
+  /** Since 1970: events from then on go with their slices. Null: all are looked at. */
+  readonly beforeDay: number | null
   readonly limit: number
 }
 
 /**
  * Looks at some of a client's events after a position that are older than so many days, and forgets
- * those that are not still to be delivered.
+ * those that are not still to be delivered. So goes what has no slice, or one that something else keeps.
  * @returns the position of the last old one that was looked at, or null when there was none.
  */
 export const pruneFeed = async (
   connection: Connection,
   clientId: string,
-  { after, days, limit }: FeedStep,
+  { after, beforeDay, days, limit }: FeedStep,
 ): Promise<FeedPosition | null> => {
-  const values = [clientId, days, limit, after]
+  const values = [clientId, days, limit, after, beforeDay ?? 'Infinity']
   const rows = await connection.query<{ position: FeedPosition | null }>(feedStatement, values)
   return firstRow(rows)?.position ?? null
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Connection, SqlValue } from '../engine/database.ts'
+import type { Connection, SqlScalar, Statement } from '../engine/database.ts'
 import { firstRow, isNotNullViolation, onKey, statement } from '../engine/database.ts'
+import { type NewOriginal, originalOf, originalValues } from '../links/transactions.ts'
 
 /** Names one remembered request. */
 export interface IdempotencyReference {
@@ -12,25 +13,21 @@ export interface IdempotencyReference {
 const hexOf = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
+/** Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have them. */
+const textsOf = (hashes: readonly Uint8Array[]): string[] => hexOf(hashes).map((hex) => `\\x${hex}`)
+
 /** A key that is known already is taken where it is as good as new: after 24 hours. */
 const orTakeOld = `on conflict (client_id, key_hash) do update
     set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer, retired = false,
       created_at = excluded.created_at, claim_id = excluded.claim_id
-    where idempotency_record.created_at < excluded.created_at - interval '24 hours'`
+    where excluded.created_at - idempotency_record.created_at > interval '24 hours'`
 
-/**
- * Claims a key that has one hash, as a part of a statement. It returns the client where the key was free, and
- * nothing where it was not; all that is to be done once hangs on that row.
- * @param first number of the first of its parameters, which are `onlyClaimValues`.
- * @param answer of those who spend nothing, so that their claim commits with it.
- */
-export const claimText = (first: number, answer = 'null::bytea'): string =>
-  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
-   values ($${first}, $${first + 1}, $${first + 2}, $${first + 3}, ${answer})
-   ${orTakeOld}
-   returning client_id`
-
-const claimStatement = statement('claim_idempotency_key', claimText(1))
+const claimStatement = statement(
+  'claim_idempotency_key',
+  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id)
+   values ($1, $2, $3, $4) ${orTakeOld}
+   returning client_id`,
+)
 const releaseStatement = statement(
   'release_idempotency_key',
   'delete from idempotency_record where client_id = $1 and key_hash = $2',
@@ -67,97 +64,107 @@ export interface OnlyHash {
   readonly keyHash: Uint8Array
 }
 
-/** A claim of a key that has one hash. */
-export interface NewClaim extends OnlyHash {
-  readonly claimId: string
-  readonly requestFingerprint: Uint8Array
-}
-
-export const onlyClaimValues = ({ claimId, clientId, keyHash, requestFingerprint }: NewClaim) =>
-  [clientId, keyHash, requestFingerprint, claimId] as const
-
-const claimWithAnswerStatement = statement('claim_with_answer', claimText(1, '$5'))
-
-/** Claims a key together with its answer. @returns whether the key was free. */
-export const claimWithAnswer = async (
-  connection: Connection,
-  claim: NewClaim,
-  answer: Uint8Array,
-): Promise<boolean> =>
-  (await connection.query(claimWithAnswerStatement, [...onlyClaimValues(claim), answer])).length ===
-  1
-
-/** A claim as the statement of an act makes it, with what is answered if the act is done. */
+/** A claim as the statement of an act makes it. */
 export interface Claim extends IdempotencyReference {
   readonly requestFingerprint: Uint8Array
   readonly claimId: string
-  readonly answer: Uint8Array
+  /** What is answered if the act is done; null where that is not known yet. */
+  readonly answer: Uint8Array | null
+  /** The transaction that a network begins with it: where a reversal has overtaken that, nothing is done. */
+  readonly original?: NewOriginal
 }
 
-/**
- * The beginning of an act's statement: `claimed` has a row where the key was free, and its `is_whole` says whether
- * it was under every version of the hash's key. All else hangs on that row; a claim without its act raises.
- * @param first number of the first of the claim's five parameters.
- */
-export const claimOf = (first: number): string => {
-  const [client, hashes, fingerprint, claimId, answer] = [0, 1, 2, 3, 4].map(
-    (at) => `$${first + at}`,
-  )
-  return `claim as (
-      insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
-      select ${client}::text, decode(hash, 'hex'), ${fingerprint}::bytea, ${claimId}::uuid, ${answer}::bytea
-      from unnest(${hashes}::text[]) as hash
-      ${orTakeOld}
-      returning key_hash
-    ), claimed as (
-      select count(*) = cardinality(${hashes}::text[]) as is_whole from claim having count(*) > 0
-    )`
-}
+/** The types of what `claimOf` takes. */
+export const claimTypes = ['text', 'text', 'bytea', 'uuid', 'bytea'] as const
 
-/** What `claimOf` takes. */
+/** What `claimOf` takes: all hashes are one text. */
 export const claimValues = ({
   answer,
   claimId,
   clientId,
   keyHashes,
   requestFingerprint,
-}: Claim): SqlValue[] => [clientId, hexOf(keyHashes).sort(), requestFingerprint, claimId, answer]
+}: Claim): SqlScalar[] => [
+  clientId,
+  hexOf(keyHashes).join(','),
+  requestFingerprint,
+  claimId,
+  answer,
+]
 
 /**
- * What came of an act that is one statement. `refused`: something that it needs is not so any more; `repeated`: the
- * idempotency key was not free. Neither has done anything.
+ * The claim of a key, as parts of an act's statement: `claimed` has a row with its `claim_id` where the key was free. All
+ * that is done once hangs on that row. A key that is free under some versions of the hash's key alone undoes the statement.
+ * @param first number of the first of the claim's five values.
+ * @param source has a row where the act can be done.
  */
-export type ActOutcome = 'done' | 'refused' | 'repeated'
+export const claimOf = (first: number, source: string): string => {
+  const [client, hashes, fingerprint, claimId, answer] = claimTypes.map(
+    (type, at) => `$${first + at}::${type}`,
+  )
+  // In one order, so that two that race wait for each other and never both.
+  return `claim as (
+      insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
+      select ${client}, decode(hash, 'hex'), ${fingerprint}, ${claimId}, ${answer}
+      from ${source} cross join unnest(string_to_array(${hashes}, ',')) as hash
+      order by hash
+      ${orTakeOld}
+      returning claim_id
+    ), claimed as (
+      select claim_id, count(*) as hashes from claim group by claim_id
+    ), undone as (
+      insert into idempotency_record (client_id, key_hash, request_fingerprint)
+      select null, '', '' from ${source} ${withClaim(first)}
+      where hashes < cardinality(string_to_array(${hashes}, ',')) ${undoable}
+    )`
+}
 
-/** What came of a statement that returns a row where all is done, and raises where its claim is to be undone. */
-export async function outcomeOf(
-  claim: Claim | null,
-  commit: () => Promise<readonly unknown[]>,
-): Promise<ActOutcome> {
+/**
+ * The end of an insert that may undo its statement, by a client that is null. A cluster copies rows of which nothing is asked
+ * for, and then says of a row that may not be no more than that.
+ */
+export const undoable = 'returning client_id'
+
+/** A join with the claim that was made for a row. */
+export const withClaim = (first: number): string =>
+  `join claimed on claimed.claim_id = $${first + 3}`
+
+/**
+ * Whether an act that is one statement was done. It answers a row where all is done, and raises where something is to
+ * be undone: an act that came to nothing halfway, a claim that is not whole.
+ */
+export async function isDone(commit: () => Promise<unknown>): Promise<boolean> {
   try {
-    if ((await commit()).length > 0) return 'done'
-    return claim ? 'repeated' : 'refused'
+    return (await commit()) !== null
   } catch (error) {
-    if (isNotNullViolation(error)) return 'refused'
+    if (isNotNullViolation(error)) return false
     throw error
   }
 }
 
 const rememberStatement = statement(
   'remember_answer',
-  `with ${claimOf(1)}, undone as (
-     insert into idempotency_record (client_id, key_hash, request_fingerprint)
-     select $1, '', null from claimed where not is_whole
-   )
-   select is_whole as "isWhole" from claimed`,
+  `with ${claimOf(1, '(select 1) as asked')} select claim_id as "claimId" from claimed`,
+)
+const rememberOfOriginalStatement = statement(
+  'remember_answer_of_original',
+  `with asked as (select 1 as one), ${originalOf(6, 'asked', '$1::text')}, ${claimOf(1, 'unreversed')}
+   select claim_id as "claimId" from claimed`,
 )
 
-/** Remembers the answer of an act that found nothing to do. */
+/** Remembers the answer of an act that found nothing to do. @returns whether the key was free, and nothing reversed. */
 export const rememberAnswer = async (
   connection: Connection,
   claim: Claim | null,
-): Promise<ActOutcome> =>
-  claim ? outcomeOf(claim, () => connection.query(rememberStatement, claimValues(claim))) : 'done'
+): Promise<boolean> => {
+  if (!claim) return true
+  const [remember, values] = claim.original
+    ? [rememberOfOriginalStatement, originalValues(claim.original)]
+    : [rememberStatement, []]
+  return isDone(async () =>
+    firstRow(await connection.query(remember, [...claimValues(claim), ...values])),
+  )
+}
 
 export interface RememberedRequest {
   readonly claimId: string
@@ -168,14 +175,20 @@ export interface RememberedRequest {
   readonly ageSeconds: number
 }
 
-const ofKey = `client_id = $1 and key_hash in (select decode(hash, 'hex') from unnest($2::text[]) hash)`
+const ofKey = `client_id = $1 and key_hash = any ($2::text[]::bytea[])`
+
+/**
+ * Whoever gets an answer again is told that it was done. Where a commit's wait for a standby was cut short, that
+ * may be gone with its server: so what is told leaves a trace, whose own commit waits until the standby has all of it.
+ */
+const confirmed = `case when answer is not null then pg_logical_emit_message(true, 'pinfold', '') end`
 
 // Beside a hash that only the one who claimed knew of there may be none.
 const findStatement = statement(
   'find_idempotency_record',
   `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired,
      claim_id as "claimId", answer,
-     extract(epoch from now() - created_at)::integer as "ageSeconds"
+     extract(epoch from now() - created_at)::integer as "ageSeconds", ${confirmed} is not null as "isConfirmed"
    from idempotency_record
    where ${ofKey} and created_at >= now() - interval '24 hours'
    order by answer is null limit 1`,
@@ -190,30 +203,42 @@ export const findRememberedRequest = async (
   { clientId, keyHashes }: IdempotencyReference,
   requestFingerprints: readonly Uint8Array[],
 ): Promise<RememberedRequest | null> => {
-  const values = [clientId, hexOf(keyHashes), hexOf(requestFingerprints)]
+  const values = [clientId, textsOf(keyHashes), hexOf(requestFingerprints)]
   return firstRow(await connection.query(findStatement, values))
 }
 
 const storeStatement = statement(
   'store_idempotent_answer',
-  `update idempotency_record set answer = coalesce(answer, $4)
-   where client_id = $1 and key_hash = $2 and claim_id = $3
-   returning answer, answer = $4 as "isOwn"`,
+  `update idempotency_record set answer = coalesce(answer, $3)
+   where client_id = $1 and key_hash = $4 and claim_id = $2
+   returning answer, answer = $3 as "isOwn"`,
 )
-// Two that answer may know of different hashes, but of one in common, where the second finds the first's.
-const storeUnderSeveralStatement = statement(
-  'store_idempotent_answer_under_several_hashes',
-  `with claimed as materialized (
-     select key_hash, answer from idempotency_record where ${ofKey} and claim_id = $3
-     order by key_hash for update
-   ), first as materialized (
-     select coalesce((array_agg(answer) filter (where answer is not null))[1], $4) as answer
-     from claimed
-   )
-   update idempotency_record set answer = first.answer from first
-   where ${ofKey} and claim_id = $3 and (select count(*) from claimed) > 0
-   returning first.answer, first.answer = $4 as "isOwn"`,
-)
+// Two that answer may know of different hashes, but of one in common, where the second finds the first's. One row after
+// the other is locked, by its key: a cluster locks no others.
+const storeUnderSeveral = (hashes: number): Statement => {
+  const each = Array.from({ length: hashes }, (_, at) => at + 1)
+  const locked = each.map(
+    (at) => `locked${at} as materialized (
+       select answer from idempotency_record
+       where client_id = $1 and key_hash = $${at + 3}::bytea and claim_id = $2
+         ${at > 1 ? `and (select count(*) from locked${at - 1}) >= 0` : ''}
+       for update
+     )`,
+  )
+  return statement(
+    `store_idempotent_answer_under_${hashes}_hashes`,
+    `with ${locked.join(', ')}, first as materialized (
+       select coalesce((array_agg(answer) filter (where answer is not null))[1], $3) as answer
+       from (${each.map((at) => `select answer from locked${at}`).join(' union all ')}) as locked
+       having count(*) > 0
+     )
+     update idempotency_record set answer = first.answer from first
+     where client_id = $1 and key_hash = any (array[${each.map((at) => `$${at + 3}::bytea`)}]) and claim_id = $2
+     returning first.answer, first.answer = $3 as "isOwn"`,
+  )
+}
+/** By how many hashes there are. */
+const storeStatements = new Map<number, Statement>()
 
 /** The answer that is remembered, and whether it is the one that was brought. */
 interface StoredAnswer {
@@ -231,13 +256,14 @@ export const storeAnswer = async (
   claimId: string,
   answer: Uint8Array,
 ): Promise<StoredAnswer | null> => {
-  const [keyHash, ...others] = keyHashes
+  const count = keyHashes.length
+  // In one order, so that two that race wait for each other and never both.
+  const values = [clientId, claimId, answer, ...keyHashes.toSorted(Buffer.compare)]
   // Mostly there is one, while no key is being replaced.
-  const isOne = others.length === 0
-  const values = [clientId, isOne ? keyHash : hexOf(keyHashes), claimId, answer]
-  return firstRow(
-    await connection.query(isOne ? storeStatement : storeUnderSeveralStatement, values),
-  )
+  const chosen =
+    storeStatements.get(count) ?? (count === 1 ? storeStatement : storeUnderSeveral(count))
+  storeStatements.set(count, chosen)
+  return firstRow(await connection.query(chosen, values))
 }
 
 const retireStatement = statement(
@@ -250,7 +276,7 @@ export const retireIdempotencyKey = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,
 ): Promise<void> => {
-  await connection.query(retireStatement, [clientId, hexOf(keyHashes)])
+  await connection.query(retireStatement, [clientId, textsOf(keyHashes)])
 }
 
 const pruneStatement = statement(
@@ -261,7 +287,7 @@ const pruneStatement = statement(
    )
    delete from idempotency_record using old
    where ${onKey('idempotency_record', 'old', ['client_id', 'key_hash'])}
-     and created_at + interval '24 hours' < now()
+     and now() - created_at > interval '24 hours'
    returning idempotency_record.client_id as "clientId"`,
 )
 

@@ -79,8 +79,11 @@ export const addHsmKeyUses = async (
 
 const scheduleStatement = statement(
   'schedule_hsm_key',
-  `update hsm_key
-   set activates_at = greatest(now(), created_at + make_interval(secs => $3))
+  `with due as materialized (
+     select greatest(now(), created_at + make_interval(secs => $3)) as at from hsm_key
+     where key_name = $1 and key_version = $2
+   )
+   update hsm_key set activates_at = due.at from due
    where key_name = $1 and key_version = $2 and state = 'pending' and activates_at is null
    returning key_name as "keyName"`,
 )
@@ -227,7 +230,7 @@ export const retireOutlivedHsmKeys = (
 const takeStatement = statement(
   'take_key_number',
   `insert into hsm_key_number (key_name, last_version)
-   values ($1, 1 + coalesce((select max(key_version) from hsm_key where key_name = $1), 0))
+   select $1, 1 + coalesce(max(key_version), 0) from hsm_key where key_name = $1
    on conflict (key_name) do update
      set last_version = greatest(hsm_key_number.last_version + 1, excluded.last_version)
    returning last_version as "keyVersion"`,

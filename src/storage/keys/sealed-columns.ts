@@ -25,7 +25,7 @@ export const listSealedNotes = (
 
 const moveNoteStatement = statement(
   'move_note',
-  `update event set note = $4 where public_token = $1 and sequence = $2 and note = $3
+  `update event set note = $4 where public_token = $1 and sequence = $2 and note is not null and note = $3
    returning public_token as "publicToken"`,
 )
 

@@ -54,31 +54,31 @@ const recordStatement = statement(
        and delivery.position = any(array(select position from result))
        and (select count(*) from locked) >= 0
      order by delivery.position for update of delivery
-   ), step as (
-     select result.*, was, decides,
-       case when decides or (result.status = 'Delivered' and "isSameRound") then result.status
-         else was end as becomes
-     from result join found on found.position = result.position
-   ), clock as (
-     select coalesce((
+   ), clock as materialized (
+     select now() as at, coalesce((
        select deliveries_suspended_seconds from client where client_id = $1
      ), 0) as behind
+   ), step as (
+     select result.*, was, decides,
+       (try ->> 'at')::timestamptz - make_interval(secs => behind) as tried_at,
+       at + make_interval(secs => "dueInSeconds") as again_at,
+       case when decides or (result.status = 'Delivered' and "isSameRound") then result.status
+         else was end as becomes
+     from result join found on found.position = result.position cross join clock
    ), tried as (
      update delivery set status = becomes,
        failures = delivery.failures
          + case when decides and becomes <> 'Delivered' then 1 else 0 end,
-       first_tried_at = case when decides
-         then coalesce(first_tried_at, (try ->> 'at')::timestamptz - make_interval(secs => behind))
+       first_tried_at = case when decides then coalesce(first_tried_at, tried_at)
          else first_tried_at end,
        tries = case when jsonb_array_length(tries) < $4 then tries else tries - 0 end || try
-     from step cross join clock
+     from step
      where client_id = $1 and webhook_id = $2 and delivery.position = step.position
        and delivery.position = any(array(select position from step))
    )
    update delivery_group set
      pending = pending - case when was = 'Pending' and becomes <> 'Pending' then 1 else 0 end,
-     due_at = case when decides or becomes <> was
-       then now() + make_interval(secs => "dueInSeconds") else due_at end
+     due_at = case when decides or becomes <> was then again_at else due_at end
    from step
    where client_id = $1 and webhook_id = $2 and delivery_group.group_key = step."groupKey"
      and delivery_group.group_key = any(array(select "groupKey" from step))

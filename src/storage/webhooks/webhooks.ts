@@ -29,7 +29,8 @@ const insertStatement = statement(
    )
    insert into webhook
      (client_id, webhook_id, url, events, description, status, secret, disabled_at, url_since)
-   values ($1, $2, $3, $4, $5, $6, $7, case when $6 = 'Disabled' then now() end, ${deliveryClock})
+   select $1, $2::uuid, $3, $4::text[], $5::bytea, $6, $7::bytea,
+     case when $6 = 'Disabled' then now() end, ${deliveryClock}
    returning ${columns}`,
 )
 
@@ -101,8 +102,8 @@ const change = (name: string, assignments: string): Statement =>
     `with marked as (
        update delivery_queue set arrivals = arrivals + 1, due_at = now()
        where client_id = $1 and webhook_id = $2
-     )
-     update webhook set ${assignments}
+     ), clock as materialized (select now() as at, ${deliveryClock} as of_deliveries)
+     update webhook set ${assignments} from clock
      where client_id = $1 and webhook_id = $2 and deleted_at is null
      returning ${columns}`,
   )
@@ -111,9 +112,9 @@ const updateStatement = change(
   'update_webhook',
   `url = $3, events = $4, description = $5, status = $6,
    url_since = case when url = $3 and (status = 'Enabled' or $6 = 'Disabled')
-     then url_since else ${deliveryClock} end,
+     then url_since else clock.of_deliveries end,
    replay_after = case when $6 = 'Enabled' then replay_after end,
-   disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, now()) end`,
+   disabled_at = case when $6 = 'Disabled' then coalesce(disabled_at, clock.at) end`,
 )
 
 /** Replaces what a client may set. @returns null where there is no such webhook. */

@@ -34,6 +34,10 @@ const holding = (database: Database, name: string) => {
       await wait(read.one)
       return database.readRow(read, key)
     },
+    async change(change, subject, values) {
+      await wait(change.one)
+      return database.change(change, subject, values)
+    },
   }
   return { database: slowDatabase, held: () => held, release }
 }

@@ -94,6 +94,42 @@ test('cards are filtered by reference, by status and by both, also across pages'
   }
 })
 
+test('while others create cards, each list shows those that were there before once, whatever its filter', async () => {
+  const filters = [
+    '',
+    'customerReference=C-1',
+    'cardStatusCode=00',
+    'customerReference=C-1&cardStatusCode=00',
+  ]
+  const pathOf = (filter: string) => `/cards?${[filter, 'limit=2'].filter(Boolean).join('&')}`
+  const readAll = async (filter: string) => tokensOf((await pages(pathOf(filter))).flat())
+  const earlier = await Promise.all(filters.map(readAll))
+  let isRead = false
+  const created: string[] = []
+  const creating = (async () => {
+    while (!isRead)
+      created.push((await service.createCard({ customerReference: 'C-1' })).publicToken)
+  })()
+  const during = await Promise.all(filters.map(readAll))
+  isRead = true
+  await creating
+  assert.ok(created.length > 0)
+  for (const [at, found] of during.entries()) {
+    assert.equal(new Set(found).size, found.length, filters[at])
+    // A list that has begun shows nothing newer than its first page.
+    assert.deepEqual(
+      found.filter((token) => !created.includes(token)),
+      earlier[at],
+      filters[at],
+    )
+  }
+  for (const token of created) {
+    await sql(service.database, `update card set client_id = 'another' where public_token = $1`, [
+      token,
+    ])
+  }
+})
+
 test('a list holds cards as a read of each shows them', async () => {
   const [card] = (await service.call('GET', '/cards?limit=1')).json
   assert.deepEqual(card, (await service.call('GET', `/cards/${card.publicToken}`)).json)

@@ -176,6 +176,13 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: '//zones',
     body: { clientId: 'net-one', clientName: 'Net One' },
   }),
+  'POST /links': async () => ({
+    path: '//links',
+    body: {
+      ...{ linkName: 'link-one', networkId: 'demo-network', direction: 'listen' },
+      ...{ host: '127.0.0.1', port: 1, profile: 'sandbox' },
+    },
+  }),
   'POST /zones/:clientId/retire': async () => {
     await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
     return { path: '//zones/net-old/retire' }

@@ -64,7 +64,10 @@ test('a cursor with another position in it than its list wrote is refused, on ev
   const numbers = [-3_000_000_000, -1, 0, 1.5, 2_147_483_648, 1e15, 1e308, '1', null]
   const ids = [id.toUpperCase(), `urn:uuid:${id}`, `{${id}}`, id.replaceAll('-', ''), 'a\u0000', 7]
   const lists: Readonly<Record<string, readonly unknown[][]>> = {
-    [`/cards/${publicToken}/attempts`]: numbers.map((number) => [at, 'pin', number]),
+    [`/cards/${publicToken}/attempts`]: numbers.flatMap((number) => [
+      [number, 1],
+      [1, number],
+    ]),
     '/cards': ['0123456789', 1_234_567_890, '١٢٣٤٥٦٧٨٩٠', '1234\u0000'].map((token) => [at, token]),
     '/products': numbers.map((number) => [number]),
     '/webhooks': ids.map((each) => [each]),

@@ -91,7 +91,7 @@ onEachEngine((engine) => {
     await tryBoth(6)
     await sql(
       service.database,
-      `update attempt set attempted_at = date_trunc('second', attempted_at) where public_token = $1`,
+      `update attempt set attempted_at = date_trunc('second', now()) where public_token = $1`,
       [card.publicToken],
     )
     const all: { at: string; reference: string }[] = (await list()).json

@@ -26,7 +26,7 @@ export type OpenOptions = {
 }
 
 export type Engine = {
-  name: 'PGlite' | 'PostgreSQL'
+  name: 'PGlite' | 'PostgreSQL' | 'Citus'
   skip: string | false
   open: (options?: OpenOptions) => Promise<Services>
   /** One service alone, for what does not race. */
@@ -62,7 +62,7 @@ const engines: readonly Engine[] = [
     openOne: async (env) => openTestService({ env: { ...unlimited, ...env } }),
   },
   {
-    name: 'PostgreSQL',
+    name: postgres.isCluster ? 'Citus' : 'PostgreSQL',
     skip: postgres.leftOut,
     open: async ({ env, poolSize = 10 } = {}) => {
       const { database, url } = await openServerDatabase(postgres, poolSize)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '../../../src/storage/engine/database.ts'
 import { makePinBlock } from '../../reference/pin-blocks.ts'
 import { type NamedBlock, otherDigits } from '../../support/network.ts'
@@ -82,32 +83,100 @@ export const send = async ({ program, token }: Victim, asked: Asked): Promise<An
   }
 }
 
-/** Sends all at once, in turn to each, and kills the last one when so many have been answered. */
+/** Kills the last program of those that are asked, at the moment of its choice. */
+export type Killer = (burst: {
+  victim: Program
+  /** How many questions have been answered, or cannot be any more. */
+  answered: () => number
+  /** Resolves when the other programs have answered all that was asked of them. */
+  othersDone: Promise<unknown>
+  allDone: Promise<unknown>
+}) => Promise<unknown>
+
+/** Sends all at once, in turn to each, and has the last one killed meanwhile. */
 export const burstAndKill = async (
-  victims: readonly Victim[],
+  victims: readonly [Victim, ...Victim[]],
   plan: readonly Asked[],
-  killAfter: number,
+  kill: Killer,
 ): Promise<Asked[]> => {
+  const last = victims.at(-1) ?? victims[0]
   let answered = 0
-  const killed = Promise.withResolvers<unknown>()
-  const asked = plan.map(async (each, index) => {
-    const victim = victims[index % victims.length]
-    const answer = victim ? await send(victim, each) : null
-    answered += 1
-    if (answered === killAfter) killed.resolve(victims.at(-1)?.program.kill('SIGKILL'))
-    return { ...each, answer }
+  const sent = plan.map((each, index) => {
+    const target = victims[index % victims.length] ?? last
+    const asked = send(target, each).then((answer) => {
+      answered += 1
+      return { ...each, answer }
+    })
+    return { target, asked }
   })
-  const all = await Promise.all(asked)
-  await killed.promise
+  const all = Promise.all(sent.map(({ asked }) => asked))
+  const others = sent.filter(({ target }) => target !== last).map(({ asked }) => asked)
+  await kill({
+    victim: last.program,
+    answered: () => answered,
+    othersDone: Promise.all(others),
+    allDone: all,
+  })
   return all
+}
+
+/** Kills when so many questions have been answered. */
+export const killAfter =
+  (answers: number): Killer =>
+  async ({ answered, victim }) => {
+    while (answered() < answers) await delay(1)
+    await victim.kill('SIGKILL')
+  }
+
+/**
+ * Kills between a spend of the victim and its result: it is made to stand still, again and again, until the others are
+ * done and the database still knows of a try without a result, which is then the victim's. On a server, where others
+ * can look meanwhile.
+ */
+export const killAmidTry =
+  (database: Connection, application: string, publicTokens: readonly string[]): Killer =>
+  async ({ allDone, answered, othersDone, victim }) => {
+    let isOver = false
+    allDone.then(() => (isOver = true))
+    while (answered() === 0) await delay(1)
+    while (!isOver) {
+      process.kill(victim.pid, 'SIGSTOP')
+      await untilIdle(database, application)
+      await othersDone
+      const open = await sql(
+        database,
+        `select from attempt where result = 'unresolved' and public_token = any($1)`,
+        [publicTokens],
+      )
+      if (open.length > 0) break
+      process.kill(victim.pid, 'SIGCONT')
+      await delay(2)
+    }
+    await victim.kill('SIGKILL')
+  }
+
+/** What a program that stands still has sent already its sessions at the server still do. */
+const untilIdle = (database: Connection, application: string): Promise<void> =>
+  untilNone(database, "application_name = $1 and state = 'active'", application)
+
+/** The same of one that is no more. */
+export const untilForgotten = (database: Connection, application: string): Promise<void> =>
+  untilNone(database, 'application_name = $1', application)
+
+const untilNone = async (
+  database: Connection,
+  condition: string,
+  application: string,
+): Promise<void> => {
+  const sessions = `select from pg_stat_activity where ${condition}`
+  while ((await sql(database, sessions, [application])).length > 0) await delay(1)
 }
 
 /** Makes everything that a lost process left look 31 seconds older. */
 export const ageWhatWasLost = async (database: Connection): Promise<void> => {
-  const older = "- interval '31 seconds'"
   await sql(
     database,
-    `update idempotency_record set created_at = created_at ${older} where answer is null`,
+    `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
   )
   await sql(
     database,

@@ -179,7 +179,7 @@ onEachEngine((engine) => {
     await gate.arrived(1)
     await sql(
       opened.database,
-      `update idempotency_record set created_at = created_at - interval '25 hours'
+      `update idempotency_record set created_at = now() - interval '25 hours'
        where key_hash = $1`,
       [await keyHashOf(opened.service, key, 'demo-network')],
     )

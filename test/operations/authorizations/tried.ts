@@ -108,10 +108,11 @@ export const assertExplained = (attempts: readonly Attempt[], counter: Counter):
 
 /**
  * From now on no try grows old by itself, so that however long a machine takes, none is taken for lost:
- * one that is to be so is made so (`ageWhatWasLost`).
+ * one that is to be so is made so (`ageWhatWasLost`). A cluster has no triggers: there tries have their 30 seconds.
  */
-export const keepTriesFresh = (database: Database): Promise<void> =>
-  database.script(`
+export const keepTriesFresh = async (database: Database): Promise<void> => {
+  if (database.isCluster()) return
+  await database.script(`
     create function keep_try_fresh() returns trigger language plpgsql as $$
     declare last integer := cardinality(new.outstanding_tries);
     begin
@@ -122,3 +123,4 @@ export const keepTriesFresh = (database: Database): Promise<void> =>
     end $$;
     create trigger keep_try_fresh before update on try_counter
       for each row execute function keep_try_fresh()`)
+}

@@ -198,20 +198,28 @@ async function fill(service: TestService): Promise<void> {
   for (let number = 0; number < 48; number += 1) {
     await service.createCard(number % 3 === 0 ? {} : { customerReference: `C-${number % 3}` })
   }
-  await sql(
+  const cards = await sql<{ publicToken: string }>(
     service.database,
-    `with numbered as (
-       select public_token, row_number() over (order by public_token) as number from card
-     )
-     update card set
-       status_code = ($1::text[])[1 + number % 8], start_date = '2026-01-01',
-       expiry_date = ($2::date[])[1 + number / 8 % 6], created_at = '2026-02-01'::timestamptz
-     from numbered where card.public_token = numbered.public_token`,
-    [
-      cardStatusCodes,
-      ['2030-03-31', '2030-04-30', '2030-05-31', '2030-06-30', '2030-07-31', '2031-01-31'],
-    ],
+    'select public_token as "publicToken" from card order by public_token',
   )
+  const expiries = [
+    '2030-03-31',
+    '2030-04-30',
+    '2030-05-31',
+    '2030-06-30',
+    '2030-07-31',
+    '2031-01-31',
+  ]
+  for (const [at, { publicToken }] of cards.entries()) {
+    const [status, expiry] = [(at + 1) % 8, Math.floor((at + 1) / 8) % 6]
+    await sql(
+      service.database,
+      `update card set status_code = $2, start_date = '2026-01-01', expiry_date = $3::date,
+         created_at = '2026-02-01'::timestamptz
+       where public_token = $1`,
+      [publicToken, cardStatusCodes[status] ?? '00', expiries[expiry] ?? ''],
+    )
+  }
 }
 
 /** All pages of a filter, one after the other. */

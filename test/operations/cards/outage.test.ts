@@ -8,8 +8,11 @@ import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
 import type { CardOperations } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { revealPin, setPin } from '../../../src/operations/cards/pin.ts'
+import { openPostgres as openPool } from '../../../src/storage/engine/postgres.ts'
 import { operations } from '../../listeners/public/operations.ts'
+import { atEndOfFile } from '../../support/end-of-file.ts'
 import { openPostgres } from '../../support/postgres.ts'
+import { signalAll } from '../../support/replicated-postgres.ts'
 import {
   type CreatedCard,
   newCard,
@@ -116,6 +119,33 @@ suite('while the database is away', { skip: postgres.leftOut }, () => {
     await allowSessions(url, true)
     assert.equal((await service.call('GET', '//readyz', open)).status, 200)
     assert.equal((await service.call('GET', `/cards/${publicToken}`)).status, 200)
+  })
+})
+
+suite('while the database hangs, and closes nothing', { skip: postgres.leftOut }, () => {
+  test('every call is 503, those that wait for a connection too, /readyz says it, and all works when it goes on', async () => {
+    const server = await openPostgres({ fsync: true })
+    atEndOfFile(server.stop)
+    const { url } = await openServerDatabase(server, 1)
+    const options = { poolSize: 3, statementTimeoutMs: 2_000, onIdleError: () => undefined }
+    const database = openPool({ connectionString: url, ...options })
+    const service = await openTestService({ database })
+    const { publicToken } = await service.createCard()
+    const open = { listener: 'private', token: null } as const
+    signalAll(server, 'SIGSTOP')
+    const paths = Array.from({ length: 12 }, () => `/cards/${publicToken}/status`)
+    const [ready, ...answers] = await Promise.all([
+      service.call('GET', '//readyz', open),
+      ...paths.map((path) => service.call('GET', path)),
+    ])
+    signalAll(server, 'SIGCONT')
+    assert.equal(ready.status, 503)
+    for (const { json, status } of answers) {
+      assert.deepEqual([status, json.code], [503, 'unavailable'])
+    }
+    while ((await service.call('GET', '//readyz', open)).status !== 200);
+    assert.equal((await service.call('GET', `/cards/${publicToken}/status`)).status, 200)
+    await database.close()
   })
 })
 

@@ -68,7 +68,9 @@ for (const { name, open, skip } of engines) {
       const [first] = services
       if (!first) throw new Error('There is no service.')
       const { publicToken } = await first.createCard()
-      const changes = Array.from({ length: 20 }, () => changesOf(publicToken)).flat()
+      // On a cluster each keeps the card locked for both phases of its commit.
+      const rounds = first.database.isCluster() ? 5 : 20
+      const changes = Array.from({ length: rounds }, () => changesOf(publicToken)).flat()
       const answers = await Promise.all(
         changes.map(({ method, path, ...rest }, at) =>
           (services[at % services.length] ?? first).call(method, path, {
@@ -103,12 +105,11 @@ for (const { name, open, skip } of engines) {
         }
       }
       const guessing = Array.from({ length: 4 }, guess)
-      for (let times = 0; times < 20; times += 1) {
+      for (let times = 0; times < 20 || guesses < 20; times += 1) {
         await setPin(first, card.publicToken)
       }
       isOver = true
       await Promise.all(guessing)
-      assert.ok(guesses >= 20, `${guesses} guesses`)
     })
   })
 }

@@ -169,12 +169,15 @@ test('of a product that reveals no PIN nothing is kept that a PIN could be shown
 
 test('a card’s PIN opens under no other card’s number', async () => {
   const other = await service.createCard()
-  await sql(
+  const [row] = await sql<{ pinBlock: Uint8Array }>(
     service.database,
-    `update card set pin_block = (select pin_block from card where public_token = $2)
-     where public_token = $1`,
-    [other.publicToken, card.publicToken],
+    'select pin_block as "pinBlock" from card where public_token = $1',
+    [card.publicToken],
   )
+  await sql(service.database, 'update card set pin_block = $2 where public_token = $1', [
+    other.publicToken,
+    row?.pinBlock ?? null,
+  ])
   const answer = await service.call('GET', `/card-pin/${other.publicToken}/pin`)
   assert.deepEqual([answer.status, answer.json.code], [500, 'internal_error'])
   assert.equal(answer.json.detail, undefined)

@@ -186,13 +186,16 @@ test('what names no product is not there', async () => {
 test('a product that is changed while a card is made of it has the card made by what it is then', async () => {
   const database = await openTestDatabase()
   let change: (() => Promise<void>) | null = null
-  const query: Database['query'] = async (statement, values) => {
-    const now = statement.name.startsWith('insert_card') ? change : null
-    if (now) change = null
-    await now?.()
-    return database.query(statement, values)
+  const changing: Database = {
+    ...database,
+    async change(shared, subject, values) {
+      const now = shared.one.name.startsWith('insert_card') ? change : null
+      if (now) change = null
+      await now?.()
+      return database.change(shared, subject, values)
+    },
   }
-  const other = await openTestService({ database: { ...database, query } })
+  const other = await openTestService({ database: changing })
   const administerOther = administerOf(other)
   await administerOther('POST', '/products', newProduct())
   await administerOther('PATCH', '/clients/demo-client', { productIds: [5001] })

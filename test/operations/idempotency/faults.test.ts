@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { Database } from '../../../src/storage/engine/database.ts'
-import { openPostgres } from '../../support/postgres.ts'
+import { databaseEngines } from '../../support/engines.ts'
 import {
   newCard,
-  openServerDatabase,
-  openTestDatabase,
   openTestService,
   sql,
   strongPins,
   type TestService,
 } from '../../support/service.ts'
-
-const postgres = await openPostgres()
 
 /** When a statement is lost: before the database has it, or after it was done and before it is answered. */
 const moments = ['before', 'after'] as const
@@ -45,6 +41,7 @@ function makeFaulty(database: Database): Faulty {
       ...database,
       query: faultily(database.query) as Database['query'],
       readRow: faultily(database.readRow) as Database['readRow'],
+      change: faultily(database.change) as Database['change'],
       transaction: faultily(database.transaction) as Database['transaction'],
     },
     lose(statement, moment) {
@@ -80,14 +77,7 @@ const acts = {
   }),
 } as const
 
-for (const { name, open, skip } of [
-  { name: 'PGlite', skip: false, open: openTestDatabase },
-  {
-    name: 'PostgreSQL',
-    skip: postgres.leftOut,
-    open: async () => (await openServerDatabase(postgres)).database,
-  },
-] as const) {
+for (const { name, open, skip } of databaseEngines) {
   suite(`whichever statement is lost, on ${name}`, { skip }, () => {
     for (const [act, requestOf] of Object.entries(acts)) {
       test(`${act}: a key is never claimed without its act, and its repeat does it once`, async () => {

@@ -234,12 +234,15 @@ test('an answer that lies in the place of another is not given', async () => {
   const [mine, myKey] = [await keyHashOf(service, key), key]
   key = randomUUID()
   const other = await create({ customerReference: 'other' })
-  await sql(
+  const [row] = await sql<{ answer: Uint8Array }>(
     service.database,
-    `update idempotency_record set answer = another.answer from idempotency_record another
-     where idempotency_record.key_hash = $1 and another.key_hash = $2`,
-    [mine, await keyHashOf(service, key)],
+    'select answer from idempotency_record where key_hash = $1',
+    [await keyHashOf(service, key)],
   )
+  await sql(service.database, 'update idempotency_record set answer = $2 where key_hash = $1', [
+    mine,
+    row?.answer ?? null,
+  ])
   key = myKey
   const { status, text } = await create()
   assert.equal(status, 500)

@@ -11,9 +11,9 @@ import type { Database } from '../../../src/storage/engine/database.ts'
 import { findMasterKeyCheckValue } from '../../../src/storage/engine/installation.ts'
 import { listHsmKeys } from '../../../src/storage/keys/hsm-keys.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
-import type { TestPostgres } from '../../support/postgres.ts'
 import { makeFolder, type Program, startProgram } from '../../support/process.ts'
 import { openServerDatabase, sql, type TestService } from '../../support/service.ts'
+import type { TestPostgres } from '../../support/test-databases.ts'
 import type { LoadAnswer, Send } from './mixed-load.ts'
 
 /**

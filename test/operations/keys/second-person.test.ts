@@ -68,13 +68,19 @@ const confirm = (by: Administrator, clientId: string, credentialsVersion = 1): P
   by.call('POST', `/clients/${clientId}/confirm`, { credentialsVersion })
 
 /** As if the credentials had been changed so long ago that no token from before is good any more. */
-const letTokensExpire = (clientId: string) =>
-  sql(
+const letTokensExpire = async (clientId: string): Promise<void> => {
+  await sql(
     service.database,
-    `update client set credentials_changed_at = now() - interval '2 hours',
-       previous_secret_until = previous_secret_until - interval '2 days' where client_id = $1`,
+    `update client set credentials_changed_at = now() - interval '2 hours' where client_id = $1`,
     [clientId],
   )
+  await sql(
+    service.database,
+    `update client set previous_secret_until = now() - interval '1 day'
+     where client_id = $1 and previous_secret_until is not null`,
+    [clientId],
+  )
+}
 
 const details = ({ json }: Answer): string =>
   json.errors?.map((each: { detail: string }) => each.detail).join('; ')

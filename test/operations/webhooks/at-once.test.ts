@@ -90,7 +90,7 @@ test('however much of it waits, what cannot be published holds up nothing else, 
       await unblock(publicToken, 2 * size)
       await sql(
         database,
-        `update event set occurred_at = occurred_at - interval '1 hour'
+        `update event set occurred_at = now() - interval '1 hour'
        where public_token = $1 and sequence > 1`,
         [publicToken],
       )

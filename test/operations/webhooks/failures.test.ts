@@ -157,7 +157,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   const pending = await sql(service.database, `select from delivery where status = 'Pending'`)
   const { publicToken } = await service.createCard()
   await until(() => receiver.received.length === 3)
-  await prune(service.database, 30)
+  await prune(service.database, { eventDays: 30, attemptDays: 400 })
   const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
   assert.equal(await left('event'), 1)
   assert.ok((await left('published_event')) <= 1 + pending.length)
@@ -201,7 +201,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
      from published_event where client_id = $1`,
     [client, webhookId],
   )
-  await prune(database, 30)
+  await prune(database, { eventDays: 30, attemptDays: 400 })
   for (const table of ['published_event', 'delivery']) {
     const text = `select from ${table} where client_id = $1`
     assert.equal((await sql(database, text, [client])).length, count / 2, table)

@@ -117,7 +117,8 @@ test('the last try of a delivery disables nothing once it is sent again', async 
   receiver.release(204)
 })
 
-test('an endpoint is disabled together with its last delivery, or neither is', async () => {
+test('an endpoint is disabled together with its last delivery, or neither is', async (t) => {
+  if (service.database.isCluster()) return t.skip('a cluster takes no triggers')
   let faults = 0
   const faulted = () => {
     faults += 1

@@ -104,7 +104,7 @@ onEachEngine((engine) => {
       clientId,
     ])
     await sql(database, `update delivery set created_at = ${age} where client_id = $1`, [clientId])
-    await prune(database, 30)
+    await prune(database, { eventDays: 30, attemptDays: 400 })
 
     const again = await change({ scopes: without('webhooks.write') })
     assert.equal(again.deliveriesSuspendedSince, null)

@@ -74,6 +74,10 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
   ['DATABASE_URL', { DATABASE_URL: 'postgres:///pinfold', PGHOST: 'db.test' }],
   ['DATABASE_URL', { DATABASE_URL: 'postgres://a:b@127.0.0.1/p?host=db.test' }],
   ['DATABASE_URL', remote('?sslmode=verify-full&sslrootcert=/no/such/file')],
+  [
+    'DATABASE_URL',
+    { DATABASE_URL: 'postgres://a:b@127.0.0.1,db.test/p?target_session_attrs=read-write' },
+  ],
   ['HSM', { ACCEPT_SOFTWARE_HSM: '' }],
   ['MASTER_KEY_FILE', { MASTER_KEY_FILE: '' }],
   ['MASTER_KEY_FILE', { DATA_DIR: folder }],

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import {
+  clock as clockText,
   findUsedUpLimit,
   type Limit,
+  limitValues,
   pruneLimits,
   spendLimit,
+  useStatement,
 } from '../../../src/storage/cards/limits.ts'
-import type { Database } from '../../../src/storage/engine/database.ts'
+import { type Database, statement } from '../../../src/storage/engine/database.ts'
 import { cases } from '../../support/cases.ts'
 import { type DatabaseClock, ownClock } from '../../support/database-clock.ts'
 import { openEmbedded, sql } from '../../support/service.ts'
@@ -107,6 +110,44 @@ test('above twenty a limit never gives too many in any window, and never fewer t
     ),
     cases(15, 300),
   )
+})
+
+const spendTogetherStatement = statement(
+  'test_spend_together',
+  `with ${clockText}, asked as (select $1::text as client_id, $7::integer as uses)
+   ${useStatement('client', 'asked', 2, 'uses')}`,
+)
+
+test('uses that are had at once are too many in no window, and refused only where they would be', async () => {
+  const some = fc.record({
+    seconds: fc.constantFrom(0, 0, 0, 1, 60, windowSeconds - 1, windowSeconds),
+    uses: fc.integer({ min: 1, max: 12 }),
+  })
+  const property = fc.asyncProperty(
+    fc.integer({ min: 1, max: 130 }),
+    fc.array(some, { maxLength: 40 }),
+    async (uses, run) => {
+      const limit = limitOf(uses)
+      const usesEach = Math.ceil(uses / 20)
+      subjects += 1
+      const had: number[] = []
+      let now = 0
+      for (const { seconds, uses: wanted } of run) {
+        now += seconds
+        await clock.pass(seconds)
+        const within = had.filter((at) => now - at < windowSeconds).length
+        const values = [`client-${subjects}`, ...limitValues(limit), wanted]
+        const rows = await database.query(spendTogetherStatement, values)
+        const isLeft = within + wanted <= uses - usesEach + 1
+        if (rows.length === 0) assert.ok(wanted > usesEach || !isLeft, `${within} and ${wanted}`)
+        else {
+          assert.ok(within + wanted <= uses && wanted <= usesEach, `${within} and ${wanted}`)
+          had.push(...Array.from({ length: wanted }, () => now))
+        }
+      }
+    },
+  )
+  await fc.assert(property, cases(40, 1_000))
 })
 
 test('a limit that is lowered counts the uses that were had, where each had an instant', async () => {

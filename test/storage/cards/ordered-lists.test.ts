@@ -7,10 +7,16 @@ import {
   openStatusCodes,
 } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
+import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/audit/acts.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import { hasCards } from '../../../src/storage/clients/products.ts'
-import type { Connection, SqlValue, Statement } from '../../../src/storage/engine/database.ts'
+import type {
+  Connection,
+  Database,
+  SqlValue,
+  Statement,
+} from '../../../src/storage/engine/database.ts'
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
@@ -24,6 +30,9 @@ const manyRows = 20_000
 /** Of all tables and indexes together: a page has 101 rows, each with two counters. */
 const rowsLookedAtMax = 3_000
 const today = '2030-06-15'
+/** Of the feed: some days each, and what comes after them. */
+const slices = ['feed_1', 'feed_2', 'feed_3']
+const feedParts = [...slices, 'published_event_default']
 const [big, webhookId] = ['big', '0190b5f0-0000-7000-8000-000000000001']
 
 let session: pg.Client
@@ -36,7 +45,19 @@ before(async () => {
   session.on('error', () => undefined)
   await session.connect()
   // What the planner believes is what a test says, and not what was there when statistics happened to be taken.
-  const tables = ['card', 'try_counter', 'attempt', 'published_event', 'delivery', 'delivery_group']
+  for (const [at, slice] of slices.entries()) {
+    await session.query(`create table ${slice} partition of published_event for values
+      from ('2026-01-01'::date + ${4 * at}) to ('2026-01-01'::date + ${4 * at + 4})`)
+  }
+  const tables = [
+    'card',
+    'try_counter',
+    'attempt',
+    ...feedParts,
+    'delivery',
+    'delivery_group',
+    'audit_act',
+  ]
   for (const table of tables) {
     await session.query(`alter table ${table} set (autovacuum_enabled = false)`)
   }
@@ -79,8 +100,18 @@ const fillFeed = (count: number) =>
       '2026-01-01'::timestamptz + make_interval(secs => number)
     from generate_series(1, ${count}) as number`)
 
+/** Of acts, one in so many is on a key. */
+const fillActs = (count: number) =>
+  session.query(`
+    insert into audit_act (acted_at, act, subject_kind, subject, details, client_id, request_id)
+    select '2026-01-01'::timestamptz + make_interval(secs => number), 'changed',
+      case when number % ${count / 4} = 0 then 'key' else 'client' end, 'subject', '{}', 'admin', 'r'
+    from generate_series(1, ${count}) as number`)
+
 const empty = () =>
-  session.query('truncate card, published_event, delivery, delivery_group cascade')
+  session.query(
+    'truncate card, attempt, published_event, delivery, delivery_group, audit_act cascade',
+  )
 
 interface PlanNode {
   readonly 'Node Type': string
@@ -117,10 +148,14 @@ const literal = (value: SqlValue): string => {
 }
 
 /** What a read of the storage comes by, each of its statements explained as it ran. */
-async function explained(read: (connection: Connection) => Promise<unknown>) {
+/** What a read asks of a database. */
+type Asked = Connection & Pick<Database, 'isCluster'>
+
+async function explained(read: (connection: Asked) => Promise<unknown>) {
   let looked = 0
   const plans: string[] = []
-  const connection: Connection = {
+  const connection: Asked = {
+    isCluster: () => false,
     async query<Row>({ name, text }: Statement, values: readonly SqlValue[] = []) {
       await session.query(`prepare ${name} as ${text}`)
       const given = values.length === 0 ? '' : `(${values.map(literal).join()})`
@@ -154,14 +189,14 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
 const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
 
 /** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
-const reads: readonly (readonly [string, (connection: Connection) => Promise<unknown>])[] = [
+const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>])[] = [
   ...[null, deep].flatMap((after) =>
     [null, 'C-1', 'none'].flatMap((customerReference) =>
       [null, ...cardStatusCodes].map((statusCode: CardStatusCode | null) => {
         const filter = pageOf({ after, customerReference, statusCode })
         return [
           `cards ${statusCode ?? 'of all statuses'}, ${customerReference ?? 'of all'}, after ${after?.publicToken}`,
-          (connection: Connection) => findCards(connection, big, filter),
+          (connection: Asked) => findCards(connection, big, filter),
         ] as const
       }),
     ),
@@ -184,12 +219,25 @@ const reads: readonly (readonly [string, (connection: Connection) => Promise<unk
           findDeliveries(connection, { clientId: big, webhookId }, before, 101),
       ] as const,
   ),
-  ...[null, { at: '2026-01-01T00:00:30Z', kind: 'pin' as const, tryNumber: 30 }].map(
+  ...[null, { pin: 10_000, cvv: 1 }].map(
     (after) =>
       [
-        `attempts after ${after?.at}`,
+        `attempts before ${after?.pin}`,
         (connection: Connection) =>
           findAttempts(connection, publicTokenOf('1000000001'), big, { after, limit: 101 }),
+      ] as const,
+  ),
+  ...[newestAct, { ...newestAct, at: '2026-01-01T00:00:30Z' }].flatMap(
+    (after) =>
+      [
+        [
+          `acts of operators after ${after.at}`,
+          (connection: Connection) => findOperatorActs(connection, after, 101),
+        ],
+        [
+          `acts on keys after ${after.at}`,
+          (connection: Connection) => findKeyActs(connection, after, 101),
+        ],
       ] as const,
   ),
   ...['2020-01-01', '2026-01-14T20:00:00Z', '2040-01-01'].map(
@@ -217,6 +265,7 @@ async function assertBounded(isLeftOut: (name: string) => boolean = () => false)
 const fill = async (expiryDate = '2030-11-30') => {
   await fillCards(manyRows, expiryDate)
   await fillFeed(manyRows)
+  await fillActs(manyRows)
 }
 
 test('no list of cards looks at more than its page before the tables have statistics', {

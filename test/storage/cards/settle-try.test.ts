@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { TryKind } from '../../../src/domain/tries.ts'
 import { settleMatchAndSpend } from '../../../src/storage/cards/settle-try.ts'
-import { claimAndSpendTry, type SpentTry } from '../../../src/storage/cards/spend-try.ts'
-import { claimWithAnswer } from '../../../src/storage/idempotency/idempotency.ts'
+import { type SpentTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
+import { rememberAnswer } from '../../../src/storage/idempotency/idempotency.ts'
 import { sql } from '../../support/service.ts'
 import {
   card,
-  clientId,
   database,
   eventsOf,
   makeOlder,
   movedBy,
+  newClaim,
   newEpoch,
   origin,
   other,
@@ -49,6 +49,19 @@ test('silence gives back its own try once, and no other with it', async () => {
   assert.deepEqual(await outstandingOf(), { numbers: [2], open: [2] })
   assert.deepEqual(await movedBy(() => settle(first, 'unresolved')), [])
   assert.equal((await settle(second, 'unresolved')).remaining, 3)
+})
+
+test('a try is settled the same when the attempts are forgotten', async () => {
+  const [first, , second] = await spendEverywhere()
+  const third = await spend()
+  assert.ok(first && second)
+  await settle(first, 'mismatch')
+  const forgotten = await sql(database, 'delete from attempt where true returning try_number')
+  assert.ok(forgotten.length > 3)
+  assert.equal((await settle(second, 'match')).remaining, 2)
+  assert.deepEqual(await outstandingOf(), { numbers: [3], open: [3] })
+  assert.equal((await settle(third, 'unresolved')).remaining, 3)
+  assert.equal((await settle(third, 'match')).remaining, 3)
 })
 
 test('a match gives back the tries up to its own, each once, those of its card, kind and epoch', async () => {
@@ -151,13 +164,6 @@ test('a match spends a try of the other kind with it, or none where none is left
   )
 })
 
-/** A key of a request, and what is kept under it. */
-const newClaim = () => ({
-  clientId,
-  keyHash: randomBytes(32),
-  claimId: randomUUID(),
-  requestFingerprint: randomBytes(32),
-})
 const answerUnder = async ({ keyHash }: { keyHash: Uint8Array }): Promise<string | undefined> => {
   const [row] = await sql<{ answer: Uint8Array | null }>(
     database,
@@ -169,25 +175,25 @@ const answerUnder = async ({ keyHash }: { keyHash: Uint8Array }): Promise<string
 
 test('a key is claimed with the spend, once: who comes second spends nothing', async () => {
   const key = newClaim()
-  const again = () => ({ ...newClaim(), keyHash: key.keyHash })
+  const again = () => newClaim(key.keyHash)
   const tried = { publicToken: card, kind: 'pin' } as const
-  const begin = () => claimAndSpendTry(database, again(), tried, origin)
+  const begin = () => spendTry(database, tried, origin, again())
   assert.deepEqual(await begin(), { spent: { ...tried, tryNumber: 1, epoch: 1, remaining: 2 } })
   assert.deepEqual(await movedBy(async () => assert.equal(await begin(), null)), [])
-  assert.equal(await claimWithAnswer(database, again(), Buffer.from('other')), false)
+  assert.equal(await rememberAnswer(database, { ...again(), answer: Buffer.from('other') }), false)
   assert.equal(await answerUnder(key), undefined)
   await sql(
     database,
-    `update idempotency_record set created_at = created_at - interval '25 hours'
+    `update idempotency_record set created_at = now() - interval '25 hours'
      where key_hash = $1`,
     [key.keyHash],
   )
   assert.equal((await begin())?.spent?.tryNumber, 2)
   await spend()
-  const late = await claimAndSpendTry(database, newClaim(), tried, origin)
+  const late = await spendTry(database, tried, origin, newClaim())
   assert.deepEqual(late, { spent: null }, 'claimed, though none was left')
   const answered = newClaim()
-  assert.ok(await claimWithAnswer(database, answered, Buffer.from('answer')))
+  assert.ok(await rememberAnswer(database, { ...answered, answer: Buffer.from('answer') }))
   assert.equal(await answerUnder(answered), 'answer')
 })
 
@@ -200,8 +206,8 @@ for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
     await spend(card, 'cvv')
     await settle(first, 'mismatch')
     await settle(earlier, 'unresolved')
-    const spent = (await claimAndSpendTry(database, key, tried, origin))?.spent
-    await claimAndSpendTry(database, beside, { publicToken: other, kind: 'pin' }, origin)
+    const spent = (await spendTry(database, tried, origin, key))?.spent
+    await spendTry(database, { publicToken: other, kind: 'pin' }, origin, beside)
     assert.ok(spent)
     const answer = Buffer.from('answer')
     const remaining = { match: 3, mismatch: 1, unresolved: 2 }[comparison]
@@ -226,7 +232,7 @@ for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
   test(`a ${comparison} is settled with its answer, the first of which stays, for so many tries as it says`, async () => {
     const key = newClaim()
     const tried = { publicToken: card, kind: 'pin' } as const
-    const begun = await claimAndSpendTry(database, key, tried, origin)
+    const begun = await spendTry(database, tried, origin, key)
     const spent = begun?.spent
     assert.ok(spent)
     const remaining = comparison === 'mismatch' ? 2 : 3

@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { settleMatchAndSpend, settleTry } from '../../../src/storage/cards/settle-try.ts'
-import { claimAndSpendTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
+import { spendTry } from '../../../src/storage/cards/spend-try.ts'
 import { reportLostBlock } from '../../../src/storage/cards/tries.ts'
-import type { Connection } from '../../../src/storage/engine/database.ts'
+import {
+  type Connection,
+  type Database,
+  firstRow,
+  type SqlValue,
+  type Statement,
+} from '../../../src/storage/engine/database.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, sql } from '../../support/service.ts'
 import {
   card,
-  clientId,
   database,
   eventsOf,
   makeCard,
   makeOlder,
+  newClaim,
   newEpoch,
   origin,
   other,
@@ -28,7 +33,14 @@ import {
 const postgres = await openPostgres()
 
 suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
-  useTriedCards(async () => (await openServerDatabase(postgres)).database)
+  // Each change goes to the server at once, as if each came from a process of its own.
+  useTriedCards(async () => {
+    const { database } = await openServerDatabase(postgres)
+    return {
+      ...database,
+      change: async (change, _, values) => firstRow(await database.query(change.one, values)),
+    }
+  })
 
   /** Begins the work while a row is locked, and lets it go on when each statement waits, after a change. */
   const afterWaiting = async <Result>(
@@ -61,13 +73,6 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     ['select from card where public_token = $1 for no key update', card] as const
   const counterLock = () =>
     ['select from try_counter where public_token = $1 for update', card] as const
-
-  const newClaim = () => ({
-    clientId,
-    keyHash: randomBytes(32),
-    claimId: randomUUID(),
-    requestFingerprint: randomBytes(32),
-  })
 
   const blocksOf = async (publicToken = card): Promise<number> =>
     (await eventsOf(publicToken)).filter(({ type }) => type === 'pin.blocked').length
@@ -184,15 +189,17 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await sql(database, past, [card])
     for (const comparison of ['mismatch', 'unresolved', 'match'] as const) {
       const spent = await spend()
-      const explaining: Connection = {
+      const explain = async ({ text }: Statement, values: readonly SqlValue[]) => {
+        const plan = await sql(database, `explain (analyze) ${text}`, values)
+        const counts = JSON.stringify(plan).matchAll(/(?:rows=|Removed by .*?: )(\d+)[^)]* loops/g)
+        return Math.max(...[...counts].map(([, count]) => Number(count)))
+      }
+      const explaining: Database = {
         ...database,
-        query: async ({ text }, values = []) => {
-          const plan = await sql(database, `explain (analyze) ${text}`, values)
-          const counts = JSON.stringify(plan).matchAll(
-            /(?:rows=|Removed by .*?: )(\d+)[^)]* loops/g,
-          )
-          const most = Math.max(...[...counts].map(([, count]) => Number(count)))
-          return [{ remaining: most }] as never[]
+        async change({ one, several }, _, values) {
+          const lists = values.map((value) => [value, value])
+          const remaining = Math.max(await explain(one, values), await explain(several, lists))
+          return { remaining } as never
         },
       }
       const { remaining: most } = await settleTry(explaining, { spent, comparison }, origin, null)
@@ -208,22 +215,28 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const [plain, keyed, after] = await afterWaiting<unknown>(
       [`select from try_counter where public_token = $1 and kind = 'cvv' for update`, card],
       () => [
-        spendTry(database, cvv, origin),
-        claimAndSpendTry(database, newClaim(), cvv, origin),
+        spendTry(database, cvv, origin, null),
+        spendTry(database, cvv, origin, newClaim()),
         settleMatchAndSpend(database, pin, 'cvv', origin),
       ],
-      (connection) => spendTry(connection, cvv, origin),
+      (connection) =>
+        sql(
+          connection,
+          `update try_counter set spent = spent + 1, outstanding_tries = outstanding_tries || 3,
+             open_since = open_since || 0::bigint
+           where public_token = $1 and kind = 'cvv'`,
+          [card],
+        ),
     )
-    assert.deepEqual([plain, keyed, after], [null, { spent: null }, { remaining: 3, spent: null }])
+    const none = { spent: null }
+    assert.deepEqual([plain, keyed, after], [none, none, { remaining: 3, ...none }])
   })
 
   test('of many that claim one key at once one spends', async () => {
     const { keyHash } = newClaim()
     const tried = { publicToken: card, kind: 'pin' } as const
     const begun = await Promise.all(
-      Array.from({ length: 20 }, () =>
-        claimAndSpendTry(database, { ...newClaim(), keyHash }, tried, origin),
-      ),
+      Array.from({ length: 20 }, () => spendTry(database, tried, origin, newClaim(keyHash))),
     )
     assert.equal(begun.filter((each) => each?.spent).length, 1)
     assert.equal((await spend()).tryNumber, 2)
@@ -233,7 +246,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     test(`a ${comparison} that waited for its key answers what was recorded meanwhile`, async () => {
       const claim = newClaim()
       const tried = { publicToken: card, kind: 'pin' } as const
-      const begun = await claimAndSpendTry(database, claim, tried, origin)
+      const begun = await spendTry(database, tried, origin, claim)
       const spent = begun?.spent
       assert.ok(spent)
       const own = { ...claim, answer: Buffer.from('own'), remaining: 3 }
@@ -241,7 +254,6 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
         ['select from idempotency_record where key_hash = $1 for update', claim.keyHash],
         () => [settle(spent, comparison, own)],
         async (connection) => {
-          await lockCounters(connection)
           const values = [claim.keyHash, Buffer.from('first')]
           const record = 'update idempotency_record set answer = $2 where key_hash = $1'
           await sql(connection, record, values)

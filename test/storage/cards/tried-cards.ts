@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
@@ -60,10 +61,21 @@ export const makeCard = async (): Promise<PublicToken> => {
 }
 
 export const spend = async (publicToken = card, kind: TryKind = 'pin'): Promise<SpentTry> => {
-  const spent = await spendTry(database, { publicToken, kind }, origin)
-  assert.ok(spent)
-  return spent
+  const begun = await spendTry(database, { publicToken, kind }, origin, null)
+  assert.ok(begun?.spent)
+  return begun.spent
 }
+
+/** A claim of a key, with its only hash by itself, as a settling takes it. */
+export const newClaim = (keyHash: Uint8Array = randomBytes(32)) =>
+  ({
+    clientId,
+    keyHash,
+    keyHashes: [keyHash],
+    claimId: randomUUID(),
+    requestFingerprint: randomBytes(32),
+    answer: null,
+  }) as const
 
 /** All that is stored of the tries of both cards, each row as text. */
 export const stored = async (): Promise<Map<string, string>> => {

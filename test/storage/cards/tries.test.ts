@@ -7,6 +7,7 @@ import {
   findAttempts,
   findTries,
   listUnreportedBlocks,
+  newestAttempt,
   reportLostBlock,
 } from '../../../src/storage/cards/tries.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
@@ -34,7 +35,8 @@ test('a try is spent on its own counter alone, numbered, and not when none is le
   await spendEverywhere()
   assert.deepEqual(await movedBy(() => spend()), ['* pin', '* pin 3'])
   const earlier = await stored()
-  assert.equal(await spendTry(database, { publicToken: card, kind: 'pin' }, origin), null)
+  const late = await spendTry(database, { publicToken: card, kind: 'pin' }, origin, null)
+  assert.deepEqual(late, { spent: null })
   assert.deepEqual(await stored(), earlier)
   assert.equal((await spend(card, 'cvv')).tryNumber, 3)
 })
@@ -120,24 +122,50 @@ test('tries and attempts are read of the card, kind and client that were asked f
   const list = (page: Parameters<typeof findAttempts>[3], client = clientId) =>
     findAttempts(database, card, client, page)
   // Apart, however coarse the clock is: pin 1, cvv 1, pin 2, cvv 2, pin 3.
-  await sql(
-    database,
-    `update attempt set attempted_at = '2026-01-01'::timestamptz
-       + make_interval(secs => 2 * try_number + (kind = 'cvv')::integer)`,
-  )
+  for (const [kind, numbers] of [
+    ['pin', [1, 2, 3]],
+    ['cvv', [1, 2]],
+  ] as const) {
+    for (const number of numbers) {
+      const second = 2 * number + (kind === 'cvv' ? 1 : 0)
+      await sql(
+        database,
+        'update attempt set attempted_at = $3::timestamptz where kind = $1 and try_number = $2',
+        [kind, number, `2026-01-01T00:00:0${second}Z`],
+      )
+    }
+  }
   const all = await list({ after: null, limit: 100 })
   assert.deepEqual(
     all.map(({ kind, tryNumber }) => `${kind} ${tryNumber}`),
     ['pin 3', 'cvv 2', 'pin 2', 'cvv 1', 'pin 1'],
   )
   assert.deepEqual(await list({ after: null, limit: 100 }, 'other-client'), [])
-  const paged = []
-  for (let page = await list({ after: null, limit: 1 }); page[0]; ) {
-    paged.push(...page)
-    const [{ kind, position: at, tryNumber }] = page
-    page = await list({ after: { at, kind, tryNumber }, limit: 1 })
+  const pageByPage = async () => {
+    const paged = []
+    let after = newestAttempt
+    for (
+      let page = await list({ after, limit: 1 });
+      page[0];
+      page = await list({ after, limit: 1 })
+    ) {
+      paged.push(...page)
+      after = { ...after, [page[0].kind]: page[0].tryNumber }
+    }
+    return paged
   }
-  assert.deepEqual(paged, all)
+  assert.deepEqual(await pageByPage(), all)
+  // Two at once, the later of which has the earlier time.
+  await sql(
+    database,
+    `update attempt set attempted_at = '2026-01-01'::timestamptz where kind = 'pin' and try_number = 3`,
+  )
+  const inNumbers = (await list({ after: null, limit: 100 })).map(
+    ({ kind, tryNumber }) => `${kind} ${tryNumber}`,
+  )
+  assert.deepEqual(inNumbers, ['cvv 2', 'cvv 1', 'pin 3', 'pin 2', 'pin 1'])
+  const listed = (await pageByPage()).map(({ kind, tryNumber }) => `${kind} ${tryNumber}`)
+  assert.deepEqual(listed.toSorted(), inNumbers.toSorted(), 'none twice, none left out')
 })
 
 test('a card is authorized by its own tries of each kind', async () => {

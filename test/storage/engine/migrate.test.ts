@@ -55,6 +55,26 @@ test('a database that a newer program wrote is refused and left as it is', async
   assert.equal(await tables(database), 2)
 })
 
+test('a database that a newer program expanded is worked on, and neither refused nor changed', async () => {
+  const database = await openTestPglite()
+  const [last = ''] = fileNames.toReversed()
+  const said = `-- Works with programs from migration ${last.slice(0, 4)} on.\n`
+  const newer = await withMigration('9000_expands.sql', `${said}create table half (a text);`)
+  await migrate(database, newer)
+  assert.deepEqual(await migrate(database, migrations), [])
+  await requireSchema(database, migrations)
+  // The one that contracts, later, takes it from those that know none of both.
+  await writeFile(
+    new URL('9001_contracts.sql', newer),
+    '-- Works with programs from migration 9000 on.',
+  )
+  await migrate(database, newer)
+  await assert.rejects(migrate(database, migrations), /start a newer program/)
+  await assert.rejects(requireSchema(database, migrations), /start a newer program/)
+  await rm(new URL('9001_contracts.sql', newer))
+  assert.deepEqual(await migrate(database, newer), [])
+})
+
 test('a database from before the first release is refused, with what to do, and left as it is', async () => {
   const database = await openTestPglite()
   await migrate(database, migrations)

@@ -7,8 +7,9 @@ import {
   type Database,
   LockTimeout,
 } from '../../../src/storage/engine/database.ts'
-import { openPostgres, type TestDatabase } from '../../support/postgres.ts'
+import { openPostgres } from '../../support/postgres.ts'
 import { pool, sql } from '../../support/service.ts'
+import type { TestDatabase } from '../../support/test-databases.ts'
 
 const postgres = await openPostgres()
 const skip = postgres.leftOut

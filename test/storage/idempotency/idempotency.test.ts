@@ -177,7 +177,9 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       const pending = store(database, 'second')
       // It has come to the rows, which are locked until this commits.
       const isWaiting = async () => {
-        const waiting = `select from pg_stat_activity
+        // Of a cluster the rows are locked on a node.
+        const sessions = postgres.isCluster ? 'citus_stat_activity' : 'pg_stat_activity'
+        const waiting = `select from ${sessions}
           where datname = current_database() and wait_event_type = 'Lock'`
         return (await sql(database, waiting)).length > 0
       }

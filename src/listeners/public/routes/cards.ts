@@ -168,11 +168,9 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
-      const after = pages.readCursor(cursor, ([at, kind, tryNumber]): AttemptPosition | null => {
-        const instant = pages.parseInstant(at)
-        if (instant === null || (kind !== 'pin' && kind !== 'cvv')) return null
-        return isPositiveInteger(tryNumber) ? { at: instant, kind, tryNumber } : null
-      })
+      const after = pages.readCursor(cursor, ([pin, cvv]): AttemptPosition | null =>
+        isPositiveInteger(pin) && isPositiveInteger(cvv) ? { pin, cvv } : null,
+      )
       const publicToken = publicTokenOf(request)
       const page = await listAttempts(operations, actingOf(request), {
         publicToken,
@@ -180,8 +178,8 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
         limit: pages.parseLimit(limit),
       })
       if (page.next) {
-        const { at, kind, tryNumber } = page.next
-        pages.linkNext(request, reply, { cursor: pages.writeCursor([at, kind, tryNumber]) })
+        const { cvv, pin } = page.next
+        pages.linkNext(request, reply, { cursor: pages.writeCursor([pin, cvv]) })
       }
       return page.attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }))
     },

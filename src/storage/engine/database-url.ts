@@ -1,0 +1,63 @@
+import { StartRefusal } from '../../domain/problem.ts'
+
+/** Which session a server must give, in libpq's words. */
+const sessionAttributes = ['any', 'read-write', 'primary'] as const
+type SessionAttributes = (typeof sessionAttributes)[number]
+
+/** The servers that may have a database, and which of them has it. */
+export interface DatabaseServers {
+  /** Of each server the address, as the driver takes it, in the order in which they are tried. */
+  readonly addresses: readonly [string, ...string[]]
+  readonly sessions: SessionAttributes
+}
+
+/** Scheme with user and password, hosts, and the rest. */
+const parts = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/i
+const oneHost = /^(?:\[[0-9a-f:.%]+\]|[^\s,:[\]]+)(?::(?<port>[0-9]{1,5}))?$/i
+
+/**
+ * Reads the address of a database. The driver knows one host and nothing of `target_session_attrs`; libpq has both
+ * (PostgreSQL manual, 34.1.1.3 and 34.1.2), and what is taken of them is meant as there.
+ * @throws `StartRefusal` that says what is wrong, without a word of the address: it may have a password in it.
+ */
+export function parseDatabaseUrl(url: string): DatabaseServers {
+  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  const sessions = sessionsOf(query)
+  const [, before = '', hosts = '', after = ''] = parts.exec(url) ?? []
+  const isWritten = /^postgres(?:ql)?:/i.test(before) || !hosts.includes(',')
+  if (!isWritten || query.get('host')?.includes(',')) {
+    refuse('must name several hosts as postgresql://USER@HOST:PORT,HOST:PORT/NAME')
+  }
+  if (!hosts.includes(',')) return { addresses: [url], sessions }
+  for (const name of ['host', 'hostaddr', 'port']) {
+    if (query.has(name)) refuse(`names several hosts, and ${name} besides`)
+  }
+  if (sessions === 'any') {
+    refuse(
+      'names several hosts: add target_session_attrs=read-write, so that the one is taken that can be written to',
+    )
+  }
+  if ((query.get('load_balance_hosts') ?? 'disable') !== 'disable') {
+    refuse('must have no load_balance_hosts but disable: one of the hosts can be written to')
+  }
+  const [first = '', ...others] = hosts.split(',').map((host, at) => {
+    const address = `${before}${host}${after}`
+    const port = Number(oneHost.exec(host)?.groups?.port ?? 5_432)
+    const isHost = oneHost.test(host) && port > 0 && URL.canParse(address)
+    return isHost ? address : refuse(`names several hosts, and number ${at + 1} is no HOST:PORT`)
+  })
+  return { addresses: [first, ...others], sessions }
+}
+
+function sessionsOf(query: URLSearchParams): SessionAttributes {
+  const [asked = 'any', ...others] = query.getAll('target_session_attrs')
+  const sessions = sessionAttributes.find((each) => each === asked)
+  if (sessions && others.length === 0) return sessions
+  return refuse(
+    `must have one target_session_attrs, of ${sessionAttributes.join(', ')}: a server that takes no changes is of no use here`,
+  )
+}
+
+function refuse(fault: string): never {
+  throw new StartRefusal(`DATABASE_URL ${fault}.`)
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeSlices, prune } from '../../../src/operations/events/prune.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import {
+  findDatabaseDay,
+  listSlices,
+  makeSlice,
+  type SlicedTable,
+} from '../../../src/storage/events/slices.ts'
+import { sql, type TestService } from '../../support/service.ts'
+import { onEachEngine } from '../authorizations/engines.ts'
+
+const retention = { eventDays: 30, attemptDays: 90 }
+const daysAgo = (days: number) => `now() - interval '${days} days'`
+
+/** A slice of four days that ended so many days ago. */
+const makeOldSlice = async (database: Database, table: SlicedTable, endedDaysAgo: number) => {
+  const untilDay = (await findDatabaseDay(database)) - endedDaysAgo
+  const slice = { table, fromDay: untilDay - 4, untilDay }
+  assert.ok(await makeSlice(database, slice))
+  return slice
+}
+
+const hasSlice = async (database: Database, slice: Awaited<ReturnType<typeof makeOldSlice>>) =>
+  (await listSlices(database, slice.table)).some(({ fromDay }) => fromDay === slice.fromDay)
+
+const count = async (database: Database, from: string): Promise<number> =>
+  (await sql<{ n: number }>(database, `select count(*)::integer as n from ${from}`))[0]?.n ?? 0
+
+/** Acts on a card, each an event. */
+const act = async (service: TestService, publicToken: string, times: number) => {
+  for (let time = 0; time < times; time += 1) {
+    const { status } = await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
+    assert.equal(status, 204)
+  }
+}
+
+onEachEngine(({ open, openOne }) => {
+  test('slices are made once, without a gap, before they are needed, whoever makes them', async () => {
+    const { services, database } = await open()
+    await Promise.all(services.map((each) => makeSlices(each.database, 30)))
+    await makeSlices(database, 30)
+    const today = await findDatabaseDay(database)
+    for (const table of ['event', 'published_event'] as const) {
+      const slices = await listSlices(database, table)
+      assert.equal(slices[0]?.fromDay, today)
+      assert.ok((slices.at(-1)?.untilDay ?? 0) > today + 7)
+      for (const [at, { fromDay }] of slices.entries()) {
+        if (at > 0) assert.equal(fromDay, slices[at - 1]?.untilDay)
+      }
+    }
+    // Kept for another time, what follows is as long as that asks for.
+    await makeSlices(database, 300)
+    const last = (await listSlices(database, 'event')).at(-1)
+    assert.equal((last?.untilDay ?? 0) - (last?.fromDay ?? 0), 50)
+    await services[0].createCard()
+    assert.equal(await count(database, 'event_default'), 0)
+    // By the clock, so that those of one time lie together: version 7 (RFC 9562).
+    const [event] = await sql<{ id: string; at: number }>(
+      database,
+      'select event_id as id, extract(epoch from occurred_at)::float8 as at from event',
+    )
+    assert.match(event?.id ?? '', /^.{14}7.{4}[89ab]/)
+    const madeAt = Number.parseInt(event?.id.replace('-', '').slice(0, 12) ?? '', 16) / 1_000
+    assert.ok(Math.abs(madeAt - (event?.at ?? 0)) < 5, `${madeAt}`)
+    await publishBatch(database)
+    assert.equal(await count(database, 'published_event_default'), 0)
+  })
+
+  test('where events of a time are kept without a slice, the next slice is made all the same', async () => {
+    const service = await openOne()
+    const { database } = service
+    await service.createCard()
+    await makeSlices(database, 30)
+    const today = await findDatabaseDay(database)
+    const [first] = await listSlices(database, 'event')
+    assert.equal(first?.fromDay, today + 5)
+    assert.equal((await listSlices(database, 'published_event'))[0]?.fromDay, today)
+  })
+
+  test('a slice of the outbox goes once it is over, and not while an event of it is unpublished', async () => {
+    const service = await openOne()
+    const { database } = service
+    const over = await makeOldSlice(database, 'event', 30)
+    const living = await makeOldSlice(database, 'event', 26)
+    const { publicToken } = await service.createCard()
+    await act(service, publicToken, 2)
+    await sql(
+      database,
+      `update event set occurred_at = ${daysAgo(32)} where public_token = $1 and sequence <= 2`,
+      [publicToken],
+    )
+    await sql(
+      database,
+      `update event set occurred_at = ${daysAgo(29)} where public_token = $1 and sequence = 3`,
+      [publicToken],
+    )
+    await prune(database, retention)
+    assert.equal(await hasSlice(database, over), true)
+    assert.equal(await count(database, 'event'), 3)
+    while ((await publishBatch(database)) > 0);
+    await prune(database, retention)
+    assert.equal(await hasSlice(database, over), false)
+    assert.equal(await hasSlice(database, living), true)
+    const left = await sql(database, 'select sequence from event')
+    assert.deepEqual(left, [{ sequence: 3 }])
+  })
+
+  test('a slice of the feeds stays while an event of it was published lately, is unpublished or to be delivered', async () => {
+    const service = await openOne()
+    const { database } = service
+    const over = await makeOldSlice(database, 'published_event', 30)
+    const { publicToken } = await service.createCard()
+    await act(service, publicToken, 1)
+    await publishBatch(database)
+    await act(service, publicToken, 1)
+    await sql(database, `update event set occurred_at = ${daysAgo(32)}`)
+    await sql(database, `update published_event set occurred_at = ${daysAgo(32)}`)
+    const kept = async (what: string, remaining: number) => {
+      await prune(database, retention)
+      assert.equal(await hasSlice(database, over), true, what)
+      assert.equal(await count(database, 'published_event'), remaining, what)
+    }
+    await kept('one published lately, one not yet', 2)
+    await sql(database, `update published_event set published_at = ${daysAgo(31)}`)
+    // By itself what is old goes nevertheless.
+    await kept('one that is unpublished', 0)
+    await publishBatch(database)
+    await kept('one that was published late', 1)
+    await sql(database, `update published_event set published_at = ${daysAgo(31)}`)
+    const body = { url: 'http://127.0.0.1:9/', events: ['*'] }
+    const { json: webhook } = await service.call('POST', '/webhooks', { body })
+    await sql(
+      database,
+      `insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
+       select client_id, $1, position, event_id, type, public_token from published_event`,
+      [webhook.webhookId],
+    )
+    await kept('one that is to be delivered', 1)
+    await sql(database, `update delivery set status = 'Delivered', created_at = ${daysAgo(31)}`)
+    await prune(database, retention)
+    assert.equal(await hasSlice(database, over), false)
+    assert.equal(await count(database, 'published_event'), 0)
+  })
+
+  test('of two that publish while slices come and go, none publishes an event twice or skips one', async () => {
+    const { services, database } = await open({ poolSize: 10 })
+    const [first, second] = services
+    await makeOldSlice(database, 'event', 31)
+    await makeOldSlice(database, 'published_event', 31)
+    const cards = await Promise.all(Array.from({ length: 6 }, () => first.createCard()))
+    let isDone = false
+    const publishing = [first, second, first].map(async ({ database: own }) => {
+      // One that had to wait too long is no failure: it comes again.
+      do await publishBatch(own, 7).catch(() => undefined)
+      while (!isDone)
+    })
+    const changing = (async () => {
+      for (let length = 1; !isDone; length = (length % 90) + 1) {
+        await prune(second.database, { eventDays: 30 + length, attemptDays: 90 })
+      }
+    })()
+    await Promise.all(cards.map(({ publicToken }) => act(second, publicToken, 8)))
+    isDone = true
+    await Promise.all([...publishing, changing])
+    while ((await publishBatch(database)) > 0);
+    const feed = await sql<{ position: string; token: string; sequence: number }>(
+      database,
+      `select position, public_token as token, sequence from published_event order by position`,
+    )
+    for (const { publicToken } of cards) {
+      const sequences = feed.filter(({ token }) => token === publicToken)
+      assert.deepEqual(
+        sequences.map(({ sequence }) => sequence),
+        [1, 2, 3, 4, 5, 6, 7, 8, 9],
+      )
+    }
+    assert.equal(new Set(feed.map(({ position }) => position)).size, feed.length)
+    assert.equal(await count(database, 'event where not published'), 0)
+  })
+
+  test('who publishes again what is published already, as of a list from before, publishes nothing', async () => {
+    const { services, database } = await open()
+    const [service] = services
+    await makeSlices(database, 30)
+    const { publicToken } = await service.createCard()
+    await act(service, publicToken, 3)
+    await publishBatch(database)
+    await sql(database, 'update event set published = false')
+    await Promise.all(services.map((each) => publishBatch(each.database)))
+    assert.equal(await count(database, 'published_event'), 4)
+    assert.equal(await count(database, 'event where not published'), 0)
+  })
+
+  test('attempts are forgotten by their age, and what is left of the tries does not change', async () => {
+    const service = await openOne()
+    const { database } = service
+    const { publicToken } = await service.createCard()
+    await sql(
+      database,
+      `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode, reference)
+       select $1, 'pin', n, 1, now() - make_interval(days => 80 + n), 2, 'chip', 'R-1'
+       from generate_series(1, 20) as n`,
+      [publicToken],
+    )
+    await sql(
+      database,
+      `update try_counter set spent = 2 where public_token = $1 and kind = 'pin'`,
+      [publicToken],
+    )
+    const status = async () =>
+      (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
+    assert.equal(await status(), 1)
+    await prune(database, retention)
+    const left = await sql<{ n: number }>(
+      database,
+      'select try_number as n from attempt order by try_number',
+    )
+    assert.deepEqual(
+      left.map(({ n }) => n),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+    )
+    assert.equal(await status(), 1)
+    const listed = await service.call('GET', `/cards/${publicToken}/attempts`)
+    assert.equal(listed.json.length, 10)
+  })
+})

@@ -1,0 +1,143 @@
+/**
+ * A primary and a standby that each commit waits for, of Debian's PostgreSQL, and what may become of them.
+ *
+ * ```ts
+ * const pair = await openReplicated()
+ * test('…', { skip: pair.leftOut }, async () => {
+ *   const url = pair.urlOf('cards')
+ *   await pair.killPrimary()
+ *   await pair.promote()
+ *   await pair.addStandby()
+ * ```
+ */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { atEndOfFile } from './end-of-file.ts'
+import { openPostgres } from './postgres.ts'
+import type { TestPostgres } from './test-databases.ts'
+
+export type Replicated = {
+  leftOut: string | false
+  /** The primary and the standby, as `DATABASE_URL` names both: the first that was started stands first. */
+  urlOf: (database: string) => string
+  /** The superuser's URL of the server that is the primary now. */
+  primary: () => string
+  standby: () => string
+  /** What the standby does stops, or goes on: commits wait for it. */
+  signalStandby: (signal: 'SIGSTOP' | 'SIGCONT') => void
+  signalPrimary: (signal: 'SIGSTOP' | 'SIGCONT') => void
+  /** Every process of it at once, as if its machine were gone. */
+  killPrimary: () => void
+  /** The standby takes over; nothing waits for another one until there is one. */
+  promote: () => Promise<void>
+  /** A new standby in the place of the server that is gone; resolves when commits wait for it. */
+  addStandby: () => Promise<void>
+  /** Resolves when the standby follows the primary, so that commits can be confirmed. */
+  untilSynchronous: () => Promise<void>
+}
+
+export const openReplicated = async (): Promise<Replicated> => {
+  const first = await openPostgres({ debian: true })
+  if (first.leftOut) return leftOut(first.leftOut)
+  const servers = new Set([first])
+  atEndOfFile(() => Promise.all([...servers].map((server) => stop(server))))
+  let primary = first
+  let standby = first
+  const hosts = [hostOf(first)]
+
+  const addStandby = async (): Promise<void> => {
+    const gone = hosts.find((host) => host !== hostOf(primary))
+    const port = Number(gone?.split(':')[1])
+    const standbyOf = { url: urlOf(primary), ...(gone !== undefined && { port }) }
+    standby = await openPostgres({ standbyOf })
+    servers.add(standby)
+    if (gone === undefined) hosts.push(hostOf(standby))
+    // It has the settings of the other, and is to wait for nobody when it takes over.
+    await administer(urlOf(standby), 'alter system reset synchronous_standby_names')
+    await administer(urlOf(standby), 'select pg_reload_conf()')
+    await administer(urlOf(primary), `alter system set synchronous_standby_names = '*'`)
+    await administer(urlOf(primary), 'select pg_reload_conf()')
+    await untilSynchronous()
+  }
+  const untilSynchronous = async (): Promise<void> => {
+    const isSynchronous = `select from pg_stat_replication where sync_state = 'sync'`
+    while ((await administer(urlOf(primary), isSynchronous)).length === 0) await sleep(20)
+  }
+  await addStandby()
+  return {
+    leftOut: false,
+    urlOf(database) {
+      const { password } = new URL(urlOf(first))
+      const [one, other] = hosts
+      return `postgresql://postgres:${password}@${one},${other}/${database}?target_session_attrs=read-write`
+    },
+    primary: () => urlOf(primary),
+    standby: () => urlOf(standby),
+    signalStandby: (signal) => signalAll(standby, signal),
+    signalPrimary: (signal) => signalAll(primary, signal),
+    killPrimary: () => signalAll(primary, 'SIGKILL'),
+    async promote() {
+      await administer(urlOf(standby), 'select pg_promote(true, 60)')
+      primary = standby
+    },
+    addStandby,
+    untilSynchronous,
+  }
+}
+
+/** Where there is no server: a test that asks for it all the same fails. */
+const leftOut = (reason: string): Replicated => {
+  const refuse = (): never => {
+    throw new Error(reason)
+  }
+  const none = { urlOf: refuse, primary: refuse, standby: refuse, signalStandby: refuse }
+  const acts = { signalPrimary: refuse, killPrimary: refuse, promote: refuse, addStandby: refuse }
+  return { leftOut: reason, ...none, ...acts, untilSynchronous: refuse }
+}
+
+const urlOf = ({ url }: TestPostgres): string => {
+  if (url === undefined) throw new Error('There is no server.')
+  return url
+}
+
+const hostOf = (server: TestPostgres): string => new URL(urlOf(server)).host
+
+/** To all processes of a server; the first of them first, so that it starts no process in the place of one that is gone. */
+export const signalAll = (
+  { pid = 0 }: TestPostgres,
+  signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
+): void => {
+  const first = signal === 'SIGKILL' ? 'SIGSTOP' : signal
+  if (!trySignal(pid, first)) return
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  for (const child of children.filter(Boolean)) trySignal(Number(child), signal)
+  if (signal === 'SIGKILL') trySignal(pid, signal)
+}
+
+const trySignal = (pid: number, signal: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}
+
+const stop = async (server: TestPostgres): Promise<void> => {
+  // One that was stopped cannot end.
+  signalAll(server, 'SIGCONT')
+  await server.stop()
+}
+
+/** Asks a server on a connection of its own. */
+export const administer = async (connectionString: string, text: string): Promise<unknown[]> => {
+  const client = new pg.Client({ connectionString })
+  // A break shows in what was asked.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
+}

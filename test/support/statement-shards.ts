@@ -1,0 +1,83 @@
+/**
+ * Says of each statement of the program how many shards of a cluster it is sent to at once, by the plans that the
+ * cluster makes of it: `node --import scripts/mutation/sql-seam.ts test/support/statement-shards.ts URL`.
+ * One line of JSON: by name, the greatest number of tasks of a part of it; 0 where no part leaves the coordinator; the
+ * engine's words where it takes it not at all.
+ */
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { made } from '../../scripts/mutation/sql-seam.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** A value of each type that a statement takes. */
+const values: Readonly<Record<string, string>> = {
+  text: `'1000000000'`,
+  'text[]': `'{ab}'`,
+  integer: '1',
+  'integer[]': `'{1}'`,
+  bigint: '1',
+  'bigint[]': `'{1}'`,
+  'double precision': '1',
+  boolean: 'true',
+  bytea: `'\\x01'`,
+  date: `'2026-01-01'`,
+  'date[]': `'{2026-01-01}'`,
+  'timestamp with time zone': `'2026-01-01'`,
+  'timestamp with time zone[]': `'{2026-01-01}'`,
+  jsonb: `'[]'`,
+  uuid: `'00000000-0000-4000-8000-000000000002'`,
+  'uuid[]': `'{00000000-0000-4000-8000-000000000002}'`,
+  regclass: `'card'`,
+}
+
+async function importStatements(): Promise<void> {
+  const inProcess = /pglite|make-|durable|data-directory/
+  const files = globSync('src/storage/**/*.ts', { cwd: root }).filter(
+    (file) => !inProcess.test(file),
+  )
+  for (const file of files) await import(new URL(`../../${file}`, import.meta.url).href)
+}
+
+/** Every number of tasks in a plan. */
+const tasksIn = (plan: unknown): number[] => {
+  if (plan === null || typeof plan !== 'object') return []
+  return Object.entries(plan).flatMap(([member, value]) =>
+    member === 'Task Count' ? [Number(value)] : member === 'Tasks' ? [] : tasksIn(value),
+  )
+}
+
+async function shardsOf(client: pg.Client, text: string): Promise<number | string> {
+  await client.query('begin')
+  try {
+    await client.query(`prepare examined as ${text}`)
+    const { rows } = await client.query(
+      `select parameter_types::text[] as types from pg_prepared_statements where name = 'examined'`,
+    )
+    const types: string[] = rows[0].types
+    // Written into the text: the engine explains no prepared insert of what it selects.
+    const given = text.replace(/\$(\d+)/g, (_, number) => {
+      const type = types[Number(number) - 1] ?? ''
+      return `${values[type]}::${type}`
+    })
+    const plan = await client.query(`explain (format json) ${given}`)
+    return Math.max(0, ...tasksIn(plan.rows[0]['QUERY PLAN']))
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    await client.query('rollback')
+    await client.query('deallocate all')
+  }
+}
+
+await importStatements()
+const client = new pg.Client({ connectionString: process.argv[2] })
+await client.connect()
+const shards: Record<string, number | string> = {}
+for (const { name, text } of made) {
+  // Those for several are never sent to a cluster.
+  if (!name.endsWith('_several')) shards[name] = await shardsOf(client, text)
+}
+await client.end()
+console.log(JSON.stringify(shards))

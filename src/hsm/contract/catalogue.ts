@@ -17,12 +17,17 @@ export const keyNames = [
   'card-data-sign',
   'card-data-sign-ec',
   'card-data-pin',
+  'audit',
+  'audit-ml-dsa',
 ] as const
 
 export type KeyName = (typeof keyNames)[number]
 
-/** The letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, elliptic curve, RSA. */
-type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R'
+/**
+ * The letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, elliptic curve, RSA. ML-DSA has
+ * none yet: digits are for proprietary use.
+ */
+type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R' | '1'
 
 export type BlockCipher = 'TDES' | 'AES'
 
@@ -63,6 +68,8 @@ export type KeyAction =
   | 'mac'
   | 'sign'
   | 'signPss'
+  | 'signEd25519'
+  | 'signMlDsa44'
   | 'unwrap'
   | 'agree'
 
@@ -272,6 +279,29 @@ export const keyCatalogue = {
     publication: { to: 'devices', use: 'enc', algorithm: 'ECDH-ES' },
     cryptoperiod: receiving,
   },
+  audit: {
+    description: 'Signs checkpoints of the audit log.',
+    kind: { purpose: 'audit', keyUsage: 'S0', modeOfUse: 'S', action: 'signEd25519', ...ec },
+    ...untilOperator,
+    columns: [],
+    ...staysHere,
+    cryptoperiod: signing,
+  },
+  'audit-ml-dsa': {
+    description: 'Signs checkpoints of the audit log, where AUDIT_LOG_ML_DSA asks for it.',
+    kind: {
+      purpose: 'audit-ml-dsa',
+      keyUsage: 'S0',
+      algorithm: '1',
+      modeOfUse: 'S',
+      action: 'signMlDsa44',
+      lengthBytes: null,
+    },
+    ...untilOperator,
+    columns: [],
+    ...staysHere,
+    cryptoperiod: signing,
+  },
 } as const satisfies { readonly [Name in KeyName]: CatalogueEntry<Name> }
 
 type Catalogue = typeof keyCatalogue
@@ -291,6 +321,9 @@ export const isInstallationKey = (name: string): name is KeyName =>
 
 /** Whether a key takes seconds to make: nobody waits for it at the start. */
 export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
+
+/** Whether a key is made when the HSM is opened: not one that is slow, or that only a setting asks for. */
+export const isMadeAtStart = (name: KeyName): boolean => !isSlow(name) && name !== 'audit-ml-dsa'
 
 /** What a version of a published key is known by outside: its `kid`. */
 export const publishedKeyId = (name: KeyName, version: number): string => `${name}-${version}`

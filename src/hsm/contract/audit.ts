@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../domain/audit-notes.ts'
 import type { KeyState } from './stored-keys.ts'
 
 /** The public half of a version of a key that signs checkpoints. */
@@ -7,14 +8,6 @@ export interface AuditKey {
   readonly state: KeyState
   /** 32 bytes (RFC 8032), or 1,312 (FIPS 204). */
   readonly publicKey: Uint8Array
-}
-
-/** What a checkpoint says (c2sp.org/tlog-checkpoint): of the log of this origin, size and root. */
-export interface CheckpointBody {
-  readonly origin: string
-  readonly size: number
-  /** 32 bytes. */
-  readonly root: Uint8Array
 }
 
 /** A signature of a checkpoint, as a note has it after its key's id. */
@@ -38,7 +31,7 @@ export interface AuditHsm {
    * follows until it is retired. ML-DSA-44 signs where it has a key and is asked for.
    */
   signCheckpoint(
-    checkpoint: CheckpointBody,
+    checkpoint: Checkpoint,
     given: { readonly at: Date; readonly withMlDsa: boolean },
   ): Promise<readonly CheckpointSignature[]>
 }

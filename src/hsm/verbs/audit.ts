@@ -1,4 +1,5 @@
-import type { AuditHsm, AuditKey, CheckpointBody } from '../contract/audit.ts'
+import { type Checkpoint, checkpointText, cosignedMessage } from '../../domain/audit-notes.ts'
+import type { AuditHsm, AuditKey } from '../contract/audit.ts'
 import { keyCatalogue } from '../contract/catalogue.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
@@ -24,13 +25,17 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
   },
   async signCheckpoint(checkpoint, { at, withMlDsa }) {
     const seconds = BigInt(Math.floor(at.getTime() / 1_000))
-    const [text, cosigned] = [textOf(checkpoint), cosignedMessageOf(checkpoint, seconds)]
+    const text = textOf(checkpoint)
+    // The log is its own cosigner here.
+    const cosigned = cosignedMessage(checkpoint.origin, checkpoint, seconds)
+    const timestamp = Buffer.alloc(8)
+    timestamp.writeBigUInt64BE(seconds)
     const signatures = []
     for (const each of await activeVersions(ring, 'audit')) {
       signatures.push({ key: describe(each), signature: await each.key.sign(text) })
     }
     for (const each of withMlDsa ? await activeVersions(ring, 'audit-ml-dsa') : []) {
-      const signature = Buffer.concat([uint64(seconds), await each.key.sign(cosigned)])
+      const signature = Buffer.concat([timestamp, await each.key.sign(cosigned)])
       signatures.push({ key: describe(each), signature })
     }
     return signatures
@@ -47,33 +52,12 @@ const describe = ({ key, name, state, version }: RingKey<AuditKeyName>): AuditKe
   publicKey: key.publicKey,
 })
 
-/** The text of a checkpoint without extension lines (c2sp.org/tlog-checkpoint). */
-function textOf({ origin, root, size }: CheckpointBody): Buffer {
-  // A line of its own in the origin would make another checkpoint of it.
+/** @throws Error where it could be read as another checkpoint, or as none. */
+function textOf(checkpoint: Checkpoint): Buffer {
+  const { origin, root, size } = checkpoint
   if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('A log has an origin of one word.')
   if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32) {
     throw new Error('A checkpoint has a size and a root of 32 bytes.')
   }
-  return Buffer.from(`${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n`)
-}
-
-/** What ML-DSA-44 signs: here the log is its own cosigner (c2sp.org/tlog-cosignature). */
-const cosignedMessageOf = ({ origin, root, size }: CheckpointBody, seconds: bigint): Buffer => {
-  const name = Buffer.from(origin)
-  const prefixed = Buffer.concat([Buffer.of(name.length), name])
-  return Buffer.concat([
-    Buffer.from('subtree/v1\n\0'),
-    prefixed,
-    uint64(seconds),
-    prefixed,
-    uint64(0n),
-    uint64(BigInt(size)),
-    root,
-  ])
-}
-
-function uint64(value: bigint): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigUInt64BE(value)
-  return bytes
+  return Buffer.from(checkpointText(checkpoint))
 }

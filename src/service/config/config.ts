@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
+import { type AuditConfig, readAudit } from './audit.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
@@ -61,6 +62,7 @@ export interface Config {
   /** How long a call waits until it is begun, before it is answered that it was not. */
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
+  readonly audit: AuditConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
   readonly tlsRefreshMs: number
@@ -116,15 +118,17 @@ export function parseConfig(environment: variables.Environment): {
   }
   const databaseUrl = read.databaseUrl()
   const sandboxSeed = read.text('SANDBOX_SEED')
+  const dataDir = resolve(read.text('DATA_DIR') ?? '.data')
+  const baseUrl = read.url('BASE_URL') ?? urlOf(publicListener)
   const config = {
     sandbox: read.sandbox(),
-    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    dataDir,
     databaseUrl,
     processes: read.processes({ databaseUrl, sandboxSeed }),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 1, 500),
     publicListener,
     privateListener,
-    baseUrl: read.url('BASE_URL') ?? urlOf(publicListener),
+    baseUrl,
     privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
     processorPath: read.segment('PROCESSOR_PATH', 'processor'),
     pkcs11: read.pkcs11(),
@@ -137,6 +141,7 @@ export function parseConfig(environment: variables.Environment): {
     // Who asks at a till has gone by then.
     callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
+    audit: readAudit(read, { baseUrl, dataDir }),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),

@@ -1,176 +1,210 @@
-import { createHash } from 'node:crypto'
-
 /**
- * The Merkle tree of a log (RFC 6962 2.1), read from tiles (c2sp.org/tlog-tiles): tile N of level L has the roots of
- * 256 complete subtrees of 256^L leaves each, beginning with that of number 256 × N. Sizes and indexes are whole
- * numbers below 2^53.
+ * The tree of the audit log, and its tiles: RFC 6962 section 2.1 (hashes and proofs), RFC 9162 section 2.1 (how a
+ * proof is verified) and C2SP tlog-tiles (how the tree is stored and published). Sizes and indexes are whole numbers
+ * that JavaScript holds exactly; hashes are 32 bytes of SHA-256.
  */
+import { hash } from 'node:crypto'
 
-/** Hashes of a full tile. */
+const sha256 = (...parts: readonly Uint8Array[]): Uint8Array =>
+  new Uint8Array(hash('sha256', Buffer.concat(parts), 'buffer'))
+
+const hashBytes = 32
+
+/** How many hashes a full tile has: a subtree of height 8. */
 export const tileWidth = 256
-const tileHeight = 8
-export const hashLength = 32
 
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => {
-  const hash = createHash('sha256')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
-}
+const [leafPrefix, nodePrefix] = [Uint8Array.of(0), Uint8Array.of(1)]
 
-export const leafHash = (data: Uint8Array): Buffer => sha256(Buffer.of(0), data)
+/** The hash of a tree without entries (RFC 6962 section 2.1). */
+export const emptyRoot: Uint8Array = sha256()
 
-export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
-  sha256(Buffer.of(1), left, right)
+export const leafHash = (entry: Uint8Array): Uint8Array => sha256(leafPrefix, entry)
+
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array =>
+  sha256(nodePrefix, left, right)
+
+/** What a leaf says of an entry's text without saying it: 32 bytes, which only who has the salt can recompute. */
+export const commitmentOf = (salt: Uint8Array, text: string): Uint8Array =>
+  sha256(Buffer.from('pinfold audit entry v1\n'), salt, Buffer.from(text))
+
+/** The entry as the log publishes it: a byte for the version, and the commitment. */
+export const entryOf = (commitment: Uint8Array): Uint8Array =>
+  new Uint8Array(Buffer.concat([Uint8Array.of(1), commitment]))
+
+/** `<level>` of a tile, or `entries` for a bundle of entries. */
+type TileLevel = number | 'entries'
 
 /**
- * The path of a tile, or of a bundle of entries: `tile/0/x001/234.p/5`.
- * @param width hashes of a partial tile; 256 of a full one.
+ * Where a tile is published: `tile/0/x001/x234/067`, and `.p/<width>` behind it where it is not full
+ * (C2SP tlog-tiles, Merkle Tree).
  */
-export function tilePath(level: number | 'entries', tileIndex: number, width = tileWidth): string {
-  const digits = String(tileIndex).padStart(Math.ceil(String(tileIndex).length / 3) * 3, '0')
-  const groups = digits.match(/.{3}/g) ?? []
+export function tilePath(level: TileLevel, index: number, width = tileWidth): string {
+  const digits = String(index)
+  const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/.{3}/g) ?? []
   const last = groups.length - 1
-  const path = groups.map((group, at) => (at === last ? group : `x${group}`)).join('/')
-  return `tile/${level}/${path}${width === tileWidth ? '' : `.p/${width}`}`
+  const name = groups.map((group, at) => (at === last ? group : `x${group}`)).join('/')
+  return `tile/${level}/${name}${width === tileWidth ? '' : `.p/${width}`}`
 }
 
-/** The hashes of a tile, one after the other: at least as many as a tree of the size in question has. */
-export type ReadTile = (level: number, tileIndex: number) => Promise<Uint8Array>
-
-/** A tile as it is once leaves have been appended. */
-export interface TileWrite {
+/** How many tiles of a level are full in a tree, and how wide the one behind them is; 0: there is none. */
+export interface TilesOfLevel {
   readonly level: number
-  readonly tileIndex: number
+  readonly full: number
+  readonly partial: number
+}
+
+/** The tiles of a tree, level by level from the leaves up. */
+export function tilesOfSize(size: number): TilesOfLevel[] {
+  const levels: TilesOfLevel[] = []
+  for (let hashes = size, level = 0; hashes > 0; level++) {
+    const full = Math.floor(hashes / tileWidth)
+    levels.push({ level, full, partial: hashes % tileWidth })
+    hashes = full
+  }
+  return levels
+}
+
+/** A tile as it is to be stored: all of its hashes, from its first on. */
+export interface Tile {
+  readonly level: number
+  readonly index: number
   readonly hashes: Uint8Array
 }
 
+/** The hashes of a tile, as many as it has; it may have more than the tree that is asked about. */
+export type TileReader = (level: number, index: number) => Promise<Uint8Array>
+
 /**
- * What becomes of the tiles when leaves are appended to a tree.
- * @param edge the hashes of the partial tile at the right edge of each level, lowest first; empty where there is none.
+ * What the tiles are after entries came to a tree of `size`: every tile that changed, whole, the lower levels first.
+ * @param edge the partial tile of each level before, from the leaves up; empty where there is none
  */
 export function appendHashes(
   size: number,
   edge: readonly Uint8Array[],
   leaves: readonly Uint8Array[],
-): readonly TileWrite[] {
-  const writes: TileWrite[] = []
-  let added = leaves
-  let before = size
-  for (let level = 0; added.length > 0; level += 1) {
-    const rising: Uint8Array[] = []
-    let tileIndex = Math.floor(before / tileWidth)
-    let hashes = [Buffer.from(edge[level] ?? Buffer.alloc(0))]
-    let width = before % tileWidth
-    for (const [at, hash] of added.entries()) {
-      hashes.push(Buffer.from(hash))
-      width += 1
-      if (width < tileWidth && at < added.length - 1) continue
-      const written = Buffer.concat(hashes)
-      writes.push({ level, tileIndex, hashes: written })
-      if (width < tileWidth) break
-      rising.push(subtreeOf(written))
-      tileIndex += 1
-      hashes = []
-      width = 0
-    }
-    added = rising
-    before = Math.floor(before / tileWidth)
+): Tile[] {
+  const changed: Tile[] = []
+  let [position, added] = [size, leaves]
+  for (let level = 0; added.length > 0; level++) {
+    const tiles = tilesWith(level, position, [edge[level] ?? new Uint8Array(), ...added])
+    changed.push(...tiles)
+    added = tiles.filter(({ hashes }) => hashes.length === tileWidth * hashBytes).map(rootOfTile)
+    position = Math.floor(position / tileWidth)
   }
-  return writes
+  return changed
 }
 
-/** The root of a complete subtree, from the hashes at its feet. */
-function subtreeOf(hashes: Uint8Array): Buffer {
-  let row = Array.from({ length: hashes.length / hashLength }, (_, at) => hashAt(hashes, at))
-  while (row.length > 1) {
-    const below = row
-    row = Array.from({ length: below.length / 2 }, (_, at) =>
-      nodeHash(below[2 * at] ?? missing(), below[2 * at + 1] ?? missing()),
-    )
+function tilesWith(level: number, position: number, parts: readonly Uint8Array[]): Tile[] {
+  const first = Math.floor(position / tileWidth)
+  if (parts[0]?.length !== (position % tileWidth) * hashBytes) {
+    throw new RangeError(`the edge of level ${level} is not that of a tree of this size`)
   }
-  return row[0] ?? missing()
+  const all = Buffer.concat(parts)
+  const bytes = tileWidth * hashBytes
+  return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => ({
+    level,
+    index: first + at,
+    hashes: new Uint8Array(all.subarray(at * bytes, (at + 1) * bytes)),
+  }))
 }
 
-function hashAt(hashes: Uint8Array, at: number): Buffer {
-  const hash = Buffer.from(hashes.subarray(at * hashLength, (at + 1) * hashLength))
-  return hash.length === hashLength ? hash : missing()
+const rootOfTile = ({ hashes }: Tile): Uint8Array => rootOfHashes(hashes)
+
+/** The root over hashes that stand side by side; their number is a power of two. */
+function rootOfHashes(hashes: Uint8Array): Uint8Array {
+  if (hashes.length === hashBytes) return hashes
+  const half = hashes.length / 2
+  return nodeHash(rootOfHashes(hashes.subarray(0, half)), rootOfHashes(hashes.subarray(half)))
 }
 
-const missing = (): never => {
-  throw new Error('A tile has fewer hashes than its tree.')
-}
+/** The root of the tree of the first `size` entries. @throws RangeError where a tile lacks what the tree has. */
+export const rootOf = (size: number, read: TileReader): Promise<Uint8Array> =>
+  size === 0 ? Promise.resolve(emptyRoot) : rangeHash(onceEach(read), 0, size)
 
-/** The root of the tree of its first leaves. */
-export const rootOf = async (size: number, read: ReadTile): Promise<Buffer> =>
-  size === 0 ? sha256() : rangeRoot(0, size, read)
-
-/** From the leaf's sibling up to below the root (RFC 6962 2.1.1). @param index below the size. */
+/**
+ * The hashes beside the way from an entry up to the root, the lowest first (RFC 6962 section 2.1.1).
+ * @throws RangeError where the tree has no such entry.
+ */
 export async function inclusionProof(
   index: number,
   size: number,
-  read: ReadTile,
-): Promise<readonly Buffer[]> {
-  const proof: Buffer[] = []
-  let [start, length] = [0, size]
-  while (length > 1) {
-    const left = leftOf(length)
-    if (index < start + left) {
-      proof.unshift(await rangeRoot(start + left, length - left, read))
-      length = left
-    } else {
-      proof.unshift(await rangeRoot(start, left, read))
-      start += left
-      length -= left
-    }
+  read: TileReader,
+): Promise<Uint8Array[]> {
+  if (index < 0 || index >= size) throw new RangeError(`entry ${index} of a tree of ${size}`)
+  const readOnce = onceEach(read)
+  const proof: Uint8Array[] = []
+  let [start, end] = [0, size]
+  while (end - start > 1) {
+    const split = start + splitOf(end - start)
+    const isLeft = index < split
+    proof.push(await rangeHash(readOnce, ...(isLeft ? range(split, end) : range(start, split))))
+    if (isLeft) end = split
+    else start = split
   }
-  return proof
+  return proof.reverse()
 }
 
-/** That the tree of an older size is the beginning of the newer one (RFC 6962 2.1.2). @param older from 1 to the size. */
+/**
+ * What shows that the tree of `size` begins with that of `oldSize` (RFC 6962 section 2.1.2); empty where both are the same
+ * or the old one is empty.
+ */
 export async function consistencyProof(
-  older: number,
+  oldSize: number,
   size: number,
-  read: ReadTile,
-): Promise<readonly Buffer[]> {
-  const proof: Buffer[] = []
-  let [start, length, old, isWhole] = [0, size, older, true]
-  while (old < length) {
-    const left = leftOf(length)
-    if (old <= left) {
-      proof.unshift(await rangeRoot(start + left, length - left, read))
-      length = left
-    } else {
-      proof.unshift(await rangeRoot(start, left, read))
-      start += left
-      length -= left
-      old -= left
-      isWhole = false
-    }
+  read: TileReader,
+): Promise<Uint8Array[]> {
+  if (oldSize < 0 || oldSize > size) throw new RangeError(`a tree of ${oldSize} in one of ${size}`)
+  if (oldSize === 0 || oldSize === size) return []
+  const readOnce = onceEach(read)
+  const proof: Uint8Array[] = []
+  let [start, end] = [0, size]
+  while (end !== oldSize) {
+    const split = start + splitOf(end - start)
+    const isLeft = oldSize <= split
+    proof.push(await rangeHash(readOnce, ...(isLeft ? range(split, end) : range(start, split))))
+    if (isLeft) end = split
+    else start = split
   }
-  return isWhole ? proof : [await rangeRoot(start, length, read), ...proof]
+  // The old root is known to who asks, so that the proof begins with a subtree only where the old tree is not one.
+  if (start !== 0) proof.push(await rangeHash(readOnce, start, end))
+  return proof.reverse()
 }
 
-/** The largest power of two below a number. */
-function leftOf(length: number): number {
-  let left = 1
-  while (left * 2 < length) left *= 2
-  return left
+const range = (start: number, end: number): [number, number] => [start, end]
+
+/** The greatest power of two below a number of entries, at which their tree is split. */
+function splitOf(entries: number): number {
+  let split = 1
+  while (split * 2 < entries) split *= 2
+  return split
 }
 
-/** The root of leaves that begin where a left subtree of theirs does. */
-async function rangeRoot(start: number, length: number, read: ReadTile): Promise<Buffer> {
-  const height = Math.log2(length)
-  if (Number.isInteger(height)) {
-    const level = Math.floor(height / tileHeight)
-    const span = 2 ** (height % tileHeight)
-    const first = start / 2 ** (level * tileHeight)
-    const hashes = await read(level, Math.floor(first / tileWidth))
-    const at = (first % tileWidth) * hashLength
-    return subtreeOf(hashes.subarray(at, at + span * hashLength))
+function onceEach(read: TileReader): TileReader {
+  const tiles = new Map<string, Promise<Uint8Array>>()
+  return (level, index) => {
+    const key = `${level}/${index}`
+    const tile = tiles.get(key) ?? read(level, index)
+    tiles.set(key, tile)
+    return tile
   }
-  const left = leftOf(length)
-  return nodeHash(
-    await rangeRoot(start, left, read),
-    await rangeRoot(start + left, length - left, read),
-  )
+}
+
+/** The hash over the entries from `start` to before `end`, which are a subtree of every tree that has them. */
+async function rangeHash(read: TileReader, start: number, end: number): Promise<Uint8Array> {
+  const entries = end - start
+  if (entries > 1 && splitOf(entries) * 2 !== entries) {
+    const split = start + splitOf(entries)
+    return nodeHash(await rangeHash(read, start, split), await rangeHash(read, split, end))
+  }
+  // A perfect subtree: so many hashes of one tile, or of one level of it.
+  let [level, hashes] = [0, entries]
+  for (; hashes >= tileWidth; hashes /= tileWidth) level++
+  const first = start / tileWidth ** level
+  const tile = await read(level, Math.floor(first / tileWidth))
+  const from = (first % tileWidth) * hashBytes
+  const found = tile.subarray(from, from + hashes * hashBytes)
+  if (found.length !== hashes * hashBytes) {
+    throw new RangeError(`tile ${Math.floor(first / tileWidth)} of level ${level} is too short`)
+  }
+  return rootOfHashes(found)
 }

@@ -6,7 +6,7 @@ import { parseWitnessPolicy } from '../../src/domain/witness-policy.ts'
 
 const vkey = (name: string, type = 0x04): string => {
   const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-  return verifierKeyText({ name, type, publicKey: Buffer.from(x, 'base64url') })
+  return verifierKeyText(name, type, Buffer.from(x, 'base64url'))
 }
 
 const [x1, x2, x3, y1] = ['X1', 'X2', 'X3', 'Y1'].map((name) => `witness ${name} ${vkey(name)}`)

@@ -1,4 +1,9 @@
-import { type Checkpoint, checkpointText, cosignedMessage } from '../../domain/audit-notes.ts'
+import {
+  type Checkpoint,
+  checkpointText,
+  mlDsaMessage,
+  timestampBytes,
+} from '../../domain/audit-notes.ts'
 import type { AuditHsm, AuditKey } from '../contract/audit.ts'
 import { keyCatalogue } from '../contract/catalogue.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
@@ -24,18 +29,16 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
     await ring.refresh()
   },
   async signCheckpoint(checkpoint, { at, withMlDsa }) {
-    const seconds = BigInt(Math.floor(at.getTime() / 1_000))
+    const seconds = Math.floor(at.getTime() / 1_000)
     const text = textOf(checkpoint)
     // The log is its own cosigner here.
-    const cosigned = cosignedMessage(checkpoint.origin, checkpoint, seconds)
-    const timestamp = Buffer.alloc(8)
-    timestamp.writeBigUInt64BE(seconds)
+    const cosigned = mlDsaMessage(checkpoint.origin, checkpoint, seconds)
     const signatures = []
     for (const each of await activeVersions(ring, 'audit')) {
       signatures.push({ key: describe(each), signature: await each.key.sign(text) })
     }
     for (const each of withMlDsa ? await activeVersions(ring, 'audit-ml-dsa') : []) {
-      const signature = Buffer.concat([timestamp, await each.key.sign(cosigned)])
+      const signature = Buffer.concat([timestampBytes(seconds), await each.key.sign(cosigned)])
       signatures.push({ key: describe(each), signature })
     }
     return signatures

@@ -67,6 +67,10 @@ const coordinator: readonly string[] = [
   'lease',
   'sandbox_secret',
   'audit_act',
+  'audit_log',
+  'audit_entry',
+  'audit_tile',
+  'audit_checkpoint',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -30,7 +30,7 @@ export const arrows = {
   sandbox: ['operations', 'storage', 'hsm/contract', 'domain'],
 
   'operations/idempotency': ['storage', 'hsm/contract', 'domain'],
-  'operations/audit': ['storage', 'hsm/contract', 'domain'],
+  'operations/audit': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/cards': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
   'operations/authorizations': [

@@ -4,6 +4,7 @@ import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
+import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -48,6 +49,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
+  ...[auditTreeRoutes, auditorRoutes, succeedAuditLogRoute],
 ]
 
 const open = { access: 'open' } as const

@@ -5,7 +5,7 @@ import {
   type TileReader,
   tileWidth,
 } from '../../domain/audit-tree.ts'
-import type { AuditHsm } from '../../hsm/contract/audit.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { CheckpointFile } from '../../storage/audit/checkpoint-file.ts'
 import { insertEntries, type NewEntry } from '../../storage/audit/entries.ts'
 import {
@@ -22,7 +22,7 @@ import type { Witnesses } from './witnesses.ts'
 /** What the operations on the audit log work with. */
 export interface AuditLogOperations {
   readonly database: Database
-  readonly hsm: AuditHsm
+  readonly hsm: Hsm
   /** What checkpoints of the first log name it by; successors have names that begin with it. */
   readonly origin: string
   /** Whether checkpoints are signed with ML-DSA-44, too. */

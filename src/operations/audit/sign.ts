@@ -37,19 +37,24 @@ export function createSigner(audit: AuditLogOperations): () => Promise<Signing> 
   return async () => {
     const [log] = await listAuditLogs(database)
     if (!log) return 'unchanged'
-    const newest = await findNewestCheckpoint(database, log.log)
-    const ageMs = newest ? Date.now() - newest.signedAt.getTime() : leastMs
-    const hasGrown = log.size > (newest?.size ?? 0) && (ageMs >= leastMs || ageMs < 0)
-    if (!hasGrown && performance.now() - lookedAt < lookMs) {
+    const isDue = isCheckpointDue(log, await findNewestCheckpoint(database, log.log))
+    if (!isDue && performance.now() - lookedAt < lookMs) {
       return log.refusal === null ? 'unchanged' : 'refused'
     }
     const refusal = await findRefusal(audit)
     lookedAt = performance.now()
-    const refused = refusal ?? (hasGrown ? await sign(audit, log) : null)
+    const refused = refusal ?? (isDue ? await sign(audit, log) : null)
     await setRefusal(database, log.log, refused)
     if (refused !== null) return 'refused'
-    return hasGrown ? 'signed' : 'unchanged'
+    return isDue ? 'signed' : 'unchanged'
   }
+}
+
+function isCheckpointDue({ size }: AuditLogRow, newest: CheckpointRow | null): boolean {
+  if (!newest) return size > 0
+  const ageMs = Date.now() - newest.signedAt.getTime()
+  // One of the future is of a clock that was set back since.
+  return size > newest.size && (ageMs >= leastMs || ageMs < 0)
 }
 
 /** @returns why it must not be published, or null. */
@@ -142,22 +147,20 @@ async function contradiction(
   return `The first ${known.size} entries of the log ${origin} are not those that were signed.`
 }
 
-/** Asked once by each process, with what was signed long ago: before it signs anything itself. */
+/** Witnesses are asked once by each process, with what was signed long ago: before it signs anything itself. */
 async function witnessContradiction(
   witnesses: NonNullable<AuditLogOperations['witnesses']>,
   { origin, size }: AuditLogRow,
-  { note }: CheckpointRow,
+  { note, size: signedSize }: CheckpointRow,
 ): Promise<string | null> {
   const places = witnesses.policy.witnesses.map(({ name }) => `${origin} ${name}`)
   const isKnown = places.some((place) => witnesses.sizes.has(place))
-  if (isKnown) return null
-  const { text } = parseNote(note)
-  // What it knows is its answer; where it knows nothing yet, it may as well have this one.
-  const proofFrom = async () => {
-    throw new Error('Only its size is asked for.')
+  if (!isKnown) {
+    // What it knows is its answer; where it knows nothing yet, it may as well have this one.
+    const proofFrom = () => Promise.reject(new Error('Only its size is asked for.'))
+    const { text } = parseNote(note)
+    await cosign(witnesses, { origin, size: signedSize, text, note, proofFrom })
   }
-  const { size: signedSize } = parseCheckpoint(text)
-  await cosign(witnesses, { origin, size: signedSize, text, note, proofFrom })
   const largest = Math.max(0, ...places.map((place) => witnesses.sizes.get(place) ?? 0))
   return largest > size
     ? `A witness has cosigned a tree of ${largest} entries, which this database does not have.`

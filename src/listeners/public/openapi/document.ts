@@ -15,7 +15,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'pin.write': 'Set and unblock the PIN.',
   'cvv.read': 'Read the CVV status.',
   'cvv.write': 'Block and unblock the CVV.',
-  'events.read': 'Read events.',
+  'events.read': 'Read events, and receipts of them.',
   'webhooks.write': 'Manage webhook endpoints.',
   'simulator.write': 'Simulate authorizations, in the sandbox.',
   'authorizations.write': 'Ask for authorizations, on the private listener.',
@@ -57,6 +57,10 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
       {
         name: 'Card data',
         description: 'PAN, CVV2, expiry and PIN, encrypted for the device.',
+      },
+      {
+        name: 'Audit log',
+        description: 'Receipts that verify without this service.',
       },
       {
         name: 'Simulator',

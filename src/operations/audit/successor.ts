@@ -1,0 +1,94 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
+import { commitmentOf } from '../../domain/audit-tree.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { listEntries, type NewEntry } from '../../storage/audit/entries.ts'
+import {
+  type AuditLogRow,
+  beginAuditLog,
+  closeAuditLog,
+  lockAuditLog,
+} from '../../storage/audit/log.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type AuditLogOperations, appendEntries } from './audit-log.ts'
+import { findRefusal } from './sign.ts'
+
+/** A log that took another's place. */
+interface Succession {
+  readonly log: number
+  readonly origin: string
+  /** The newest checkpoint that is known of the log before; null where it had none. */
+  readonly predecessorCheckpoint: string | null
+}
+
+/**
+ * Lets a successor of a log begin that must not be signed any more. Its first entry is the newest checkpoint that is
+ * known of the log before, with the reason; then come the entries that no checkpoint of the database covers.
+ * @throws `Problem` `audit_log_continues` where the log can be signed.
+ */
+export async function succeedAuditLog(
+  audit: AuditLogOperations,
+  operator: Requester,
+  reason: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<Succession>> {
+  const refusal = await findRefusal(audit)
+  const remembered = await audit.outside.read()
+  return once(audit, request, async (connection) => {
+    const log = await lockAuditLog(connection)
+    if (!log || (refusal === null && log.refusal === null)) {
+      throw new Problem('audit_log_continues')
+    }
+    const newest = await findNewestCheckpoint(connection, log.log)
+    const predecessor = newestKnown(log, [remembered, newest?.note ?? null])
+    const successor = {
+      log: log.log + 1,
+      // No other name would do: a database that is restored twice has two successors of one number.
+      origin: `${audit.origin}/${log.log + 1}-${randomBytes(4).toString('hex')}`,
+    }
+    await closeAuditLog(connection, log.log)
+    const predecessorCheckpoint = predecessor
+    await beginAuditLog(connection, { ...successor, predecessorCheckpoint, reason })
+    const first = firstEntry(operator, reason, { ...successor, predecessorCheckpoint })
+    let size = await appendEntries(connection, { ...successor, size: 0 }, [first])
+    for (let at = newest?.size ?? 0; at < log.size; at += pageSize) {
+      const unsigned = await listEntries(connection, log.log, at, pageSize)
+      size = await appendEntries(connection, { ...successor, size }, unsigned)
+    }
+    return { ...successor, predecessorCheckpoint }
+  })
+}
+
+const pageSize = 1_000
+
+/** Of the notes that are checkpoints of the log the one of the largest tree. */
+function newestKnown({ origin }: AuditLogRow, notes: readonly (string | null)[]): string | null {
+  const known = notes.flatMap((note) => {
+    const checkpoint = note === null ? null : parseCheckpoint(parseNote(note).text)
+    return note !== null && checkpoint?.origin === origin ? [{ note, size: checkpoint.size }] : []
+  })
+  return known.toSorted((one, other) => other.size - one.size)[0]?.note ?? null
+}
+
+function firstEntry(
+  { clientId, requestId }: Requester,
+  reason: string,
+  details: Succession,
+): NewEntry {
+  const [entryId, act, salt] = [randomUUID(), 'log.succeeded', randomBytes(32)]
+  const text = JSON.stringify({
+    entry: entryId,
+    at: new Date().toISOString().replace('Z', '000Z'),
+    act,
+    client: clientId,
+    request: requestId,
+    subject: details.origin,
+    outcome: 'done',
+    reason,
+    details,
+  })
+  const commitment = commitmentOf(salt, text)
+  return { entryId, clientId, publicToken: null, act, commitment, salt, text }
+}

@@ -138,7 +138,8 @@ test('of transactions that wait for one another in a ring, each is done in the e
       await sql(tx, `insert into act values ('went ' || $1)`, [first])
     })
   await Promise.all([work('left', 'right'), work('right', 'left')])
-  assert.equal(held, 3, 'one was undone and began anew')
+  // One that begins anew may be quicker than the other wakes: then one of them begins once more.
+  assert.ok(held === 3 || held === 4, `one was undone and began anew: ${held}`)
   const went = (await names()).filter((name) => String(name).startsWith('went'))
   assert.deepEqual(went, ['went left', 'went right'])
 })

@@ -208,3 +208,78 @@ async function rangeHash(read: TileReader, start: number, end: number): Promise<
   }
   return rootOfHashes(found)
 }
+
+/** Whether a proof leads from the entry with this leaf hash to the root (RFC 9162 section 2.1.3.2). */
+export function verifyInclusion(claim: {
+  readonly index: number
+  readonly size: number
+  readonly root: Uint8Array
+  readonly leafHash: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}): boolean {
+  const { index, size, root, proof } = claim
+  if (!(index >= 0 && index < size) || !areHashes([root, claim.leafHash, ...proof])) return false
+  const [leaf] = climb(index, size - 1, [claim.leafHash, undefined], proof) ?? []
+  return leaf !== undefined && isSame(leaf, root)
+}
+
+/** Whether a proof shows that a tree begins with an older one that is not empty (RFC 9162 section 2.1.4.2). */
+export function verifyConsistency(claim: {
+  readonly oldSize: number
+  readonly size: number
+  readonly oldRoot: Uint8Array
+  readonly root: Uint8Array
+  readonly proof: readonly Uint8Array[]
+}): boolean {
+  const { oldSize, size, oldRoot, root, proof } = claim
+  if (!(oldSize > 0 && oldSize <= size) || !areHashes([oldRoot, root, ...proof])) return false
+  if (oldSize === size) return proof.length === 0 && isSame(oldRoot, root)
+  let [node, last] = [oldSize - 1, size - 1]
+  for (; node % 2 === 1; last = half(last)) node = half(node)
+  const [start, ...path] = node === 0 ? [oldRoot, ...proof] : proof
+  if (start === undefined) return false
+  const [reached, old] = climb(node, last, [start, start], path) ?? []
+  if (reached === undefined || old === undefined) return false
+  return isSame(old, oldRoot) && isSame(reached, root)
+}
+
+/**
+ * Goes up from a node to the root of a tree by the hashes beside the way: with the first of `from` by all, with the second,
+ * if there is one, by those on the left alone, as in an older tree whose last node this is. Nothing where the way
+ * is not as long as the tree is high.
+ */
+function climb(
+  node: number,
+  last: number,
+  [start, older]: readonly [Uint8Array, Uint8Array | undefined],
+  siblings: readonly Uint8Array[],
+): readonly [Uint8Array, Uint8Array | undefined] | null {
+  let [reached, old] = [start, older]
+  for (const sibling of siblings) {
+    if (last === 0) return null
+    if (node % 2 === 1 || node === last) {
+      reached = nodeHash(sibling, reached)
+      old &&= nodeHash(sibling, old)
+      for (; node % 2 === 0 && node !== 0; last = half(last)) node = half(node)
+    } else {
+      reached = nodeHash(reached, sibling)
+    }
+    ;[node, last] = [half(node), half(last)]
+  }
+  return last === 0 ? [reached, old] : null
+}
+
+const half = (number: number): number => Math.floor(number / 2)
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+
+const areHashes = (values: readonly Uint8Array[]): boolean =>
+  values.every(({ length }) => length === hashBytes)
+
+/** Entries as a bundle holds them: each behind its length in two bytes (C2SP tlog-tiles, Log Entries). */
+export const entryBundle = (entries: readonly Uint8Array[]): Uint8Array =>
+  new Uint8Array(
+    Buffer.concat(
+      entries.flatMap((entry) => [Uint8Array.of(entry.length >> 8, entry.length & 255), entry]),
+    ),
+  )

@@ -1,12 +1,12 @@
-/** The operations that are measured on few cards and on many. */
-import type pg from 'pg'
+/** The operations that are measured on few cards and on many, and profiled one by one. */
+import { randomUUID } from 'node:crypto'
+import autocannon from 'autocannon'
 import { type Card, question } from './network.ts'
 import { type BenchService, newCard } from './support.ts'
 
 /** A service with its cards. */
 export interface Subject {
   readonly service: BenchService
-  readonly database: pg.Client
   readonly headers: Readonly<Record<string, string>>
   readonly networkHeaders: Readonly<Record<string, string>>
   /** Those that calls go round. */
@@ -74,6 +74,52 @@ export const scenarios: readonly Scenario[] = [
     isOfNetwork: true,
   },
 ]
+
+const connections = 32
+
+/**
+ * Calls an operation for so many seconds, one card after the other.
+ * @throws Error when any call is answered with something else than 2xx.
+ */
+export async function callFor(
+  seconds: number,
+  scenario: Scenario,
+  subject: Subject,
+): Promise<autocannon.Result> {
+  const { cards, headers, networkHeaders, service } = subject
+  const { body, isKeyed, isOfNetwork, method, path } = scenario
+  const { 'content-type': contentType = '', ...others } = isOfNetwork ? networkHeaders : headers
+  const base = isOfNetwork ? '/network/authorizations' : new URL(service.base).pathname
+  let asked = 0
+  // One card after the other, whichever connection asks: on one card they wait for each other.
+  const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    const number = asked
+    asked += 1
+    const card = cards[(number * 7) % cards.length]
+    if (!card) throw new Error('There is no card.')
+    return {
+      ...request,
+      path: `${base}${path(card)}`,
+      headers: {
+        ...others,
+        ...(body && { 'content-type': contentType }),
+        ...(isKeyed && { 'idempotency-key': randomUUID() }),
+      },
+      ...(body && { body: body(card, subject, Math.floor(number / cards.length)) }),
+    }
+  }
+  const result = await autocannon({
+    url: isOfNetwork ? service.privateUrl : service.sandbox.baseUrl,
+    requests: [{ method: method as 'GET', setupRequest }],
+    connections,
+    duration: seconds,
+  })
+  if (result.non2xx + result.errors > 0)
+    throw new Error(
+      `${scenario.name}: ${result.non2xx} not 2xx, ${result.errors} without an answer`,
+    )
+  return result
+}
 
 function pinPath(end: string) {
   return ({ publicToken }: Card): string => `/card-pin/${publicToken}/pin${end}`

@@ -7,15 +7,13 @@
  * among the others; `--seconds 3 --rounds 5` how long and how often each is measured, `--only 'pin'` which. Settings
  * of the server: `--memory 4GB --log-size 16GB`.
  */
-import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import autocannon from 'autocannon'
 import pg from 'pg'
 import { writeCursor } from '../src/listeners/http/pages.ts'
 import { openPostgres } from '../test/support/postgres.ts'
 import { fillCards } from './fill-cards.ts'
 import type { Card } from './network.ts'
-import { type Scenario, type Subject, scenarios } from './operations.ts'
+import { callFor, type Scenario, type Subject, scenarios } from './operations.ts'
 import { type Bench, createCards, headersFor, median, runOnServer } from './support.ts'
 
 const { values: options } = parseArgs({
@@ -30,7 +28,11 @@ const { values: options } = parseArgs({
     'log-size': { type: 'string', default: '16GB' },
   },
 })
-const connections = 32
+
+/** Cards, and the database that they lie in. */
+interface MeasuredSubject extends Subject {
+  readonly database: pg.Client
+}
 
 async function sizeOf(database: pg.Client): Promise<number> {
   const { rows } = await database.query('select pg_database_size(current_database()) as bytes')
@@ -40,7 +42,7 @@ async function sizeOf(database: pg.Client): Promise<number> {
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 
 /** Makes a service with so many cards; those that are measured lie anywhere among them. */
-async function openSubject(bench: Bench, count: number): Promise<Subject> {
+async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject> {
   const service = await bench.startService()
   const database = new pg.Client({ connectionString: bench.databaseUrl })
   await database.connect()
@@ -89,40 +91,10 @@ async function logOf(database: pg.Client): Promise<{ bytes: number; pages: numbe
 }
 
 /** @throws Error when any call is answered with something else than 2xx. */
-async function measure(scenario: Scenario, subject: Subject): Promise<Run> {
-  const { cards, database, headers, networkHeaders, service } = subject
-  const { body, isKeyed, isOfNetwork, method, path } = scenario
-  const { 'content-type': contentType = '', ...others } = isOfNetwork ? networkHeaders : headers
-  const base = isOfNetwork ? '/network/authorizations' : new URL(service.base).pathname
-  let asked = 0
-  // One card after the other, whichever connection asks: on one card they wait for each other.
-  const setupRequest = (request: autocannon.Request): autocannon.Request => {
-    const number = asked
-    asked += 1
-    const card = cards[(number * 7) % cards.length]
-    if (!card) throw new Error('There is no card.')
-    return {
-      ...request,
-      path: `${base}${path(card)}`,
-      headers: {
-        ...others,
-        ...(body && { 'content-type': contentType }),
-        ...(isKeyed && { 'idempotency-key': randomUUID() }),
-      },
-      ...(body && { body: body(card, subject, Math.floor(number / cards.length)) }),
-    }
-  }
-  const before = await logOf(database)
-  const result = await autocannon({
-    url: isOfNetwork ? service.privateUrl : service.sandbox.baseUrl,
-    requests: [{ method: method as 'GET', setupRequest }],
-    connections,
-    duration: Number(options.seconds),
-  })
-  if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(`${scenario.name}: ${result.non2xx} not 2xx, ${result.errors} errors`)
-  }
-  const after = await logOf(database)
+async function measure(scenario: Scenario, subject: MeasuredSubject): Promise<Run> {
+  const before = await logOf(subject.database)
+  const result = await callFor(Number(options.seconds), scenario, subject)
+  const after = await logOf(subject.database)
   const calls = result['2xx']
   return {
     perSecond: result.requests.average,
@@ -132,7 +104,7 @@ async function measure(scenario: Scenario, subject: Subject): Promise<Run> {
 }
 
 /** Each operation on both, in turn. */
-async function compare(scenario: Scenario, small: Subject, large: Subject) {
+async function compare(scenario: Scenario, small: MeasuredSubject, large: MeasuredSubject) {
   const runs: { small: Run; large: Run }[] = []
   for (let round = 0; round < Number(options.rounds); round += 1) {
     // Who is first is last the next time.
@@ -155,7 +127,7 @@ async function compare(scenario: Scenario, small: Subject, large: Subject) {
 }
 
 /** Where in a list half of it is behind. */
-async function depthsOf({ database }: Subject): Promise<{ cards: string; events: string }> {
+async function depthsOf({ database }: MeasuredSubject): Promise<{ cards: string; events: string }> {
   const cards = await database.query(
     `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, public_token as token
      from card where client_id = 'demo-client' and created_at < now() - interval '350 days'
@@ -188,7 +160,7 @@ async function timePages({ headers, service }: Subject, query: string): Promise<
   return `${median(times).toFixed(1)} (at most ${Math.max(...times).toFixed(1)}), ${entries} entries`
 }
 
-async function timeFilters(subject: Subject): Promise<void> {
+async function timeFilters(subject: MeasuredSubject): Promise<void> {
   const depths = await depthsOf(subject)
   const cardFilters = [
     '',
@@ -223,7 +195,7 @@ async function timeFilters(subject: Subject): Promise<void> {
 }
 
 /** What each table takes on the disk, with its slices, for a million cards. */
-async function printSizes({ database }: Subject, count: number): Promise<void> {
+async function printSizes({ database }: MeasuredSubject, count: number): Promise<void> {
   const { rows } = await database.query(
     `select coalesce(parent.relname, own.relname) as table,
        sum(pg_table_size(own.oid)) as rows, sum(pg_indexes_size(own.oid)) as indexes

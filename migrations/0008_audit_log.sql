@@ -78,3 +78,11 @@ create table refused_disclosure (
   unique nulls not distinct (client_id, minute, public_token, act, includes_pin, device, outcome, reason)
 );
 create index refused_disclosure_by_minute on refused_disclosure (minute, entry_id);
+
+-- Acts that nobody asked for, and what they are on: a process, a setting that it runs with, the log itself.
+alter table audit_act drop constraint if exists audit_act_subject_kind_check;
+alter table audit_act drop constraint if exists audit_act_check;
+alter table audit_act add constraint audit_act_subject_kind_check
+  check (subject_kind in ('product', 'client', 'key', 'process', 'setting', 'log'));
+alter table audit_act add constraint audit_act_somebody_check
+  check (client_id is not null or subject_kind in ('key', 'process', 'setting', 'log'));

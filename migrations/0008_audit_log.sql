@@ -1,4 +1,4 @@
--- Works with programs from migration 0007 on.
+-- Works with programs from migration 0006 on.
 
 -- The audit log (c2sp.org/tlog-tiles), and the logs before it. Whoever appends locks the row of the last one to the end
 -- of its transaction.

@@ -1,4 +1,4 @@
--- Works with programs from migration 0007 on.
+-- Works with programs from migration 0006 on.
 
 -- The audit log (c2sp.org/tlog-tiles), and the logs before it. Whoever appends locks the row of the last one to the end
 -- of its transaction.
@@ -53,3 +53,36 @@ create table audit_checkpoint (
   signed_at timestamptz not null default clock_timestamp(),
   primary key (log, size)
 );
+
+-- Disclosures that were refused or failed, until they are entered: those of one minute that say the same, together.
+create table refused_disclosure (
+  -- Under which they are entered.
+  entry_id uuid primary key default gen_random_uuid(),
+  minute timestamptz not null,
+  client_id text not null,
+  -- As it was asked for, whether or not the client has such a card; null where it can be no card's token, or the client
+  -- asked for too many within the minute to name each.
+  public_token text check (public_token ~ '^[1-9][0-9]{9}$'),
+  act text not null check (act in ('pin.revealed', 'card_data.revealed')),
+  includes_pin boolean not null,
+  -- The thumbprint of the key that it was to be sealed to (RFC 7638), where there was one.
+  device text check (length(device) = 43),
+  outcome text not null check (outcome in ('refused', 'failed')),
+  -- The code of the problem.
+  reason text not null,
+  count bigint not null check (count > 0),
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  -- Of the first of them.
+  request_id text not null,
+  unique nulls not distinct (client_id, minute, public_token, act, includes_pin, device, outcome, reason)
+);
+create index refused_disclosure_by_minute on refused_disclosure (minute, entry_id);
+
+-- Acts that nobody asked for, and what they are on: a process, a setting that it runs with, the log itself.
+alter table audit_act drop constraint if exists audit_act_subject_kind_check;
+alter table audit_act drop constraint if exists audit_act_check;
+alter table audit_act add constraint audit_act_subject_kind_check
+  check (subject_kind in ('product', 'client', 'key', 'process', 'setting', 'log'));
+alter table audit_act add constraint audit_act_somebody_check
+  check (client_id is not null or subject_kind in ('key', 'process', 'setting', 'log'));

@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
+import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
 import { makeSlices } from '../operations/events/prune.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
@@ -30,6 +33,8 @@ export async function runService(
       log.warn({ err }, 'no slices could be made for events'),
     )
     const service = await createService(config, databases, log, peers)
+    // Before it answers anybody: what serves is on record.
+    await recordProcessStart(database, await describeProcess(config, service))
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config, peers !== null && canSharePorts)
@@ -48,6 +53,10 @@ export async function runService(
           background.stop(),
           service.links.stop(),
         ])
+        // It has stopped all the same where the database is away.
+        await recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
+          log.warn({ err }, 'the stop could not be put on record'),
+        )
         await databases.close()
       },
     }
@@ -55,6 +64,22 @@ export async function runService(
     await databases.close()
     throw error
   }
+}
+
+/** What the audit log is told of this process. */
+async function describeProcess(
+  { databaseUrl, pkcs11, weakened }: Config,
+  { keys }: Pick<Service, 'keys'>,
+) {
+  const { version } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
+  return {
+    ...{ processId: keys.processId, version: String(version), node: process.versions.node },
+    ...{ host: hostname(), weakened },
+    hsm: pkcs11 ? 'pkcs11' : 'software',
+    database: databaseUrl === null ? 'embedded' : 'server',
+  } as const
 }
 
 async function listen(

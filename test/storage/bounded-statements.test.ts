@@ -190,7 +190,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
   (database) => spendAllTries(database, act, 'cvv', today),
   (database) =>
-    recordDisclosure(database, act.event, { clientId, today, includesPin: true, limits: null }),
+    recordDisclosure(database, act.event, {
+      clientId,
+      today,
+      includesPin: true,
+      eventId: claimId,
+      limits: null,
+    }),
   (database) => updateCardStatus(database, keyedAct, { from: '00', to: '62' }),
   (database) => updatePin(database, keyedAct, today, newPin),
   (database) => updatePin(database, keyedAct, today, { ...newPin, envelope }),

@@ -7,6 +7,7 @@ import { type AcceptedRisk, acceptedRisks } from './production.ts'
 import { acceptances } from './refusals.ts'
 import { readTls, type TlsConfig } from './tls.ts'
 import * as variables from './variables.ts'
+import { findWeakSettings, type WeakSetting } from './weak-settings.ts'
 
 /** What is wrong with the environment, all of it at once. */
 export class ConfigError extends Error {
@@ -78,6 +79,8 @@ export interface Config {
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
   readonly sandboxClock: Date | null
+  /** Settings that make it weaker than it comes; for the audit log. */
+  readonly weakened: readonly WeakSetting[]
   /** What production runs with because somebody says that it is meant. */
   readonly accepted: readonly AcceptedRisk[]
 }
@@ -160,7 +163,8 @@ export function parseConfig(environment: variables.Environment): {
   }
   for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
-  return { config: { ...config, accepted }, faults: read.faults }
+  const weakened = findWeakSettings(config, read)
+  return { config: { ...config, accepted, weakened }, faults: read.faults }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>

@@ -71,6 +71,7 @@ const coordinator: readonly string[] = [
   'audit_entry',
   'audit_tile',
   'audit_checkpoint',
+  'refused_disclosure',
 ]
 
 /** Where each table lies on a cluster, all of them. */

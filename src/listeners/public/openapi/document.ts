@@ -80,12 +80,13 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
     },
   },
   transform: ({ route, schema, url }) => {
-    const { access, bodyRequired, repeatable } = route.config ?? {}
+    const { access, bodyRequired, discloses, repeatable } = route.config ?? {}
     if (access === undefined || access === 'open') return { schema, url }
     const notes: RouteNotes = {
       problemCodes: problemCodesOf(route),
       isRepeatable: repeatable === true,
       isBodyRequired: bodyRequired === true,
+      isDisclosure: discloses === true,
     }
     return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
   },

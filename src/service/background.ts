@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
+import { eraseDue } from '../operations/audit/erase.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
@@ -16,6 +17,7 @@ import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
+import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
 /** What runs beside the requests, until it is stopped. */
@@ -24,11 +26,16 @@ interface Background {
   stop(): Promise<void>
 }
 
+/** What of the configuration it goes by. */
+interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
+  readonly audit: Pick<Config['audit'], 'retentionDays'>
+}
+
 /** Starts everything that a service which listens does by itself. */
 export function startBackground(
-  { delivering, issuing, keys, tls }: Service,
+  { audit, delivering, issuing, keys, tls }: Service,
   database: Database,
-  tlsRefreshMs: number,
+  { audit: { retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
   const delivery = startDelivery(delivering)
@@ -42,6 +49,11 @@ export function startBackground(
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       ...keyJobs(keys),
+      {
+        everyMs: 5_000,
+        failure: 'entries of the audit log could not be erased',
+        run: (stop) => eraseDue(audit, { retentionDays }, stop),
+      },
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.
       ...tls.map(({ refresh }) => ({

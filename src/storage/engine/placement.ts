@@ -72,6 +72,7 @@ const coordinator: readonly string[] = [
   'audit_tile',
   'audit_checkpoint',
   'refused_disclosure',
+  'audit_erasure',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -123,3 +123,28 @@ create table audit_entered (
   position bigint not null check (position >= 0)
 );
 insert into audit_entered (source, position) values ('acts', 0);
+
+-- What is to be erased of the log: the entries of a card, of a client, or those that are old. The log is gone through from its
+-- beginning, once for each; what is old goes on being looked for.
+create table audit_erasure (
+  erasure_id uuid primary key default gen_random_uuid(),
+  kind text not null check (kind in ('card', 'client', 'age')),
+  -- Whose entries; null once they are erased, and of what is old.
+  subject text,
+  reason text not null,
+  requested_at timestamptz not null default clock_timestamp(),
+  -- From which entry on it goes on.
+  log integer not null default 1,
+  next_index bigint not null default 0 check (next_index >= 0),
+  -- An act names entries before they are erased; they are when that act is under a checkpoint.
+  pending_act uuid,
+  pending_log integer,
+  pending_from bigint[] not null default '{}',
+  pending_to bigint[] not null default '{}',
+  erased bigint not null default 0,
+  finished_at timestamptz,
+  check ((pending_act is null) = (pending_log is null)),
+  check (cardinality(pending_from) = cardinality(pending_to))
+);
+create unique index audit_erasure_of_age on audit_erasure (kind) where kind = 'age';
+create index audit_erasure_unfinished on audit_erasure (requested_at) where finished_at is null;

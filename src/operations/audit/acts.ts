@@ -18,12 +18,13 @@ interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
 }
 
 /** Puts an operator's act on record, in the transaction of its change. */
-export const recordAct = (
+export async function recordAct(
   connection: Connection,
   { clientId, requestId }: Requester,
   { details, ...act }: OperatorAct,
-): Promise<void> =>
-  insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+): Promise<void> {
+  await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+}
 
 /** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
 export interface KeyAct extends Partial<Requester> {
@@ -32,10 +33,10 @@ export interface KeyAct extends Partial<Requester> {
 }
 
 /** Puts what happened to a key on record, in the transaction of its change. */
-export function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
+export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
   const { act, clientId = null, key, requestId = null } = keyAct
   const subject = { subjectKind: 'key', subject: key } as const
-  return insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
+  await insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
 }
 
 export type { ActPosition }

@@ -76,6 +76,7 @@ const coordinator: readonly string[] = [
   'audit_act_number',
   'audit_entered',
   'refused_disclosure',
+  'audit_erasure',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { createSigner } from '../../src/operations/audit/sign.ts'
 import { enterAll } from '../support/audit.ts'
 import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
@@ -77,6 +78,7 @@ before(async () => {
   const jwks = { ...deviceKey, kid: 'k' }
   const erasure = { clientId: 'nobody', reason: 'It was asked for' }
   await enterAll(service.database)
+  await createSigner(service.audit)()
   const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
   const t = '/thr/processor'
   const product = () => ({

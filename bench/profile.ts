@@ -1,7 +1,8 @@
 /**
  * Where a call's processor time goes in the service: `npm run bench:profile -- --only 'Set PIN'`. Calls the operations
  * whose name has these words in it, each for `--seconds 5` after a warm-up, and prints what each room, package and
- * part of Node took of a call, by V8's own samples. What the service waits for is no part of it.
+ * part of Node took of a call, by V8's own samples. What the service waits for is no part of it. `--embedded` puts the
+ * embedded database, which is in the same process, in the place of a server.
  */
 import { parseArgs } from 'node:util'
 import { issueCards } from './network.ts'
@@ -13,6 +14,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     seconds: { type: 'string', default: '5' },
     parts: { type: 'string', default: '14' },
+    embedded: { type: 'boolean', default: false },
   },
 })
 
@@ -103,9 +105,8 @@ async function profile(
   const times = timesOf((await ask('Profiler.stop')).profile)
   const all = [...times.values()].reduce((sum, time) => sum + time, 0)
   const calls = result['2xx']
-  console.log(
-    `${scenario.name}: ${calls} calls, ${(all / calls).toFixed(0)} µs of the service each`,
-  )
+  const each = (all / calls).toFixed(0)
+  console.log(`${scenario.name}: ${result.requests.average}/s, ${each} µs of the service each`)
   const rows = [...times].sort(([, one], [, other]) => other - one)
   console.table(
     rows.slice(0, Number(options.parts)).map(([part, time]) => ({
@@ -118,7 +119,10 @@ async function profile(
 
 await runBench(async (bench) => {
   const port = await freePort()
-  const service = await bench.startService({ NODE_OPTIONS: `--inspect=127.0.0.1:${port}` })
+  const service = await bench.startService({
+    NODE_OPTIONS: `--inspect=127.0.0.1:${port}`,
+    ...(options.embedded && { DATABASE_URL: '' }),
+  })
   const inspector = await openInspector(port)
   const subject: Subject = {
     service,

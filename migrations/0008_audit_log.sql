@@ -111,3 +111,40 @@ create table audit_erasure (
 );
 create unique index audit_erasure_of_age on audit_erasure (kind) where kind = 'age';
 create index audit_erasure_unfinished on audit_erasure (requested_at) where finished_at is null;
+
+-- How far each client's feed is entered. A feed's positions become visible in their order.
+create table audit_feed (
+  client_id text primary key,
+  position bigint not null check (position > 0)
+);
+
+-- Which request an event is of, for its entry.
+alter table published_event add column request_id text;
+
+-- Tries that are spent and not entered yet.
+create table attempt_to_enter (
+  public_token text not null,
+  kind text not null,
+  try_number integer not null,
+  spent_at timestamptz not null default clock_timestamp(),
+  primary key (public_token, kind, try_number)
+);
+
+-- Acts on keys and of administration are numbered without gaps: whoever puts one on record has the row to the end of his
+-- transaction, so that numbers become visible in their order, and one that is missing shows.
+create table audit_act_number (
+  only_row boolean primary key default true check (only_row),
+  last_number bigint not null
+);
+insert into audit_act_number (last_number) values (0);
+create function next_audit_act_number() returns bigint language sql volatile
+  as 'update audit_act_number set last_number = last_number + 1 returning last_number';
+alter table audit_act add column number bigint not null default next_audit_act_number();
+create unique index audit_act_by_number on audit_act (number);
+
+-- How far the numbered acts are entered.
+create table audit_entered (
+  source text primary key check (source in ('acts')),
+  position bigint not null check (position >= 0)
+);
+insert into audit_entered (source, position) values ('acts', 0);

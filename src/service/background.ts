@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
+import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
+import { createSigner } from '../operations/audit/sign.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
@@ -54,6 +57,7 @@ export function startBackground(
         failure: 'entries of the audit log could not be erased',
         run: (stop) => eraseDue(audit, { retentionDays }, stop),
       },
+      auditLogJob({ ...audit, database }),
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.
       ...tls.map(({ refresh }) => ({
@@ -175,6 +179,41 @@ export function keyJobs(keys: KeyOperations): readonly Job[] {
       run: (stop) => advanceKeys(keys, () => stop.aborted),
     },
   ]
+}
+
+const auditLease = { name: 'keep-audit-log', seconds: 5, renewAfterMs: 1_500, standByMs: 1_000 }
+/** Batches after which it is signed what is entered, however many more there are. */
+const batchesAtOnce = 10
+
+/**
+ * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work, and the log is right
+ * without it.
+ */
+export function auditLogJob(audit: AuditLogOperations): Job {
+  const { database } = audit
+  const holder = randomUUID()
+  const [enter, sign] = [createSequencer(audit), createSigner(audit)]
+  let [isHolder, claimAtMs] = [false, 0]
+  return {
+    everyMs: 250,
+    retryMs: 1_000,
+    failure: 'acts could not be entered in the audit log, or what is entered not be signed',
+    async run(stop) {
+      if (performance.now() >= claimAtMs) {
+        isHolder = await claimLease(database, auditLease.name, holder, auditLease.seconds)
+        claimAtMs = performance.now() + (isHolder ? auditLease.renewAfterMs : auditLease.standByMs)
+      }
+      if (!isHolder) return
+      for (let batch = 0; batch < batchesAtOnce && !stop.aborted; batch += 1) {
+        if ((await enter()) < batchSize / 4) break
+      }
+      if (!stop.aborted) await sign()
+    },
+    atEnd: {
+      failure: 'the lease on the audit log could not be released',
+      run: () => releaseLease(database, auditLease.name, holder),
+    },
+  }
 }
 
 const leaseName = 'make-card-data-keys'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { commitEntries } from '../../domain/audit-entry.ts'
 import { parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
-import { commitmentOf } from '../../domain/audit-tree.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
@@ -52,7 +52,7 @@ export async function succeedAuditLog(
     const predecessorCheckpoint = predecessor
     await beginAuditLog(connection, { ...successor, predecessorCheckpoint, reason })
     const first = firstEntry(operator, reason, { ...successor, predecessorCheckpoint })
-    let size = await appendEntries(connection, { ...successor, size: 0 }, [first])
+    let size = await appendEntries(connection, { ...successor, size: 0 }, first)
     for (let at = newest?.size ?? 0; at < log.size; at += pageSize) {
       const unsigned = await listEntries(connection, log.log, at, pageSize)
       size = await appendEntries(connection, { ...successor, size }, unsigned)
@@ -76,19 +76,12 @@ function firstEntry(
   { clientId, requestId }: Requester,
   reason: string,
   details: Succession,
-): NewEntry {
-  const [entryId, act, salt] = [randomUUID(), 'log.succeeded', randomBytes(32)]
-  const text = JSON.stringify({
-    entry: entryId,
-    at: new Date().toISOString().replace('Z', '000Z'),
-    act,
-    client: clientId,
-    request: requestId,
-    subject: details.origin,
-    outcome: 'done',
-    reason,
-    details,
-  })
-  const commitment = commitmentOf(salt, text)
-  return { entryId, clientId, publicToken: null, act, commitment, salt, text }
+): readonly NewEntry[] {
+  return commitEntries([
+    {
+      ...{ entry: randomUUID(), at: new Date().toISOString().replace('Z', '000Z') },
+      ...{ act: 'log.succeeded', client: clientId, request: requestId, subject: details.origin },
+      ...{ outcome: 'done', reason, details },
+    },
+  ])
 }

@@ -70,6 +70,9 @@ export const spendText = ({
      insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode, reference)
      select public_token, kind, spent, epoch, remaining, ${entryMode}, ${reference} from spent
      returning public_token, kind, try_number, epoch, remaining_tries
+   ), to_enter as (
+     insert into attempt_to_enter (public_token, kind, try_number)
+     select public_token, kind, try_number from opened
    )`
 
 /** A `SpentTry`, of `opened`. */

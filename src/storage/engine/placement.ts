@@ -16,6 +16,7 @@ const spread: readonly SpreadTables[] = [
       'card',
       'try_counter',
       'attempt',
+      'attempt_to_enter',
       'wrong_expiry',
       'pin_envelope',
       'card_limit',
@@ -27,6 +28,7 @@ const spread: readonly SpreadTables[] = [
     tables: [
       'feed_head',
       'published_event',
+      'audit_feed',
       'event_stream',
       'webhook',
       'webhook_former_secret',
@@ -71,6 +73,8 @@ const coordinator: readonly string[] = [
   'audit_entry',
   'audit_tile',
   'audit_checkpoint',
+  'audit_act_number',
+  'audit_entered',
   'refused_disclosure',
   'audit_erasure',
 ]

@@ -1,0 +1,104 @@
+import { type AuditEntry, commitEntries } from '../../domain/audit-entry.ts'
+import { lockAuditLog } from '../../storage/audit/log.ts'
+import * as sources from '../../storage/audit/sources.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { type AuditLogOperations, appendEntries, openAuditLog } from './audit-log.ts'
+
+/** Entries that one transaction appends at most. */
+export const batchSize = 1_000
+/** Feeds that one transaction looks into. */
+const feedsAtOnce = 50
+
+/**
+ * What enters acts in the log, behind them, in batches: the row of the log's head is locked to the end of each, so that
+ * every act is entered once, however many processes try. An act's own transaction is over by then and waits for nothing.
+ * @returns what enters the next batch and answers how many entries it had; 0: there is nothing new.
+ */
+export function createSequencer({
+  database,
+  origin,
+}: Pick<AuditLogOperations, 'database' | 'origin'>): () => Promise<number> {
+  // Feeds take turns, so that a busy one keeps no other waiting.
+  let lastClientId = ''
+  return async () => {
+    if (!(await sources.hasNews(database))) return 0
+    await openAuditLog({ database, origin })
+    return database.transaction(async (connection) => {
+      const log = await lockAuditLog(connection)
+      // A successor has begun while the lock was waited for: the next batch is for that one.
+      if (!log || log.closedAt) return 0
+      const entries = await enterActs(connection)
+      const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
+      lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
+      entries.push(...(await enterFeeds(connection, feeds)))
+      const attempts = await sources.takeAttemptsToEnter(connection, batchSize / 4)
+      entries.push(...attempts.map(attemptEntry))
+      const refusals = await sources.takeRefusalsToEnter(connection, batchSize / 4)
+      entries.push(...refusals.map(refusalEntry))
+      if (entries.length > 0) await appendEntries(connection, log, commitEntries(entries))
+      return entries.length
+    })
+  }
+}
+
+async function enterActs(connection: Connection): Promise<AuditEntry[]> {
+  const acts = await sources.listActsToEnter(connection, batchSize / 4)
+  const last = acts.at(-1)
+  if (last) await sources.setActsEntered(connection, last.number)
+  return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
+    ...{ entry: actId, at, act: on.subjectKind === 'key' ? `key.${act}` : act },
+    ...{ number: Number(number), outcome: 'done' },
+    client: clientId ?? undefined,
+    request: requestId ?? undefined,
+    ...(on.subjectKind === 'key' ? { key: on.subject } : { subject: on.subject }),
+    details: JSON.parse(details),
+  }))
+}
+
+async function enterFeeds(
+  connection: Connection,
+  feeds: readonly sources.GrownFeed[],
+): Promise<AuditEntry[]> {
+  const entries: AuditEntry[] = []
+  const entered: { clientId: string; position: string }[] = []
+  const share = Math.ceil(batchSize / 2 / Math.max(1, feeds.length))
+  for (const feed of feeds) {
+    const { clientId, last } = feed
+    const events = await sources.listEventsToEnter(connection, feed, share)
+    const newest = events.at(-1)?.position ?? '0'
+    // Positions have gaps: after the last event there may be some that never become one.
+    const isAll = events.length < share && BigInt(last) > BigInt(newest)
+    entered.push({ clientId, position: isAll ? last : newest })
+    for (const event of events) entries.push(eventEntry(clientId, event))
+  }
+  if (entered.length > 0) await sources.setFeedsEntered(connection, entered)
+  return entries
+}
+
+function eventEntry(clientId: string, event: sources.EventToEnter): AuditEntry {
+  const { at, eventId, publicToken, requestId, sequence, type } = event
+  const { clientId: _, device, requestId: __, ...details } = JSON.parse(event.details)
+  return {
+    ...{ entry: eventId, at, act: type, client: clientId, request: requestId ?? undefined },
+    ...{ card: publicToken, sequence, outcome: 'done', device, details },
+  }
+}
+
+const outcomes = { match: 'done', mismatch: 'refused', unresolved: 'failed' } as const
+
+const attemptEntry = ({ at, kind, publicToken, result, ...details }: sources.AttemptToEnter) =>
+  ({
+    ...{ entry: crypto.randomUUID(), at, act: `${kind}.attempted`, card: publicToken },
+    ...{ outcome: outcomes[result], reason: result === 'match' ? undefined : result, details },
+  }) satisfies AuditEntry
+
+const refusalEntry = (refusal: sources.RefusalToEnter): AuditEntry => {
+  const { act, at, clientId, count, device, entryId, outcome, reason, requestId } = refusal
+  const { includesPin, lastAt, publicToken } = refusal
+  return {
+    ...{ entry: entryId, at, act, client: clientId, request: requestId, outcome, reason, count },
+    card: publicToken ?? undefined,
+    device: device ?? undefined,
+    details: { includesPin, ...(count > 1 && { lastAt }) },
+  }
+}

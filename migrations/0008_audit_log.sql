@@ -16,9 +16,10 @@ create table audit_log (
   refusal text
 );
 
--- What was entered, in its order. Once it is erased, salt and text are null, and the commitment stays.
+-- What was entered, in its order. Once it is erased, salt and text are null, and the commitment stays. No foreign key: it
+-- would look for the log once for each entry of a batch, whose statement has it locked.
 create table audit_entry (
-  log integer not null references audit_log,
+  log integer not null,
   entry_index bigint not null check (entry_index >= 0),
   entry_id uuid not null,
   -- Whose act it was, and which card's, where it was a client's and a card's.
@@ -42,6 +43,8 @@ create table audit_tile (
   hashes bytea not null check (length(hashes) between 32 and 8192 and length(hashes) % 32 = 0),
   primary key (log, level, tile_index)
 );
+-- Nothing can be made of hashes that is shorter.
+alter table audit_tile alter column hashes set storage external;
 
 -- What was signed: of the last day all, before that one an hour, and always the newest.
 create table audit_checkpoint (
@@ -121,12 +124,13 @@ create table audit_feed (
 -- Which request an event is of, for its entry.
 alter table published_event add column request_id text;
 
--- Tries that are spent and not entered yet.
+-- Tries that are spent and not entered yet, and who asked: mostly few, and gone within a second of their result.
 create table attempt_to_enter (
   public_token text not null,
   kind text not null,
   try_number integer not null,
-  spent_at timestamptz not null default clock_timestamp(),
+  network_id text not null,
+  request_id text not null,
   primary key (public_token, kind, try_number)
 );
 

@@ -3,6 +3,11 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import {
+  listEventsToEnter,
+  takeAttemptsToEnter,
+  takeRefusalsToEnter,
+} from '../../src/storage/audit/sources.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
@@ -147,7 +152,7 @@ const creation = {
 }
 const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
-const origin = { entryMode: 'chip', reference: 'R-1' }
+const origin = { entryMode: 'chip', reference: 'R-1', networkId: 'network', requestId: 'r' }
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
 
@@ -173,6 +178,12 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAttempts(database, 30, limit),
+  (database, limit) => takeAttemptsToEnter(database, limit),
+  (database, limit) => takeRefusalsToEnter(database, limit),
+  ...[true, false].map(
+    (isCluster) => (database: Database, limit: number) =>
+      listEventsToEnter(database, [{ clientId, entered: '0', last: '1' }], { isCluster, limit }),
+  ),
   (database, limit) => listUnpublishedEvents(database, outboxStart, [], limit),
   (database, limit) => pruneDeliveries(database, reference, 30, limit),
   (database, limit) => removeDeliveries(database, reference, limit),
@@ -214,7 +225,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, { ...origin, requestId: 'r' }, keyed).catch(
+        settleTry(database, { spent, comparison }, origin, keyed).catch(
           () => null,
         ),
     ),

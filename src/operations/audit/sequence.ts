@@ -1,4 +1,10 @@
-import { type AuditEntry, commitEntries } from '../../domain/audit-entry.ts'
+import {
+  type AuditEntry,
+  attemptEntryId,
+  commitEntries,
+  outcomeOfAttempt,
+  outcomeOfEvent,
+} from '../../domain/audit-entry.ts'
 import { lockAuditLog } from '../../storage/audit/log.ts'
 import * as sources from '../../storage/audit/sources.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -6,6 +12,8 @@ import { type AuditLogOperations, appendEntries, openAuditLog } from './audit-lo
 
 /** Entries that one transaction appends at most. */
 export const batchSize = 1_000
+/** Of each other source than the feeds, which have the rest. */
+const shareOfSource = batchSize / 4
 /** Feeds that one transaction looks into. */
 const feedsAtOnce = 50
 
@@ -28,13 +36,14 @@ export function createSequencer({
       // A successor has begun while the lock was waited for: the next batch is for that one.
       if (!log || log.closedAt) return 0
       const entries = await enterActs(connection)
+      const refusals = await sources.takeRefusalsToEnter(connection, shareOfSource)
+      entries.push(...refusals.map(refusalEntry))
+      const attempts = await sources.takeAttemptsToEnter(connection, shareOfSource)
+      entries.push(...attempts.map(attemptEntry))
       const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
       lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
-      entries.push(...(await enterFeeds(connection, feeds)))
-      const attempts = await sources.takeAttemptsToEnter(connection, batchSize / 4)
-      entries.push(...attempts.map(attemptEntry))
-      const refusals = await sources.takeRefusalsToEnter(connection, batchSize / 4)
-      entries.push(...refusals.map(refusalEntry))
+      const limits = { isCluster: database.isCluster(), total: batchSize - entries.length }
+      entries.push(...(await enterFeeds(connection, feeds, limits)))
       if (entries.length > 0) await appendEntries(connection, log, commitEntries(entries))
       return entries.length
     })
@@ -42,12 +51,12 @@ export function createSequencer({
 }
 
 async function enterActs(connection: Connection): Promise<AuditEntry[]> {
-  const acts = await sources.listActsToEnter(connection, batchSize / 4)
+  const acts = await sources.listActsToEnter(connection, shareOfSource)
   const last = acts.at(-1)
   if (last) await sources.setActsEntered(connection, last.number)
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
     ...{ entry: actId, at, act: on.subjectKind === 'key' ? `key.${act}` : act },
-    ...{ number: Number(number), outcome: 'done' },
+    ...{ number, outcome: 'done' },
     client: clientId ?? undefined,
     request: requestId ?? undefined,
     ...(on.subjectKind === 'key' ? { key: on.subject } : { subject: on.subject }),
@@ -58,39 +67,40 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
 async function enterFeeds(
   connection: Connection,
   feeds: readonly sources.GrownFeed[],
+  { isCluster, total }: { readonly isCluster: boolean; readonly total: number },
 ): Promise<AuditEntry[]> {
-  const entries: AuditEntry[] = []
-  const entered: { clientId: string; position: string }[] = []
-  const share = Math.ceil(batchSize / 2 / Math.max(1, feeds.length))
-  for (const feed of feeds) {
-    const { clientId, last } = feed
-    const events = await sources.listEventsToEnter(connection, feed, share)
-    const newest = events.at(-1)?.position ?? '0'
+  if (feeds.length === 0) return []
+  const share = Math.floor(total / feeds.length)
+  const events = await sources.listEventsToEnter(connection, feeds, { isCluster, limit: share })
+  const eventsOf = Map.groupBy(events, ({ clientId }) => clientId)
+  const entered = feeds.map(({ clientId, last }) => {
+    const own = eventsOf.get(clientId) ?? []
+    const newest = own.at(-1)?.position ?? '0'
     // Positions have gaps: after the last event there may be some that never become one.
-    const isAll = events.length < share && BigInt(last) > BigInt(newest)
-    entered.push({ clientId, position: isAll ? last : newest })
-    for (const event of events) entries.push(eventEntry(clientId, event))
-  }
-  if (entered.length > 0) await sources.setFeedsEntered(connection, entered)
-  return entries
+    const isAll = own.length < share && BigInt(last) > BigInt(newest)
+    return { clientId, position: isAll ? last : newest }
+  })
+  await sources.setFeedsEntered(connection, entered)
+  return events.map(eventEntry)
 }
 
-function eventEntry(clientId: string, event: sources.EventToEnter): AuditEntry {
-  const { at, eventId, publicToken, requestId, sequence, type } = event
+function eventEntry(event: sources.EventToEnter): AuditEntry {
+  const { at, clientId, eventId, publicToken, requestId, sequence, type } = event
   const { clientId: _, device, requestId: __, ...details } = JSON.parse(event.details)
   return {
     ...{ entry: eventId, at, act: type, client: clientId, request: requestId ?? undefined },
-    ...{ card: publicToken, sequence, outcome: 'done', device, details },
+    ...{ card: publicToken, sequence, outcome: outcomeOfEvent[type], device, details },
   }
 }
 
-const outcomes = { match: 'done', mismatch: 'refused', unresolved: 'failed' } as const
-
-const attemptEntry = ({ at, kind, publicToken, result, ...details }: sources.AttemptToEnter) =>
-  ({
-    ...{ entry: crypto.randomUUID(), at, act: `${kind}.attempted`, card: publicToken },
-    ...{ outcome: outcomes[result], reason: result === 'match' ? undefined : result, details },
-  }) satisfies AuditEntry
+function attemptEntry(attempt: sources.AttemptToEnter): AuditEntry {
+  const { at, kind, networkId, publicToken, requestId, result, tryNumber, ...details } = attempt
+  return {
+    ...{ entry: attemptEntryId(attempt), at, act: `${kind}.attempted`, client: networkId },
+    ...{ request: requestId, card: publicToken, outcome: outcomeOfAttempt[result] },
+    ...{ reason: result === 'match' ? undefined : result, details: { tryNumber, ...details } },
+  }
+}
 
 const refusalEntry = (refusal: sources.RefusalToEnter): AuditEntry => {
   const { act, at, clientId, count, device, entryId, outcome, reason, requestId } = refusal

@@ -3,12 +3,14 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { findCheck } from '../../storage/audit/checks.ts'
 import { findEntry } from '../../storage/audit/entries.ts'
 import * as erasures from '../../storage/audit/erasures.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
+import { followEntries } from './follow.ts'
 
 /** Whose entries are to be erased, and why. */
 export type WantedErasure = { readonly reason: string } & (
@@ -102,7 +104,10 @@ export async function eraseDue(
 ): Promise<void> {
   const reason = `They are older than ${terms.retentionDays} days.`
   await erasures.insertErasure(database, 'age', null, reason)
-  for (const erasure of await erasures.listUnfinishedErasures(database, 100)) {
+  const unfinished = await erasures.listUnfinishedErasures(database, 100)
+  // What is erased cannot be followed any more.
+  if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries({ database }, stop)
+  for (const erasure of unfinished) {
     let current: erasures.ErasureRow | null = erasure
     while (current && !stop.aborted && (await takeOn(database, current, terms))) {
       current = await erasures.findErasure(database, erasure.erasureId)
@@ -192,9 +197,16 @@ async function endOf(
   { log, size }: AuditLogRow,
   { retentionDays }: ErasureTerms,
 ): Promise<number> {
-  const end = Math.min(size, from + lookedAt)
+  const end = Math.min(size, from + lookedAt, await followedOf(connection, log))
   if (kind !== 'age' || from >= end) return end
   return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
+}
+
+/** Entries of a log that are followed: what is not yet is not erased. */
+async function followedOf(connection: Connection, log: number): Promise<number> {
+  const { followedIndex = 0, followedLog = 0 } = (await findCheck(connection)) ?? {}
+  if (followedLog > log) return Number.POSITIVE_INFINITY
+  return followedLog === log ? followedIndex : 0
 }
 
 const nameErased = (

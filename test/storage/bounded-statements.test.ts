@@ -225,9 +225,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, origin, keyed).catch(
-          () => null,
-        ),
+        settleTry(database, { spent, comparison }, origin, keyed).catch(() => null),
     ),
   ),
   // What many ask for in one turn.

@@ -13,6 +13,7 @@ export const RequestErasureSchema = Type.Object(
     clientId: Type.Optional(
       Type.String({
         pattern: '^[!-~]{1,64}$',
+        format: 'free-text',
         description: 'A client: every entry about what it did.',
         examples: ['client-1'],
       }),

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { commitmentOf, rootOf } from '../../../src/domain/audit-tree.ts'
 import { appendEntries, tilesOf } from '../../../src/operations/audit/audit-log.ts'
 import { eraseDue } from '../../../src/operations/audit/erase.ts'
+import { followEntries } from '../../../src/operations/audit/follow.ts'
 import { readOpenings } from '../../../src/operations/audit/publish.ts'
 import { readReceipt } from '../../../src/operations/audit/receipts.ts'
 import { createSequencer } from '../../../src/operations/audit/sequence.ts'
@@ -92,14 +93,15 @@ const signedSize = async (): Promise<number> => {
 const terms = { retentionDays: 400, settleSeconds: 0 }
 
 /** Goes on with every erasure until nothing is left to do. */
-const eraseAll = async (days = terms.retentionDays): Promise<void> => {
+const eraseAll = async (): Promise<void> => {
+  await followEntries(service.audit, new AbortController().signal)
   const pending = () =>
     sql(service.database, 'select 1 from audit_erasure where pending_act is not null')
   do {
-    await eraseDue(service.audit, { ...terms, retentionDays: days })
+    await eraseDue(service.audit, terms)
     await sequence()
     await sign()
-    await eraseDue(service.audit, { ...terms, retentionDays: days })
+    await eraseDue(service.audit, terms)
   } while ((await pending()).length > 0)
 }
 

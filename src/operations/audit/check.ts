@@ -11,7 +11,7 @@ import type { AuditLogOperations } from './audit-log.ts'
 import { type AuditFinding, followEntries, recordFinding } from './follow.ts'
 
 /** How a check goes on. */
-export interface CheckTerms {
+interface CheckTerms {
   /** From the beginning of one check to the next. */
   readonly everySeconds: number
   /** Between two steps. */

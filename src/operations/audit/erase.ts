@@ -165,22 +165,17 @@ async function goOn(
   const { nextIndex: from } = erasure
   const end = await endOf(connection, erasure, log, terms)
   if (from < end) {
-    const ranges = await erasures.findRangesToErase(
-      connection,
-      erasure,
-      [from, end],
-      keptActs,
-      rangesMost,
-    )
+    const bounds = { exceptActs: keptActs, limit: rangesMost }
+    const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const next = { log: log.log, nextIndex: last ? last.to + 1 : end }
-    const act = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
-    await erasures.advanceErasure(connection, erasure, next, act, ranges)
-    return act === null
+    const pendingAct = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
+    const next = { log: log.log, nextIndex: last ? last.to + 1 : end, pendingAct }
+    await erasures.advanceErasure(connection, erasure, next, ranges)
+    return pendingAct === null
   }
   if (log.closedAt !== null && from === log.size && log !== logs[0]) {
-    const next = { log: log.log + 1, nextIndex: 0 }
-    await erasures.advanceErasure(connection, erasure, next, null, [])
+    const next = { log: log.log + 1, nextIndex: 0, pendingAct: null }
+    await erasures.advanceErasure(connection, erasure, next, [])
     return true
   }
   if (erasure.kind !== 'age') {

@@ -3,6 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
+import { checkDue, nightly } from '../operations/audit/check.ts'
+import { eraseDue } from '../operations/audit/erase.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createSigner } from '../operations/audit/sign.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
@@ -19,6 +21,7 @@ import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
+import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
 /** What runs beside the requests, until it is stopped. */
@@ -27,11 +30,16 @@ interface Background {
   stop(): Promise<void>
 }
 
+/** What of the configuration it goes by. */
+interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
+  readonly audit: Pick<Config['audit'], 'retentionDays'>
+}
+
 /** Starts everything that a service which listens does by itself. */
 export function startBackground(
   { audit, delivering, issuing, keys, tls }: Service,
   database: Database,
-  tlsRefreshMs: number,
+  { audit: { retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
   const delivery = startDelivery(delivering)
@@ -45,6 +53,16 @@ export function startBackground(
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       ...keyJobs(keys),
+      {
+        everyMs: 5_000,
+        failure: 'entries of the audit log could not be erased',
+        run: (stop) => eraseDue(audit, { retentionDays }, stop),
+      },
+      {
+        everyMs: 30_000,
+        failure: 'rows could not be held against the audit log',
+        run: (stop) => checkDue(audit, nightly, stop),
+      },
       auditLogJob({ ...audit, database }),
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.

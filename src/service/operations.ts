@@ -6,6 +6,7 @@ import { isInstallationKey, keyCatalogue } from '../hsm/contract/catalogue.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
+import { readCheckState } from '../operations/audit/findings.ts'
 import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { createFairQueue } from '../operations/card-data/fair-queue.ts'
@@ -229,6 +230,21 @@ export function watchPools(registry: Registry, databases: Databases): void {
           this.set({ pool, state }, count)
         }
       }
+    },
+  })
+}
+
+/** Shows what checks found of rows that no entry of the audit log accounts for, read when somebody asks. */
+export function watchAuditChecks(registry: Registry, database: Database): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'pinfold_audit_findings',
+    help: 'Findings of the last 30 days: rows that differ from what the entries of the audit log account for.',
+    registers,
+    async collect() {
+      this.reset()
+      const state = await readCheckState(database).catch(() => null)
+      if (state) this.set(state.findings.length)
     },
   })
 }

@@ -41,7 +41,7 @@ export async function runService(
     // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
     await service.links.start()
-    const background = startBackground(service, database, config.tlsRefreshMs, log)
+    const background = startBackground(service, database, config, log)
     return {
       welcome: welcome(config, file),
       async stop() {

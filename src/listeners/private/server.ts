@@ -4,6 +4,7 @@ import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
+import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as clientRoutes from './routes/clients.ts'
@@ -49,7 +50,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  ...[auditTreeRoutes, auditorRoutes, succeedAuditLogRoute],
+  ...[auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
 
 const open = { access: 'open' } as const

@@ -52,10 +52,10 @@ export async function recordProcessStart(
 }
 
 /** Puts on record that a process was asked to stop, and has. */
-export const recordProcessStop = (database: Database, processId: string): Promise<void> =>
-  database.transaction((connection) =>
-    insertAct(connection, actOf('process.stopped', 'process', processId, {})),
-  )
+export async function recordProcessStop(database: Database, processId: string): Promise<void> {
+  const act = actOf('process.stopped', 'process', processId, {})
+  await database.transaction((connection) => insertAct(connection, act))
+}
 
 const actOf = (
   act: string,

@@ -55,11 +55,9 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
   const last = acts.at(-1)
   if (last) await sources.setActsEntered(connection, last.number)
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
-    ...{
-      entry: actId,
-      at,
-      act: act.includes('.') ? act : `${on.subjectKind}.${act.replaceAll(' ', '_')}`,
-    },
+    // The lists of acts say most of them in words, beside what they are on.
+    ...{ entry: actId, at },
+    act: act.includes('.') ? act : `${on.subjectKind}.${act.replaceAll(' ', '_')}`,
     ...{ number, outcome: 'done' },
     client: clientId ?? undefined,
     request: requestId ?? undefined,

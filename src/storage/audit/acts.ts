@@ -37,16 +37,19 @@ export interface OperatorActRow extends KeyActRow {
 const insertStatement = statement(
   'insert_audit_act',
   `insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
-   values ($1, $2, $3, $4, $5, $6)`,
+   values ($1, $2, $3, $4, $5, $6)
+   returning act_id as "actId"`,
 )
 
-/** Puts an act on record. */
+/** Puts an act on record. @returns its id. */
 export const insertAct = async (
   connection: Connection,
   { act, clientId, details, requestId, subject, subjectKind }: NewAct,
-): Promise<void> => {
+): Promise<string> => {
   const values = [act, subjectKind, subject, details, clientId, requestId]
-  await connection.query(insertStatement, values)
+  const [row] = await connection.query<{ actId: string }>(insertStatement, values)
+  if (!row) throw new Error('The act was not put on record.')
+  return row.actId
 }
 
 // The position keeps the microseconds that a JavaScript date would lose. Each list has an index of its own.

@@ -252,10 +252,10 @@ onEachEngine(({ name, open, openOne }) => {
     assert.ok(texts.every(({ outcome }) => ['done', 'refused', 'failed'].includes(outcome)))
   })
 
-  test('two processes enter what both do at once, all of it once', async () => {
+  test('two processes enter what both do at once, each by two sequencers, all of it once', async () => {
     const { services, database } = await open({ poolSize: 10 })
     let isDone = false
-    const entering = services.map(async ({ database: own }) => {
+    const entering = [...services, ...services].map(async ({ database: own }) => {
       const enter = createSequencer({ database: own, origin })
       while (!isDone) {
         await publishBatch(own).catch(() => undefined)

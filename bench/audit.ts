@@ -2,7 +2,7 @@
  * What the audit log costs: `npm run bench:audit`. How many calls a second there are while acts are entered, and while
  * nobody enters them, which only a benchmark can bring about: it keeps the lease to itself. What entering takes of a
  * core at 1,000 acts a second, in this program and in the database; and what the database writes for an act.
- * `-- --rounds 5 --seconds 5` are how often and how long it is measured.
+ * `-- --rounds 5 --seconds 5` are how often and how long calls are measured, `--parts bytes,calls,share` what is.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -21,11 +21,16 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
+    parts: { type: 'string', default: 'bytes,calls,share' },
   },
 })
+const parts = options.parts.split(',')
 const connections = 32
 const cardCount = 128
 const lease = { name: 'keep-audit-log', seconds: 5 }
+
+/** What every card's PIN is set to, before it is tried. */
+const pin = '4829'
 
 /** What is called, each an act or two of the log. */
 interface Scenario {
@@ -54,7 +59,7 @@ async function scenariosOf(
     {
       name: 'Set PIN',
       ...{ url, headers: json },
-      requests: ofCards('POST', '/card-pin/:token/pin', '{"pin":"4829"}'),
+      requests: ofCards('POST', '/card-pin/:token/pin', `{"pin":"${pin}"}`),
     },
     {
       name: 'Authorization with a PIN',
@@ -63,7 +68,7 @@ async function scenariosOf(
       requests: cards.map((card) => ({
         method: 'POST',
         path: '/network/authorizations',
-        body: question(service, card),
+        body: question(service, { ...card, pin }),
       })),
     },
   ]
@@ -152,11 +157,7 @@ async function measureBytes(
   // Whole pages that are written for the first time since a checkpoint are no matter of either.
   await client.query('checkpoint')
   await measure(scenario, amount)
-  const [atFirst, indexes] = [
-    await figure(client, lsn),
-    await figure(client, 'select size from audit_log'),
-  ]
-  await client.query('checkpoint')
+  const indexes = await figure(client, 'select size from audit_log')
   const from = await figure(client, lsn)
   await measure(scenario, amount)
   while ((await figure(client, 'select count(*) from event where not published')) > 0)
@@ -171,7 +172,6 @@ async function measureBytes(
     'entries a call': (entries / (2 * amount)).toFixed(2),
     'bytes a call': Math.round((acted - from) / amount),
     'bytes an entry': Math.round((entered - acted) / entries),
-    'of a first run': Math.round((from - atFirst) / amount),
   }
 }
 
@@ -187,12 +187,10 @@ const perSecond = 1_000
 const everyMs = 100
 
 /** What a thousand acts a second take of a core to be entered, a quarter of them tries. */
-async function measureShare(url: string, client: pg.Client): Promise<void> {
+async function measureShare(url: string, client: pg.Client, standing: Database): Promise<void> {
   const database = openPool({ connectionString: url, poolSize: 1, onIdleError: () => undefined })
-  const goOn = await standStill(
-    openPool({ connectionString: url, poolSize: 1, onIdleError: () => undefined }),
-  )
   await untilEntered(client)
+  const goOn = await standStill(standing)
   const enter = createSequencer({ database, origin: 'bench.example/audit' })
   const [backend] = await database.query<{ pid: number }>({
     ...{ name: 'own_backend', text: 'select pg_backend_pid() as pid' },
@@ -229,6 +227,7 @@ async function measureShare(url: string, client: pg.Client): Promise<void> {
     `${Math.round((entries / lasted) * 1e6)} of ${acts / seconds} acts a second entered: ${share(here)} of a core here, with what makes the acts; ${share(there)} in the database; ${((here + there) / entries).toFixed(0)} µs an entry`,
   )
   await goOn()
+  await database.close()
 }
 
 /** As many acts as are given, without what leads to them: three of four events, the others tries. */
@@ -244,7 +243,7 @@ const injection = (count: number): string => `with head as (
     from head cross join generate_series(1, ${(count * 3) / 4}) as n
   ), attempts as (
     insert into attempt (public_token, kind, try_number, epoch, result, remaining_tries, entry_mode, reference)
-    select (2000000000 + n)::text, 'pin', base::integer, 1, 'match', 2, 'chip', 'R-1'
+    select (2000000000 + n)::text, 'pin', base::integer + 1, 1, 'match', 2, 'chip', 'R-1'
     from head cross join generate_series(1, ${count / 4}) as n
     returning public_token, kind, try_number
   )
@@ -259,12 +258,15 @@ await runBench(async (bench) => {
     ...{ connectionString: bench.databaseUrl, poolSize: 1, onIdleError: () => undefined },
   })
   const scenarios = await scenariosOf(service, await issueCards(service, cardCount))
-  const [compared, written] = [[], []] as Record<string, string | number>[][]
-  for (const scenario of scenarios) written?.push(await measureBytes(scenario, database, client))
-  console.table(written)
-  for (const scenario of scenarios) compared?.push(await compare(scenario, database, client))
-  console.table(compared)
-  await measureShare(bench.databaseUrl, client)
+  const tableOf = async (part: string, row: (scenario: Scenario) => Promise<object>) => {
+    if (!parts.includes(part)) return
+    const rows: object[] = []
+    for (const scenario of scenarios) rows.push(await row(scenario))
+    console.table(rows)
+  }
+  await tableOf('bytes', (scenario) => measureBytes(scenario, database, client))
+  await tableOf('calls', (scenario) => compare(scenario, database, client))
+  if (parts.includes('share')) await measureShare(bench.databaseUrl, client, database)
   await database.close()
   await client.end()
 })

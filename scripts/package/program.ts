@@ -12,7 +12,7 @@ const programs = [
   'src/**/*.ts',
   'scripts/demo.ts',
   'scripts/demo/*.ts',
-  'sdk/{client,device,webhooks}/**/*.ts',
+  'sdk/{audit,client,device,webhooks}/**/*.ts',
   'web/**/*.ts',
 ]
 

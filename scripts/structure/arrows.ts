@@ -14,6 +14,7 @@ export const arrows = {
     'listeners/iso8583',
     'sandbox/sandbox-file.ts',
     'storage/engine/data-directory.ts',
+    'witness',
     'sdk/audit',
     'sdk/client',
     'sdk/device',
@@ -99,6 +100,9 @@ export const arrows = {
   'hsm/verbs': ['hsm/contract', 'hsm/keys', 'crypto', 'domain'],
   'hsm/software': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
   'hsm/pkcs11': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
+
+  // It runs where neither the service nor its database is.
+  witness: ['storage/audit/checkpoint-file.ts', 'domain'],
 
   outbound: ['domain'],
   crypto: [],

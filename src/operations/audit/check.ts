@@ -85,7 +85,12 @@ async function checkAwaited(connection: Connection): Promise<void> {
     const details = { card, entered, has: awaitedSequence }
     await record({ found: 'card ahead of its entries', details })
   }
-  const settled = rows.map((row) => ({ ...row, awaitedSequence: null }))
+  // From here on as it is: each is found once.
+  const settled = rows.map((row) => ({
+    ...row,
+    enteredSequence: Math.max(row.enteredSequence, row.awaitedSequence ?? 0),
+    awaitedSequence: null,
+  }))
   await cardDigests.writeCardDigests(connection, settled)
 }
 
@@ -180,7 +185,10 @@ function judge(
   const groups = unexplained.map(({ group }) => group)
   const behind = { card: publicToken, entered, has: lastSequence }
   return {
-    row: { ...row, digests, digestedSequence: lastSequence, awaitedSequence: null },
+    row: {
+      ...{ ...row, enteredSequence: lastSequence, awaitedSequence: null },
+      ...{ digests, digestedSequence: lastSequence },
+    },
     findings: [
       ...(isBehind ? [{ found: 'card behind its entries', details: behind } as const] : []),
       ...(groups.length > 0

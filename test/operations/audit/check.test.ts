@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { checkDue } from '../../../src/operations/audit/check.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditCheckFindings } from '../../../src/service/doctor/audit-check.ts'
 import {
   digestedCardColumns,
@@ -182,10 +183,29 @@ for (const { name, open, skip } of databaseEngines) {
         first.filter((each) => each.card === copy),
         [{ found: 'card ahead of its entries', card: copy, entered: 0, has: 1 }],
       )
+      await sql(service.database, 'delete from card where public_token = $1', [copy])
       for (const table of ['card_limit', 'try_counter', 'card']) {
         await sql(service.database, `delete from ${table} where public_token = $1`, [card])
       }
       assert.deepEqual(await ofCard(card), [{ found: 'card gone', card, entered: 1 }])
+    })
+
+    test('waits with what is not entered yet, however long that takes', async () => {
+      const card = await checked()
+      await service.call('GET', `/card-pin/${card}/pin`)
+      const { database } = service
+      const terms = { everySeconds: 0, restMs: 0, settleSeconds: 0 }
+      await checkDue({ database }, terms)
+      const later = { ...terms, everySeconds: 86_400 }
+      await checkDue({ database }, later)
+      const awaited = () =>
+        sql(database, 'select 1 from card_digest where awaited_sequence is not null')
+      assert.equal((await awaited()).length, 1, 'the event is not published')
+      while ((await publishBatch(database)) > 0);
+      await checkDue({ database }, later)
+      assert.equal((await awaited()).length, 1, 'the event is not entered')
+      assert.deepEqual(await check(service), [])
+      assert.equal((await awaited()).length, 0)
     })
 
     test('finds an event that was taken away before it was entered', async () => {

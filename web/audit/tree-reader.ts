@@ -98,7 +98,8 @@ export async function pathTo(
     const hash = await rangeRoot(log, range, size)
     const [from, to] = range
     const side = isLeft ? 'on the left' : 'on the right'
-    steps.push({ label: `${side}, entries ${from} to ${to - 1}:`, hash })
+    const covered = to - from === 1 ? `entry ${from}` : `entries ${from} to ${to - 1}`
+    steps.push({ label: `${side}, ${covered}:`, hash })
     root = isLeft ? await nodeHash(hash, root) : await nodeHash(root, hash)
   }
   steps.push({ label: 'the root that comes of it', hash: root })

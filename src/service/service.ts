@@ -44,7 +44,7 @@ import {
   createIssuing,
   createKeyManagement,
   watchAdmissions,
-  watchAuditChecks,
+  watchAuditLog,
   watchKeys,
   watchPools,
 } from './operations.ts'
@@ -192,7 +192,7 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   const { registry } = metrics
   watchPools(registry, databases)
   watchKeys(registry, keys)
-  watchAuditChecks(registry, databases.background)
+  watchAuditLog(registry, databases.background)
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
   const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { createAuditSite } from '../../web/site/audit-site.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { ListenerName } from '../domain/client.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
@@ -171,6 +172,7 @@ async function createServers(
     keys,
     links: links.operations,
     audit,
+    auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
       hsm,

@@ -262,7 +262,9 @@ async function checkRows(
       const named = new Set(
         acts.filter((act) => act.subjectKind === subjectKind).map(({ subject }) => subject),
       )
-      const differing = rows.filter(isDifferent)
+      const differing = rows.filter(
+        ({ digest, kept }) => !digest || !kept || Buffer.compare(digest, kept) !== 0,
+      )
       const unnamed = differing.filter((row) => !subjectsOf(row).some((name) => named.has(name)))
       if (hasBaseline) findings.push(...unnamed.map((row) => rowFinding(table, row)))
       await checks.writeRowDigests(connection, table, differing)
@@ -271,9 +273,6 @@ async function checkRows(
   }
   return findings
 }
-
-const isDifferent = ({ digest, kept }: checks.DigestedRow): boolean =>
-  digest === null || kept === null || Buffer.compare(digest, kept) !== 0
 
 /** What an act on a row names. Of one that is gone its key is left, which begins with that. */
 const subjectsOf = ({ rowKey, subject }: checks.DigestedRow): readonly string[] =>

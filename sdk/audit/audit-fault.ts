@@ -10,6 +10,7 @@
  * | `erased` | the receipt does not hold the text that it is about |
  * | `unsupported` | this runtime cannot verify signatures of that kind |
  * | `unreachable` | it could not be read |
+ * | `another_log` | a successor has taken the log's place: its own export says why |
  */
 export type AuditFaultCode =
   | 'malformed'
@@ -19,6 +20,7 @@ export type AuditFaultCode =
   | 'erased'
   | 'unsupported'
   | 'unreachable'
+  | 'another_log'
 
 /** Something that was to be verified and is not right, or could not be. */
 export class AuditFault extends Error {

@@ -150,3 +150,52 @@ async function climb(
 const half = (number: number): number => Math.floor(number / 2)
 
 const areHashes = (values: readonly Bytes[]): boolean => values.every(({ length }) => length === 32)
+
+/** The hashes of a tile, as many as it has or more. @throws AuditFault where they cannot be read */
+export type TileReader = (level: number, index: number) => Promise<readonly Bytes[]>
+
+/**
+ * What shows that the tree of `size` begins with that of `oldSize` (RFC 6962 section 2.1.2), from the tiles of the larger
+ * one. They are not trusted: what comes of it is to be verified. Empty where both are the same, or the old one is empty.
+ */
+export async function consistencyProof(
+  oldSize: number,
+  size: number,
+  read: TileReader,
+): Promise<Bytes[]> {
+  const proof: Bytes[] = []
+  if (oldSize === 0 || oldSize >= size) return proof
+  let [start, end] = [0, size]
+  while (end !== oldSize) {
+    const split = start + splitOf(end - start)
+    const isLeft = oldSize <= split
+    proof.push(await rangeHash(read, isLeft ? split : start, isLeft ? end : split))
+    if (isLeft) end = split
+    else start = split
+  }
+  // The old root is known to who asks, so that the proof begins with a subtree only where the old tree is not one.
+  if (start !== 0) proof.push(await rangeHash(read, start, end))
+  return proof.reverse()
+}
+
+/** The greatest power of two below a number of entries, at which their tree is split. */
+function splitOf(entries: number): number {
+  let split = 1
+  while (split * 2 < entries) split *= 2
+  return split
+}
+
+/** The hash over the entries from `start` to before `end`, which are a subtree of every tree that has them. */
+async function rangeHash(read: TileReader, start: number, end: number): Promise<Bytes> {
+  const entries = end - start
+  if (entries > 1 && splitOf(entries) * 2 !== entries) {
+    const split = start + splitOf(entries)
+    return nodeHash(await rangeHash(read, start, split), await rangeHash(read, split, end))
+  }
+  // A perfect subtree: so many hashes of one tile, or of one level of it.
+  let [level, hashes] = [0, entries]
+  for (; hashes >= tileWidth; hashes /= tileWidth) level++
+  const first = start / tileWidth ** level
+  const from = first % tileWidth
+  return rootOf((await read(level, Math.floor(first / tileWidth))).slice(from, from + hashes))
+}

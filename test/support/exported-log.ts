@@ -52,6 +52,8 @@ export type Exported = {
   readonly note: string
   readonly root: Uint8Array
   readonly size: number
+  /** The root of the tree that it began with. */
+  rootAt(size: number): Promise<Uint8Array>
 }
 
 /** Exports a log. @param erased entries whose text is gone */
@@ -89,7 +91,7 @@ export async function exportLog(
   const note = signNote(key, rows.length, root)
   files.set('checkpoint', Buffer.from(note))
   files.set('keys', Buffer.from(`${key.text}\n`))
-  return { files, note, root, size: rows.length }
+  return { files, note, root, size: rows.length, rootAt: (size) => rootOf(size, read) }
 }
 
 /** Reads the files of an export, as the verifier asks for them. */

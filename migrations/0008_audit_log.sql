@@ -88,7 +88,32 @@ alter table audit_act drop constraint if exists audit_act_check;
 alter table audit_act add constraint audit_act_subject_kind_check
   check (subject_kind in ('product', 'client', 'key', 'process', 'setting', 'log'));
 alter table audit_act add constraint audit_act_somebody_check
-  check (client_id is not null or subject_kind in ('key', 'process', 'setting', 'log'));
+  check (client_id is not null or subject_kind in ('key', 'client', 'process', 'setting', 'log'));
+
+-- What is to be erased of the log: the entries of a card, of a client, or those that are old. The log is gone through from its
+-- beginning, once for each; what is old goes on being looked for.
+create table audit_erasure (
+  erasure_id uuid primary key default gen_random_uuid(),
+  kind text not null check (kind in ('card', 'client', 'age')),
+  -- Whose entries; null once they are erased, and of what is old.
+  subject text,
+  reason text not null,
+  requested_at timestamptz not null default clock_timestamp(),
+  -- From which entry on it goes on.
+  log integer not null default 1,
+  next_index bigint not null default 0 check (next_index >= 0),
+  -- An act names entries before they are erased; they are when that act is under a checkpoint.
+  pending_act uuid,
+  pending_log integer,
+  pending_from bigint[] not null default '{}',
+  pending_to bigint[] not null default '{}',
+  erased bigint not null default 0,
+  finished_at timestamptz,
+  check ((pending_act is null) = (pending_log is null)),
+  check (cardinality(pending_from) = cardinality(pending_to))
+);
+create unique index audit_erasure_of_age on audit_erasure (kind) where kind = 'age';
+create index audit_erasure_unfinished on audit_erasure (requested_at) where finished_at is null;
 
 -- How far each client's feed is entered. A feed's positions become visible in their order.
 create table audit_feed (
@@ -128,27 +153,46 @@ create table audit_entered (
 );
 insert into audit_entered (source, position) values ('acts', 0);
 
--- What is to be erased of the log: the entries of a card, of a client, or those that are old. The log is gone through from its
--- beginning, once for each; what is old goes on being looked for.
-create table audit_erasure (
-  erasure_id uuid primary key default gen_random_uuid(),
-  kind text not null check (kind in ('card', 'client', 'age')),
-  -- Whose entries; null once they are erased, and of what is old.
-  subject text,
-  reason text not null,
-  requested_at timestamptz not null default clock_timestamp(),
-  -- From which entry on it goes on.
-  log integer not null default 1,
-  next_index bigint not null default 0 check (next_index >= 0),
-  -- An act names entries before they are erased; they are when that act is under a checkpoint.
-  pending_act uuid,
-  pending_log integer,
-  pending_from bigint[] not null default '{}',
-  pending_to bigint[] not null default '{}',
-  erased bigint not null default 0,
-  finished_at timestamptz,
-  check ((pending_act is null) = (pending_log is null)),
-  check (cardinality(pending_from) = cardinality(pending_to))
+-- What is known of each card by its entries, and how it was found by the last check: whoever changes a row by hand makes no entry.
+create table card_digest (
+  public_token text primary key,
+  -- The last of its events that is entered, and of each group of columns the last that may have changed it.
+  entered_sequence integer not null default 0,
+  changed_at integer[] not null default '{}',
+  -- A digest of each group, and of which of its events.
+  digests bytea[] not null default '{}',
+  digested_sequence integer not null default 0,
+  -- An event that the card had when it was checked, and that was not entered yet.
+  awaited_sequence integer
 );
-create unique index audit_erasure_of_age on audit_erasure (kind) where kind = 'age';
-create index audit_erasure_unfinished on audit_erasure (requested_at) where finished_at is null;
+create index card_digest_awaited on card_digest (public_token) where awaited_sequence is not null;
+
+-- The same of clients, products, keys and links, whose changes are numbered acts.
+create table row_digest (
+  kind text not null,
+  row_key text not null,
+  digest bytea not null,
+  primary key (kind, row_key)
+);
+
+-- How far entries are followed, and how far a check has come.
+create table audit_check (
+  only_row boolean primary key default true check (only_row),
+  followed_log integer not null default 1,
+  followed_index bigint not null default 0,
+  -- Whether every card was met once: what is found at that time is taken as it is.
+  has_baseline boolean not null default false,
+  started_at timestamptz,
+  finished_at timestamptz,
+  after_token text not null default '',
+  cards bigint not null default 0,
+  findings bigint not null default 0,
+  -- Over the digests as they were kept, and as they are now, in the order of the tokens.
+  kept_fold bytea not null default '',
+  new_fold bytea not null default '',
+  -- The act that says what came of the last check, the fold that it says, and the number of acts from which on rows may differ.
+  digested_act uuid,
+  digested_fold bytea not null default '',
+  acts_number bigint not null default 0
+);
+insert into audit_check default values;

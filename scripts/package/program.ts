@@ -39,6 +39,9 @@ export async function writeProgram(folder: string): Promise<void> {
     const [source = '', program = ''] = [texts[at], stripped[at]]
     await writeScript(join(folder, path), path, source, nameScripts(program, path))
   }
+  // The program says which version of it runs.
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ version, type: 'module' }))
   for (const path of globSync(others, { cwd: root })) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     if (path.endsWith('.html')) {

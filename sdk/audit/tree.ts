@@ -28,7 +28,7 @@ export const sha256 = async (bytes: Bytes): Promise<Bytes> =>
 export const leafHash = (entry: Uint8Array): Promise<Bytes> =>
   sha256(concat(Uint8Array.of(0), entry))
 
-const nodeHash = (left: Uint8Array, right: Uint8Array): Promise<Bytes> =>
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Promise<Bytes> =>
   sha256(concat(Uint8Array.of(1), left, right))
 
 const domain = utf8('pinfold audit entry v1\n')

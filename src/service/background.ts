@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
+import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createSigner } from '../operations/audit/sign.ts'
@@ -12,6 +13,7 @@ import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
+import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
@@ -52,11 +54,21 @@ export function startBackground(
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       ...keyJobs(keys),
-      auditLogJob({ ...audit, database }),
       {
         everyMs: 5_000,
         failure: 'entries of the audit log could not be erased',
         run: (stop) => eraseDue(audit, { retentionDays }, stop),
+      },
+      {
+        everyMs: 30_000,
+        failure: 'rows could not be held against the audit log',
+        run: (stop) => checkDue(audit, nightly, stop),
+      },
+      auditLogJob({ ...audit, database }),
+      {
+        everyMs: 3_600_000,
+        failure: 'old checkpoints of the audit log could not be forgotten',
+        run: () => thinCheckpoints(database),
       },
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.

@@ -26,6 +26,15 @@ export async function recordAct(
   await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
 }
 
+/** Puts on record that the configuration made a client what it is, at a start. */
+export async function recordRegistration(connection: Connection, clientId: string): Promise<void> {
+  await insertAct(connection, {
+    ...{ act: 'registered', subjectKind: 'client', subject: clientId },
+    details: JSON.stringify({ from: 'ADMIN_JWK_FILE' }),
+    ...{ clientId: null, requestId: null },
+  })
+}
+
 /** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
 export interface KeyAct extends Partial<Requester> {
   readonly act: string

@@ -3,12 +3,14 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { findCheck } from '../../storage/audit/checks.ts'
 import { findEntry } from '../../storage/audit/entries.ts'
 import * as erasures from '../../storage/audit/erasures.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
+import { followEntries } from './follow.ts'
 
 /** Whose entries are to be erased, and why. */
 export type WantedErasure = { readonly reason: string } & (
@@ -102,7 +104,10 @@ export async function eraseDue(
 ): Promise<void> {
   const reason = `They are older than ${terms.retentionDays} days.`
   await erasures.insertErasure(database, 'age', null, reason)
-  for (const erasure of await erasures.listUnfinishedErasures(database, 100)) {
+  const unfinished = await erasures.listUnfinishedErasures(database, 100)
+  // What is erased cannot be followed any more.
+  if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries({ database }, stop)
+  for (const erasure of unfinished) {
     let current: erasures.ErasureRow | null = erasure
     while (current && !stop.aborted && (await takeOn(database, current, terms))) {
       current = await erasures.findErasure(database, erasure.erasureId)
@@ -117,7 +122,10 @@ async function takeOn(
   terms: ErasureTerms,
 ): Promise<boolean> {
   if (erasure.pendingAct !== null) {
-    if (!(await isUnderCheckpoint(database, erasure.pendingAct))) return false
+    const logs = (await listAuditLogs(database)).map(({ log }) => log)
+    const entry = await findEntry(database, logs, erasure.pendingAct)
+    const signed = entry && (await findNewestCheckpoint(database, entry.log))
+    if (!signed || entry.index >= signed.size) return false
     await erasePending(database, erasure)
     return true
   }
@@ -125,14 +133,6 @@ async function takeOn(
     const locked = await erasures.lockErasure(connection, erasure.erasureId)
     return locked !== null && locked.pendingAct === null && goOn(connection, locked, terms)
   })
-}
-
-async function isUnderCheckpoint(connection: Connection, entryId: string): Promise<boolean> {
-  const logs = await listAuditLogs(connection)
-  const numbers = logs.map(({ log }) => log)
-  const entry = await findEntry(connection, numbers, entryId)
-  if (!entry) return false
-  return entry.index < ((await findNewestCheckpoint(connection, entry.log))?.size ?? 0)
 }
 
 async function erasePending(connection: Connection, erasure: erasures.ErasureRow): Promise<void> {
@@ -160,22 +160,17 @@ async function goOn(
   const { nextIndex: from } = erasure
   const end = await endOf(connection, erasure, log, terms)
   if (from < end) {
-    const ranges = await erasures.findRangesToErase(
-      connection,
-      erasure,
-      [from, end],
-      keptActs,
-      rangesMost,
-    )
+    const bounds = { exceptActs: keptActs, limit: rangesMost }
+    const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const next = { log: log.log, nextIndex: last ? last.to + 1 : end }
-    const act = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
-    await erasures.advanceErasure(connection, erasure, next, act, ranges)
-    return act === null
+    const pendingAct = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
+    const next = { log: log.log, nextIndex: last ? last.to + 1 : end, pendingAct }
+    await erasures.advanceErasure(connection, erasure, next, ranges)
+    return pendingAct === null
   }
   if (log.closedAt !== null && from === log.size && log !== logs[0]) {
-    const next = { log: log.log + 1, nextIndex: 0 }
-    await erasures.advanceErasure(connection, erasure, next, null, [])
+    const next = { log: log.log + 1, nextIndex: 0, pendingAct: null }
+    await erasures.advanceErasure(connection, erasure, next, [])
     return true
   }
   if (erasure.kind !== 'age') {
@@ -192,7 +187,11 @@ async function endOf(
   { log, size }: AuditLogRow,
   { retentionDays }: ErasureTerms,
 ): Promise<number> {
-  const end = Math.min(size, from + lookedAt)
+  const check = await findCheck(connection)
+  const isFollowed = check !== null && check.followedLog > log
+  const followed = check?.followedLog === log ? check.followedIndex : 0
+  // What is not followed yet is not erased.
+  const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
   if (kind !== 'age' || from >= end) return end
   return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
 }

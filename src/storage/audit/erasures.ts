@@ -1,7 +1,7 @@
 import { type Connection, firstRow, statement } from '../engine/database.ts'
 
 /** Whose entries are erased: those of a card, of what a client did, or those that are old. */
-export type ErasureKind = 'card' | 'client' | 'age'
+type ErasureKind = 'card' | 'client' | 'age'
 
 /** An erasure, and how far it is. */
 export interface ErasureRow {
@@ -121,8 +121,7 @@ export const findRangesToErase = (
   connection: Connection,
   { kind, subject, log }: Pick<ErasureRow, 'kind' | 'subject' | 'log'>,
   [from, end]: readonly [number, number],
-  exceptActs: readonly string[],
-  limit: number,
+  { exceptActs, limit }: { readonly exceptActs: readonly string[]; readonly limit: number },
 ): Promise<EntryRange[]> =>
   connection.query(rangesStatement, [log, from, end, exceptActs, kind, subject, limit])
 
@@ -138,12 +137,11 @@ const advanceStatement = statement(
 export const advanceErasure = async (
   connection: Connection,
   { erasureId, log: pendingLog }: Pick<ErasureRow, 'erasureId' | 'log'>,
-  next: Pick<ErasureRow, 'log' | 'nextIndex'>,
-  pendingAct: string | null,
+  next: Pick<ErasureRow, 'log' | 'nextIndex' | 'pendingAct'>,
   ranges: readonly EntryRange[],
 ): Promise<void> => {
   const [from, to] = [ranges.map((range) => range.from), ranges.map((range) => range.to)]
-  const values = [erasureId, next.log, next.nextIndex, pendingAct, pendingLog, from, to]
+  const values = [erasureId, next.log, next.nextIndex, next.pendingAct, pendingLog, from, to]
   await connection.query(advanceStatement, values)
 }
 

@@ -21,6 +21,7 @@ const spread: readonly SpreadTables[] = [
       'pin_envelope',
       'card_limit',
       'event',
+      'card_digest',
     ],
   },
   {
@@ -77,6 +78,8 @@ const coordinator: readonly string[] = [
   'audit_entered',
   'refused_disclosure',
   'audit_erasure',
+  'row_digest',
+  'audit_check',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -3,10 +3,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { commitmentOf, rootOf } from '../../../src/domain/audit-tree.ts'
-import { appendEntries, openAuditLog, tilesOf } from '../../../src/operations/audit/audit-log.ts'
+import { appendEntries, tilesOf } from '../../../src/operations/audit/audit-log.ts'
 import { eraseDue } from '../../../src/operations/audit/erase.ts'
+import { followEntries } from '../../../src/operations/audit/follow.ts'
 import { readOpenings } from '../../../src/operations/audit/publish.ts'
 import { readReceipt } from '../../../src/operations/audit/receipts.ts'
+import { createSequencer } from '../../../src/operations/audit/sequence.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { lockAuditLog } from '../../../src/storage/audit/log.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -26,20 +28,27 @@ const [card, otherCard] = ['4820117360', '4820117361']
 
 let service: TestService
 
-const entries = (): Promise<Entered[]> =>
-  sql<Entered>(
+/** Entries of before a test. */
+let first = 0
+
+/** Those of the test. */
+const entries = async (): Promise<Entered[]> => {
+  const rows = await sql<Entered>(
     service.database,
     `select entry_index::float8 as "index", entry_id as "entryId", client_id as "clientId",
        public_token as "publicToken", act, text, salt, commitment
-     from audit_entry order by log, entry_index`,
+     from audit_entry where entry_index >= $1::bigint order by entry_index`,
+    [first],
   )
+  return rows.map(({ index, ...row }) => ({ ...row, index: index - first }))
+}
 
 interface Given {
   readonly clientId?: string | null
   readonly publicToken?: string | null
   readonly act?: string
   readonly entryId?: string
-  readonly details?: string
+  readonly details?: object
 }
 
 const enter = (given: readonly Given[]): Promise<unknown> =>
@@ -49,7 +58,7 @@ const enter = (given: readonly Given[]): Promise<unknown> =>
     const made = given.map((one) => {
       const { act = 'pin.set', clientId = 'client-1', publicToken = null } = one
       const entryId = one.entryId ?? randomUUID()
-      const details = one.details ?? JSON.stringify({ marker: `of ${publicToken} by ${clientId}` })
+      const details = one.details ?? { marker: `of ${publicToken} by ${clientId}` }
       const text = JSON.stringify({ entry: entryId, act, card: publicToken, details })
       const salt = randomBytes(32)
       const commitment = commitmentOf(salt, text)
@@ -58,20 +67,16 @@ const enter = (given: readonly Given[]): Promise<unknown> =>
     return appendEntries(connection, log, made)
   })
 
-/** Enters the acts that are on record, as the sequencer does. */
-const enterActs = async (): Promise<void> => {
-  const acts = await sql<Given & { entryId: string; details: string; act: string }>(
-    service.database,
-    `select act_id as "entryId", act, details, client_id as "clientId" from audit_act
-     where subject_kind = 'log' and act_id not in (select entry_id from audit_entry) order by acted_at`,
-  )
-  if (acts.length > 0) await enter(acts)
+/** Enters what is on record. */
+const sequence = async (): Promise<void> => {
+  const enterNext = createSequencer(service.audit)
+  while ((await enterNext()) > 0);
 }
 
 /** Signs all that is there: a checkpoint a second at most. */
 const sign = async (): Promise<void> => {
   const signOnce = createSigner(service.audit)
-  while ((await signedSize()) < (await entries()).length) {
+  while ((await signedSize()) < first + (await entries()).length) {
     assert.notEqual(await signOnce(), 'refused')
     await wait(20)
   }
@@ -88,14 +93,15 @@ const signedSize = async (): Promise<number> => {
 const terms = { retentionDays: 400, settleSeconds: 0 }
 
 /** Goes on with every erasure until nothing is left to do. */
-const eraseAll = async (days = terms.retentionDays): Promise<void> => {
+const eraseAll = async (): Promise<void> => {
+  await followEntries(service.audit, new AbortController().signal)
   const pending = () =>
     sql(service.database, 'select 1 from audit_erasure where pending_act is not null')
   do {
-    await eraseDue(service.audit, { ...terms, retentionDays: days })
-    await enterActs()
+    await eraseDue(service.audit, terms)
+    await sequence()
     await sign()
-    await eraseDue(service.audit, { ...terms, retentionDays: days })
+    await eraseDue(service.audit, terms)
   } while ((await pending()).length > 0)
 }
 
@@ -123,15 +129,20 @@ const everything = async (): Promise<string> => {
 const erasedOf = (rows: readonly Entered[]): number[] =>
   rows.filter(({ text }) => text === null).map(({ index }) => index)
 
-const namedRanges = (rows: readonly Entered[]): [number, number][] =>
+/** What entries name as erased, of those of the test. */
+const named = (rows: readonly Entered[]): number[] =>
   rows
     .filter(({ act }) => act === 'entries.erased')
-    .flatMap(({ text }) => JSON.parse(JSON.parse(text ?? '').details).ranges)
+    .flatMap(({ text }): [number, number][] => JSON.parse(text ?? '').details.ranges)
+    .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at - first))
+    .filter((index) => index >= 0)
 
 suite('what the audit log says is erased', () => {
   beforeEach(async () => {
     service = await openTestService()
-    await openAuditLog(service.audit)
+    await sequence()
+    first = 0
+    first = (await entries()).length
   })
 
   test('of a card: every entry about it, once an entry that names them is signed, and nothing else', async () => {
@@ -140,36 +151,34 @@ suite('what the audit log says is erased', () => {
     )
     await sign()
     const size = (await entries()).length
+    const whole = first + size
     const tiles = tilesOf(service.database, 1)
-    const root = await rootOf(size, tiles)
+    const root = await rootOf(whole, tiles)
     const before = await entries()
     const answer = await request({ publicToken: card, reason: 'The cardholder asked for it.' })
     assert.deepEqual([answer.status, answer.json.erased, answer.json.finishedAt], [202, 0, null])
 
     await eraseDue(service.audit, terms)
-    await enterActs()
+    await sequence()
     await eraseDue(service.audit, terms)
     assert.deepEqual(erasedOf(await entries()), [], 'not before the act that names them is signed')
     await eraseAll()
 
     const after = await entries()
     assert.deepEqual(erasedOf(after), [0, 2, 3])
-    assert.deepEqual(namedRanges(after), [
-      [0, 0],
-      [2, 3],
-    ])
+    assert.deepEqual(named(after), [0, 2, 3])
     for (const at of [0, 2, 3]) {
       assert.deepEqual([after[at]?.salt, after[at]?.publicToken], [null, null])
       assert.equal(after[at]?.clientId, 'client-1', 'whose receipt it is')
     }
-    const whole = after.slice(0, size).filter(({ text }) => text !== null)
+    const kept = after.slice(0, size).filter(({ text }) => text !== null)
     assert.deepEqual(
-      whole,
+      kept,
       before.filter(({ publicToken }) => publicToken !== card),
     )
     const commitments = (rows: readonly Entered[]) => rows.map(({ commitment }) => commitment)
     assert.deepEqual(commitments(after.slice(0, size)), commitments(before))
-    assert.deepEqual(await rootOf(size, tiles), root)
+    assert.deepEqual(await rootOf(whole, tiles), root)
     for (const { salt, text } of before.filter(({ publicToken }) => publicToken === card)) {
       const held = await everything()
       assert.ok(text !== null && salt !== null)
@@ -190,12 +199,16 @@ suite('what the audit log says is erased', () => {
     const [erased, kept] = await entries()
     assert.ok(erased && kept)
     const lines = (await readOpenings(service.audit, null, 0))?.split('\n') ?? []
-    assert.equal(lines[0], '{"index":0,"erased":true}')
-    assert.match(lines[1] ?? '', /^\{"index":1,"salt":/)
+    assert.equal(lines[first], `{"index":${first},"erased":true}`)
+    assert.ok(lines[first + 1]?.startsWith(`{"index":${first + 1},"salt":`))
     const caller = { clientId: 'client-1', requestId: 'r' }
     const receiptOf = ({ entryId }: Entered) => readReceipt(service.audit, caller, entryId)
-    assert.match((await receiptOf(erased)) ?? '', /^c2sp\.org\/tlog-proof@v1\nindex 0\n/)
-    assert.match((await receiptOf(kept)) ?? '', /^c2sp\.org\/tlog-proof@v1\nextra \S+\nindex 1\n/)
+    const head = 'c2sp.org/tlog-proof@v1\n'
+    assert.ok((await receiptOf(erased))?.startsWith(`${head}index ${first}\n`))
+    assert.match(
+      (await receiptOf(kept)) ?? '',
+      new RegExp(`^${head}extra \\S+\nindex ${first + 1}\n`),
+    )
   })
 
   test('of a client: what it did, and not what others did', async () => {
@@ -221,29 +234,22 @@ suite('what the audit log says is erased', () => {
   })
 
   test('after its days, whoever it was of; what names the erased is never erased itself', async () => {
-    await enter([
-      { publicToken: card },
-      { act: 'entries.erased', details: '{"ranges":[]}' },
-      {},
-      {},
-    ])
+    await enter([{ publicToken: card }, { act: 'entries.erased', details: { ranges: [] } }, {}, {}])
     await sql(
       service.database,
-      `update audit_entry set entered_at = now() - make_interval(days => case when entry_index < 3 then 401 else 399 end)`,
+      `update audit_entry set entered_at = now() - make_interval(days => case when entry_index < $1::bigint then 401 else 399 end)`,
+      [first + 3],
     )
     await eraseAll()
     assert.deepEqual(erasedOf(await entries()), [0, 2])
     await sql(
       service.database,
-      `update audit_entry set entered_at = now() - interval '401 days' where entry_index = 3`,
+      `update audit_entry set entered_at = now() - interval '401 days' where entry_index = $1::bigint`,
+      [first + 3],
     )
     await eraseAll()
     assert.deepEqual(erasedOf(await entries()), [0, 2, 3])
-    assert.deepEqual(namedRanges(await entries()), [
-      [0, 0],
-      [2, 2],
-      [3, 3],
-    ])
+    assert.deepEqual(named(await entries()), [0, 2, 3])
   })
 
   test('entry by entry where they stand apart: no act names more than 500 ranges', async () => {
@@ -256,10 +262,7 @@ suite('what the audit log says is erased', () => {
     assert.deepEqual(erasedOf(after), expected)
     const acts = after.filter(({ act }) => act === 'entries.erased')
     assert.equal(acts.length, 2)
-    assert.deepEqual(
-      namedRanges(after).map(([from]) => from),
-      expected,
-    )
+    assert.deepEqual(named(after), expected)
   })
 
   test('at the word of an administrator alone, of one card or client, with a reason that holds no number', async () => {

@@ -108,7 +108,7 @@ export const arrows = {
   crypto: [],
   domain: [],
 
-  web: ['sdk/client', 'sdk/device'],
+  web: ['sdk/audit', 'sdk/client', 'sdk/device'],
   'sdk/audit': [],
   'sdk/client': ['sdk/audit', 'sdk/webhooks/event.ts'],
   'sdk/device': [],

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { Witness } from './witness.ts'
+import type { LogWitness } from './witness.ts'
 
 /** A checkpoint with the longest proof, and with as many signatures as are read, takes less. */
 const longestBody = 65_536
@@ -7,7 +7,10 @@ const requestMs = 10_000
 const connections = 256
 
 /** Serves a witness by HTTP; for the Internet, behind a proxy that has a certificate. */
-export function createWitnessServer(witness: Witness, onFailure: (error: unknown) => void): Server {
+export function createWitnessServer(
+  witness: LogWitness,
+  onFailure: (error: unknown) => void,
+): Server {
   const server = createServer(async (request, response) => {
     const send = (status: number, text: string): void => {
       const type = status === 409 ? 'text/x.tlog.size' : 'text/plain; charset=utf-8'

@@ -18,7 +18,7 @@ import { emptyRoot, verifyConsistency } from '../domain/audit-tree.ts'
 import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
 
 /** Who cosigns checkpoints, and of which logs. */
-export interface WitnessSettings {
+interface WitnessSettings {
   /** The name of its key, as a URL without its scheme: `witness.example/w1`. */
   readonly name: string
   /** Ed25519. */
@@ -32,20 +32,20 @@ export interface WitnessSettings {
 }
 
 /** An answer of HTTP. */
-export interface WitnessAnswer {
+interface WitnessAnswer {
   readonly status: number
   readonly text: string
 }
 
 /** A witness of logs (c2sp.org/tlog-witness): of each it cosigns trees that go on from those that it has cosigned. */
-export interface Witness {
+export interface LogWitness {
   /** What its cosignatures are verified by, as text. */
   readonly verifierKey: string
   /** Answers `POST /add-checkpoint`. What it cosigns is on the disk before it answers. */
   addCheckpoint(body: string): Promise<WitnessAnswer>
 }
 
-export function createWitness(settings: WitnessSettings): Witness {
+export function createWitness(settings: WitnessSettings): LogWitness {
   const raw = Buffer.from(settings.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
   const verifierKey = verifierKeyText(settings.name, signatureTypes.cosignature, raw)
   const { id, name } = parseVerifierKey(verifierKey)

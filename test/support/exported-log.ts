@@ -14,6 +14,7 @@ import {
   consistencyProof,
   entryBundle,
   entryOf,
+  inclusionProof,
   leafHash,
   rootOf,
   tilePath,
@@ -56,6 +57,7 @@ export type Exported = {
   /** The root of the tree that it began with. */
   rootAt(size: number): Promise<Uint8Array>
   proofFrom(oldSize: number, size: number): Promise<Uint8Array[]>
+  inclusionProof(index: number): Promise<Uint8Array[]>
 }
 
 /** Exports a log. @param erased entries whose text is gone */
@@ -97,6 +99,7 @@ export async function exportLog(
     ...{ files, note, root, size: rows.length },
     rootAt: (size) => rootOf(size, read),
     proofFrom: (oldSize, size) => consistencyProof(oldSize, size, read),
+    inclusionProof: (index) => inclusionProof(index, rows.length, read),
   }
 }
 

@@ -9,7 +9,7 @@ import { openNote, parseVerifierKey, verifierKeyText } from '../../src/domain/au
 import { parseWitnessPolicy } from '../../src/domain/witness-policy.ts'
 import { cosign, type Witnesses } from '../../src/operations/audit/witnesses.ts'
 import { createWitnessServer } from '../../src/witness/listen.ts'
-import { createWitness, type Witness } from '../../src/witness/witness.ts'
+import { createWitness, type LogWitness } from '../../src/witness/witness.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
 import {
   type Exported,
@@ -24,7 +24,7 @@ import { bytesOf, tlogVectors } from '../support/tlog-vectors.ts'
 const keys = generateKeyPairSync('ed25519')
 const newFolder = (): Promise<string> => mkdtemp(join(dataRoot(), 'witness-'))
 
-const witnessOf = (folder: string, ...logs: string[]): Witness =>
+const witnessOf = (folder: string, ...logs: string[]): LogWitness =>
   createWitness({ name: 'witness.example/w', ...keys, logs: logs.map(parseVerifierKey), folder })
 
 const rows = tlogVectors.filter(({ op }) => op === 'witnessRequest')
@@ -98,7 +98,7 @@ test('what is not a request, of no log that is known, or not signed by it, is re
   }
 })
 
-async function serve(witness: Witness): Promise<string> {
+async function serve(witness: LogWitness): Promise<string> {
   const server = createWitnessServer(witness, assert.ifError)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -107,7 +107,7 @@ async function serve(witness: Witness): Promise<string> {
 }
 
 /** As the log asks witnesses, but for the guard of addresses. */
-const witnessesAt = (url: string, witness: Witness): Witnesses => ({
+const witnessesAt = (url: string, witness: LogWitness): Witnesses => ({
   policy: parseWitnessPolicy(`witness w ${witness.verifierKey} ${url}\nquorum w\n`),
   async post(target, body) {
     const answer = await fetch(target, { method: 'POST', body })

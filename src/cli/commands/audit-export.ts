@@ -12,7 +12,7 @@ interface Log {
 }
 
 /** What was written of a log. */
-export interface ExportedLog extends Log {
+interface ExportedLog extends Log {
   readonly size: number
 }
 

@@ -35,7 +35,9 @@ export const witnessCommand: Command = {
   example: 'pinfold witness --dir ./witness --listen 127.0.0.1:7380 --key witness.pem',
   async run(call) {
     const folder = neededOf(call, 'dir')
-    const { host, port } = addressOf(neededOf(call, 'listen'))
+    const [, host, digits] = /^\[?(.+?)\]?:([0-9]{1,5})$/.exec(neededOf(call, 'listen')) ?? []
+    const port = Number(digits)
+    if (host === undefined || port > 65_535) throw new UsageError('--listen must be HOST:PORT.')
     await makeDataDirectory(folder)
     const privateUrl = `http://${host}:${port}`
     const startedAt = new Date().toISOString()
@@ -55,7 +57,9 @@ export const witnessCommand: Command = {
       console.log(witness.verifierKey)
       const { port: listening } = server.address() as AddressInfo
       console.error(`It listens at http://${host}:${listening}/add-checkpoint.`)
-      await stopped()
+      await new Promise((resolve) => {
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
+      })
       server.close()
       server.closeIdleConnections()
       await once(server, 'close')
@@ -64,14 +68,6 @@ export const witnessCommand: Command = {
       unlock()
     }
   },
-}
-
-/** @throws UsageError */
-function addressOf(text: string): { readonly host: string; readonly port: number } {
-  const [, host, digits] = /^(.+):([0-9]{1,5})$/.exec(text) ?? []
-  const port = Number(digits)
-  if (host === undefined || port > 65_535) throw new UsageError('--listen must be HOST:PORT.')
-  return { host: host.replace(/^\[(.*)\]$/, '$1'), port }
 }
 
 /** @throws UsageError where the file holds no such key; of its content nothing is said. */
@@ -103,9 +99,3 @@ async function readLogs(call: Call, folder: string) {
   }
   throw new UsageError(`${path} names no log: /.well-known/audit-log-keys of the log has its keys.`)
 }
-
-/** Until the process is asked to end. */
-const stopped = (): Promise<unknown> =>
-  new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
-  })

@@ -13,6 +13,7 @@ import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
+import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
@@ -64,6 +65,11 @@ export function startBackground(
         run: (stop) => checkDue(audit, nightly, stop),
       },
       auditLogJob({ ...audit, database }),
+      {
+        everyMs: 3_600_000,
+        failure: 'old checkpoints of the audit log could not be forgotten',
+        run: () => thinCheckpoints(database),
+      },
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.
       ...tls.map(({ refresh }) => ({

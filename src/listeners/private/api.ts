@@ -10,6 +10,20 @@ import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
 
+/** The page that shows the audit log's tree, with its style and its scripts. */
+interface AuditPages {
+  answer(request: {
+    readonly method: string
+    readonly path: string
+    readonly headers: object
+    readonly body: string
+  }): Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }>
+}
+
 /** What the routes of the private listener work with. */
 export interface PrivateApi {
   readonly app: Server
@@ -18,6 +32,7 @@ export interface PrivateApi {
   readonly administration: ClientOperations
   readonly links: LinkOperations
   readonly audit: AuditLogOperations
+  readonly auditPages: AuditPages
 }
 
 /** What an administrator reads. */

@@ -4,7 +4,7 @@ import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { findCheck } from '../../storage/audit/checks.ts'
-import { findEntry } from '../../storage/audit/entries.ts'
+import { findAuditEntry } from '../../storage/audit/entries.ts'
 import * as erasures from '../../storage/audit/erasures.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
@@ -122,7 +122,10 @@ async function takeOn(
   terms: ErasureTerms,
 ): Promise<boolean> {
   if (erasure.pendingAct !== null) {
-    if (!(await isUnderCheckpoint(database, erasure.pendingAct))) return false
+    const logs = (await listAuditLogs(database)).map(({ log }) => log)
+    const entry = await findAuditEntry(database, logs, erasure.pendingAct)
+    const signed = entry && (await findNewestCheckpoint(database, entry.log))
+    if (!signed || entry.index >= signed.size) return false
     await erasePending(database, erasure)
     return true
   }
@@ -130,14 +133,6 @@ async function takeOn(
     const locked = await erasures.lockErasure(connection, erasure.erasureId)
     return locked !== null && locked.pendingAct === null && goOn(connection, locked, terms)
   })
-}
-
-async function isUnderCheckpoint(connection: Connection, entryId: string): Promise<boolean> {
-  const logs = await listAuditLogs(connection)
-  const numbers = logs.map(({ log }) => log)
-  const entry = await findEntry(connection, numbers, entryId)
-  if (!entry) return false
-  return entry.index < ((await findNewestCheckpoint(connection, entry.log))?.size ?? 0)
 }
 
 async function erasePending(connection: Connection, erasure: erasures.ErasureRow): Promise<void> {
@@ -168,7 +163,14 @@ async function goOn(
     const bounds = { exceptActs: keptActs, limit: rangesMost }
     const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const pendingAct = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
+    const { erasureId, reason } = erasure
+    const named = { erasure: erasureId, reason, ranges: ranges.map(({ from, to }) => [from, to]) }
+    const act = { act: 'entries.erased', subjectKind: 'log', subject: log.origin } as const
+    const by = { clientId: null, requestId: null }
+    const pendingAct =
+      ranges.length > 0
+        ? await insertAct(connection, { ...act, ...by, details: JSON.stringify(named) })
+        : null
     const next = { log: log.log, nextIndex: last ? last.to + 1 : end, pendingAct }
     await erasures.advanceErasure(connection, erasure, next, ranges)
     return pendingAct === null
@@ -192,33 +194,11 @@ async function endOf(
   { log, size }: AuditLogRow,
   { retentionDays }: ErasureTerms,
 ): Promise<number> {
-  const end = Math.min(size, from + lookedAt, await followedOf(connection, log))
+  const check = await findCheck(connection)
+  const isFollowed = check !== null && check.followedLog > log
+  const followed = check?.followedLog === log ? check.followedIndex : 0
+  // What is not followed yet is not erased.
+  const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
   if (kind !== 'age' || from >= end) return end
   return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
 }
-
-/** Entries of a log that are followed: what is not yet is not erased. */
-async function followedOf(connection: Connection, log: number): Promise<number> {
-  const { followedIndex = 0, followedLog = 0 } = (await findCheck(connection)) ?? {}
-  if (followedLog > log) return Number.POSITIVE_INFINITY
-  return followedLog === log ? followedIndex : 0
-}
-
-const nameErased = (
-  connection: Connection,
-  { erasureId, reason }: erasures.ErasureRow,
-  { origin }: AuditLogRow,
-  ranges: readonly erasures.EntryRange[],
-): Promise<string> =>
-  insertAct(connection, {
-    act: 'entries.erased',
-    subjectKind: 'log',
-    subject: origin,
-    details: JSON.stringify({
-      erasure: erasureId,
-      reason,
-      ranges: ranges.map(({ from, to }) => [from, to]),
-    }),
-    clientId: null,
-    requestId: null,
-  })

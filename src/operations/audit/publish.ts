@@ -1,7 +1,7 @@
 import { verifierKeyText } from '../../domain/audit-notes.ts'
-import { entryOf, tileWidth } from '../../domain/audit-tree.ts'
+import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
-import { listEntries } from '../../storage/audit/entries.ts'
+import { listAuditEntries } from '../../storage/audit/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit/log.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import { typeOf } from './sign.ts'
@@ -47,18 +47,12 @@ export async function readTile(
   // What nobody has signed yet could still become another, where the database is restored.
   if (index * tileWidth + width > hashes) return null
   if (level === 'entries') {
-    const entries = await listEntries(database, log.log, index * tileWidth, width)
-    return bundleOf(entries.map(({ commitment }) => entryOf(commitment)))
+    const entries = await listAuditEntries(database, log.log, index * tileWidth, width)
+    return entryBundle(entries.map(({ commitment }) => entryOf(commitment)))
   }
   const tile = await findTile(database, log.log, { level, index })
   return tile ? tile.subarray(0, width * 32) : null
 }
-
-/** Each entry with its length in 2 bytes before it (c2sp.org/tlog-tiles, "Log entries"). */
-const bundleOf = (entries: readonly Uint8Array[]): Uint8Array =>
-  Buffer.concat(
-    entries.flatMap((entry) => [Buffer.of(entry.length >> 8, entry.length & 255), entry]),
-  )
 
 /** What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless they are signed. */
 export async function readOpenings(
@@ -71,20 +65,14 @@ export async function readOpenings(
   const signed = log ? ((await findNewestCheckpoint(database, log.log))?.size ?? 0) : 0
   const count = Math.min(tileWidth, signed - index * tileWidth)
   if (!log || count <= 0) return null
-  const entries = await listEntries(database, log.log, index * tileWidth, count)
-  const lines = entries.map((entry) =>
-    entry.salt && entry.text !== null
-      ? openingOf(entry.salt, entry.text, entry.index)
-      : { index: entry.index, erased: true },
+  const entries = await listAuditEntries(database, log.log, index * tileWidth, count)
+  const lines = entries.map(({ index, salt, text }) =>
+    salt && text !== null
+      ? { index, salt: Buffer.from(salt).toString('base64'), text }
+      : { index, erased: true },
   )
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
-
-const openingOf = (salt: Uint8Array, text: string, index: number) => ({
-  index,
-  salt: Buffer.from(salt).toString('base64'),
-  text,
-})
 
 /** The keys that verify checkpoints of every log, the one in use first: a verifier key a line (c2sp.org/signed-note). */
 export async function readVerifierKeys({ database, hsm }: AuditLogOperations): Promise<string> {
@@ -96,7 +84,7 @@ export async function readVerifierKeys({ database, hsm }: AuditLogOperations): P
 }
 
 /** A log as its operator sees it. */
-export interface LogStatus {
+interface LogStatus {
   readonly log: number
   readonly origin: string
   readonly beganAt: string

@@ -41,31 +41,13 @@ export const insertCheckpoint = async (
 // Of each hour the last is kept, and with it the last of all.
 const thinStatement = statement(
   'thin_audit_checkpoints',
-  `delete from audit_checkpoint where log = $1 and size = any(array(
-     select size from (
-       select size, signed_at, lead(signed_at) over (order by size) as next_at
-       from audit_checkpoint where log = $1 and size >= $2::bigint order by size limit $3
-     ) as oldest
-     where signed_at < now() - interval '1 day'
-       and date_trunc('hour', next_at) = date_trunc('hour', signed_at)
-   ))
-   returning size::float8 as "size"`,
-)
-const positionStatement = statement(
-  'find_audit_checkpoint_of_yesterday',
-  `select size::float8 as "size" from audit_checkpoint
-   where log = $1 and signed_at < now() - interval '2 days' order by size desc limit 1`,
+  `delete from audit_checkpoint
+   where signed_at < now() - interval '1 day' and (log, size) not in (
+     select log, max(size) from audit_checkpoint group by log, date_trunc('hour', signed_at, 'UTC')
+   )`,
 )
 
-/**
- * Forgets checkpoints that are older than a day, but for the last of each hour, a step at a time. @returns how many.
- */
-export async function thinCheckpoints(
-  connection: Connection,
-  log: number,
-  limit: number,
-): Promise<number> {
-  const [oldest] = await connection.query<{ readonly size: number }>(positionStatement, [log])
-  const deleted = await connection.query(thinStatement, [log, oldest?.size ?? 0, limit])
-  return deleted.length
+/** Forgets checkpoints that are older than a day, but for the last of each hour. */
+export const thinCheckpoints = async (connection: Connection): Promise<void> => {
+  await connection.query(thinStatement)
 }

@@ -345,7 +345,7 @@ const boundedNames = async (): Promise<string[]> => {
     for (const [, name = '', text = ''] of source.matchAll(
       /statement\(\s*['`]([^'`]+)['`],\s*(`[^`]*`)/g,
     )) {
-      const isChange = /\b(insert into|update|delete from)\b/.test(text)
+      const isChange = /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text)
       if (isChange && /\blimit \$?\d/.test(text)) names.push(name.replace(/\$\{[^}]*\}/g, '.+'))
     }
   }

@@ -60,6 +60,8 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     assert.match(await textOf(page, '#growth tr:first-child'), /yes$/)
     await page.screenshot({ path: join(artifacts, 'audit.png'), fullPage: true })
     assert.deepEqual(complaints, [])
+    // It asks again every two seconds for as long as it is open.
+    await page.close()
   })
 
   test('it says what is not as it was signed: a hash of a tile, a word of a receipt', async () => {
@@ -83,6 +85,7 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     await other.goto(`${privateUrl}/audit`)
     await other.waitForSelector('#checkpoint-said.bad')
     assert.match(await textOf(other, '#checkpoint-said'), /do not have the root/)
+    for (const each of [page, other]) await each.close()
   })
 
   const receiptOfOne = async () => {

@@ -1,6 +1,6 @@
 import { verifierKeyText } from '../../domain/audit-notes.ts'
-import { entryOf, tileWidth } from '../../domain/audit-tree.ts'
-import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
+import { findNewestCheckpoint, thinCheckpoints } from '../../storage/audit/checkpoints.ts'
 import { listEntries } from '../../storage/audit/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit/log.ts'
 import type { AuditLogOperations } from './audit-log.ts'
@@ -48,17 +48,11 @@ export async function readTile(
   if (index * tileWidth + width > hashes) return null
   if (level === 'entries') {
     const entries = await listEntries(database, log.log, index * tileWidth, width)
-    return bundleOf(entries.map(({ commitment }) => entryOf(commitment)))
+    return entryBundle(entries.map(({ commitment }) => entryOf(commitment)))
   }
   const tile = await findTile(database, log.log, { level, index })
   return tile ? tile.subarray(0, width * 32) : null
 }
-
-/** Each entry with its length in 2 bytes before it (c2sp.org/tlog-tiles, "Log entries"). */
-const bundleOf = (entries: readonly Uint8Array[]): Uint8Array =>
-  Buffer.concat(
-    entries.flatMap((entry) => [Buffer.of(entry.length >> 8, entry.length & 255), entry]),
-  )
 
 /** What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless they are signed. */
 export async function readOpenings(
@@ -131,4 +125,23 @@ export async function listLogs({
       }
     }),
   )
+}
+
+const thinnedAtOnce = 500
+
+/** What forgets checkpoints that are older than a day, but for the last of each hour, and goes on where it was. */
+export function createThinner({
+  database,
+}: Pick<AuditLogOperations, 'database'>): (stop: AbortSignal) => Promise<void> {
+  const places = new Map<number, number>()
+  return async (stop) => {
+    for (const { log } of await listAuditLogs(database)) {
+      let isMore = true
+      while (isMore && !stop.aborted) {
+        const step = await thinCheckpoints(database, log, places.get(log) ?? 0, thinnedAtOnce)
+        places.set(log, step.next)
+        isMore = step.isMore
+      }
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { commitEntries } from '../../domain/audit-entry.ts'
-import { parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
@@ -13,7 +12,7 @@ import {
 } from '../../storage/audit/log.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type AuditLogOperations, appendEntries } from './audit-log.ts'
-import { findRefusal } from './sign.ts'
+import { checkpointOf, examineLog } from './continuation.ts'
 
 /** A log that took another's place. */
 interface Succession {
@@ -34,7 +33,7 @@ export async function succeedAuditLog(
   reason: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Succession>> {
-  const refusal = await findRefusal(audit)
+  const refusal = (await examineLog(audit))?.refusal ?? null
   const remembered = await audit.outside.read()
   return once(audit, request, async (connection) => {
     const log = await lockAuditLog(connection)
@@ -66,7 +65,7 @@ const pageSize = 1_000
 /** Of the notes that are checkpoints of the log the one of the largest tree. */
 function newestKnown({ origin }: AuditLogRow, notes: readonly (string | null)[]): string | null {
   const known = notes.flatMap((note) => {
-    const checkpoint = note === null ? null : parseCheckpoint(parseNote(note).text)
+    const checkpoint = note === null ? null : checkpointOf(note)
     return note !== null && checkpoint?.origin === origin ? [{ note, size: checkpoint.size }] : []
   })
   return known.toSorted((one, other) => other.size - one.size)[0]?.note ?? null

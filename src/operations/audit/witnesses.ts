@@ -1,4 +1,4 @@
-import { openNote, parseNote, signatureLine } from '../../domain/audit-notes.ts'
+import { type NoteSignature, openNote, parseNote, signatureLine } from '../../domain/audit-notes.ts'
 import type { Witness, WitnessPolicy } from '../../domain/witness-policy.ts'
 
 /** Who cosigns checkpoints, and how they are asked. */
@@ -25,9 +25,8 @@ interface SignedCheckpoint {
 interface Cosigned {
   /** Lines of cosignatures that verify. */
   readonly lines: readonly string[]
-  readonly isQuorum: boolean
-  /** A witness that has cosigned a larger tree of this log, and how large. */
-  readonly ahead: { readonly witness: string; readonly size: number } | null
+  /** What one of them knows that does not go with it: a larger tree, or another; null where none does. */
+  readonly disputed: string | null
 }
 
 /** Asks every witness that has an address, all at once (c2sp.org/tlog-witness, add-checkpoint). */
@@ -37,47 +36,69 @@ export async function cosign(
 ): Promise<Cosigned> {
   const asked = witnesses.policy.witnesses.filter(({ url }) => url !== null)
   const answers = await Promise.all(
-    asked.map(async (witness) => ({
-      witness,
-      // One that is away, or answers nonsense, has not cosigned.
-      answer: await askWitness(witnesses, witness, checkpoint).catch(() => null),
-    })),
+    // One that is away, or answers nonsense, has neither cosigned nor disputed.
+    asked.map((witness) => askWitness(witnesses, witness, checkpoint).catch(() => null)),
   )
-  const lines = answers.flatMap(({ answer }) => answer?.line ?? [])
-  const names = answers.flatMap(({ answer, witness }) => (answer?.line ? [witness.name] : []))
-  const [ahead = null] = answers.flatMap(({ answer, witness }) =>
-    answer && answer.size > checkpoint.size ? [{ witness: witness.name, size: answer.size }] : [],
-  )
-  return { lines, isQuorum: witnesses.policy.isQuorum(new Set(names)), ahead }
+  const lines = answers.flatMap((answer) => answer?.line ?? [])
+  const [disputed = null] = answers.flatMap((answer) => answer?.disputed ?? [])
+  return { lines, disputed }
 }
 
-/** @returns its cosignature, or the size that it has cosigned. */
+type Answer = { readonly line?: string; readonly disputed?: string }
+
 async function askWitness(
-  { post, sizes }: Witnesses,
-  { key, name, url }: Witness,
-  { note, origin, proofFrom, size, text }: SignedCheckpoint,
-): Promise<{ readonly line: string | null; readonly size: number }> {
-  const place = `${origin} ${name}`
+  witnesses: Witnesses,
+  witness: Witness,
+  checkpoint: SignedCheckpoint,
+): Promise<Answer> {
+  const { origin, size } = checkpoint
+  const place = `${origin} ${witness.name}`
   // The second time with the size that it has said.
   for (const _ of [1, 2]) {
-    const oldSize = sizes.get(place) ?? 0
-    if (oldSize > size) return { line: null, size: oldSize }
-    const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
-    const hashes = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
-    const body = `old ${oldSize}\n${hashes.join('')}\n${note}`
-    const answer = await post(new URL(`${url}/add-checkpoint`), body)
-    if (answer.status === 200) {
-      // What others have signed beside it is passed over.
-      const answered = `${text}\n${answer.text}`
-      openNote(answered, [key])
-      const own = parseNote(answered).signatures.find(
-        (each) => each.name === key.name && each.id === key.id,
-      )
-      sizes.set(place, size)
-      return { line: own ? signatureLine(own) : null, size }
+    const oldSize = witnesses.sizes.get(place) ?? 0
+    const of = `${witness.name} has cosigned the log ${origin}`
+    if (oldSize > size) {
+      return { disputed: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
     }
-    if (answer.status !== 409 || !/^(0|[1-9][0-9]{0,15})\n$/.test(answer.text)) break
-    sizes.set(place, Number(answer.text))
+    const { status, text } = await post(witnesses, witness, checkpoint, oldSize)
+    if (status === 200) {
+      const line = cosignatureOf(witness, checkpoint, text)
+      witnesses.sizes.set(place, size)
+      return { line }
+    }
+    const known = status === 409 ? sizeOf(text) : null
+    // The proof from what it has does not hold, or of the same size it has another root.
+    if (status === 422 || (known === oldSize && known === size)) {
+      return { disputed: `The witness ${of} with other entries.` }
+    }
+    if (known === null) break
+    witnesses.sizes.set(place, known)
   }
   throw new Error('It does not cosign.')
+}
+
+async function post(
+  witnesses: Witnesses,
+  { url }: Witness,
+  { note, proofFrom }: SignedCheckpoint,
+  oldSize: number,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
+  const hashes = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
+  const body = `old ${oldSize}\n${hashes.join('')}\n${note}`
+  return witnesses.post(new URL(`${url}/add-checkpoint`), body)
+}
+
+const sizeOf = (text: string): number | null =>
+  /^(0|[1-9][0-9]{0,15})\n$/.test(text) ? Number(text) : null
+
+/** The line of a witness in its answer. @throws NoteRefusal unless it verifies. */
+function cosignatureOf({ key }: Witness, { text }: SignedCheckpoint, answered: string): string {
+  // What others have signed beside it is passed over.
+  const cosigned = `${text}\n${answered}`
+  openNote(cosigned, [key])
+  const isOwn = (each: NoteSignature) => each.name === key.name && each.id === key.id
+  const own = parseNote(cosigned).signatures.find(isOwn)
+  if (!own) throw new Error('It did not sign.')
+  return signatureLine(own)
 }

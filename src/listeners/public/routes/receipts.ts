@@ -39,7 +39,10 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
       const { entry } = request.params
       if (!isUuid(entry)) throw new Problem('not_found')
       const receipt = await readReceipt(audit, actingOf(request), entry)
-      if (receipt === null) return reply.code(202).header('retry-after', retrySeconds).send(null)
+      if (receipt === null) {
+        reply.code(202).header('retry-after', retrySeconds)
+        return reply.serializer(() => '').send(null)
+      }
       return reply.type('text/plain; charset=utf-8').send(receipt)
     },
   )

@@ -14,6 +14,7 @@ export const arrows = {
     'listeners/iso8583',
     'sandbox/sandbox-file.ts',
     'storage/engine/data-directory.ts',
+    'sdk/audit',
     'sdk/client',
     'sdk/device',
   ],
@@ -104,7 +105,8 @@ export const arrows = {
   domain: [],
 
   web: ['sdk/client', 'sdk/device'],
-  'sdk/client': ['sdk/webhooks/event.ts'],
+  'sdk/audit': [],
+  'sdk/client': ['sdk/audit', 'sdk/webhooks/event.ts'],
   'sdk/device': [],
   'sdk/webhooks': [],
 } as const satisfies Record<string, readonly string[]>
@@ -120,6 +122,7 @@ const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
 const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto', 'i18n-iso-countries'],
   'listeners/iso8583/codec': [],
+  'sdk/audit': [],
   'sdk/client': ['jose'],
   'sdk/device': ['jose'],
   'sdk/webhooks': [],

@@ -1,6 +1,7 @@
 import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
 import * as cli from './command.ts'
+import { auditCommands } from './commands/audit.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { eventsCommand } from './commands/events.ts'
@@ -33,6 +34,7 @@ export const commands: readonly cli.Command[] = [
   simulateCommand,
   terminalCommand,
   eventsCommand,
+  ...auditCommands,
 ]
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */

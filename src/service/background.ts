@@ -5,7 +5,6 @@ import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
-import { createThinner } from '../operations/audit/publish.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createFollower, createSigner } from '../operations/audit/sign.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
@@ -14,6 +13,7 @@ import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
+import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
@@ -66,9 +66,9 @@ export function startBackground(
       },
       auditLogJob({ ...audit, database }),
       {
-        everyMs: 60_000,
+        everyMs: 3_600_000,
         failure: 'old checkpoints of the audit log could not be forgotten',
-        run: createThinner(audit),
+        run: () => thinCheckpoints(database),
       },
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
 import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
@@ -15,6 +16,8 @@ import type { RunningService } from './stop.ts'
 
 /** How long a request that runs may take to finish once the service is asked to stop. */
 const finishTimeoutMs = 3_000
+/** How long its stop may take to be put on record. */
+const recordStopWithinMs = 1_000
 
 /**
  * Opens everything and listens on both listeners.
@@ -54,9 +57,10 @@ export async function runService(
           service.links.stop(),
         ])
         // It has stopped all the same where the database is away.
-        await recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
+        const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
           log.warn({ err }, 'the stop could not be put on record'),
         )
+        await Promise.race([recorded, wait(recordStopWithinMs, undefined, { ref: false })])
         await databases.close()
       },
     }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { createAuditSite } from '../../web/site/audit-site.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { ListenerName } from '../domain/client.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
@@ -43,7 +44,7 @@ import {
   createIssuing,
   createKeyManagement,
   watchAdmissions,
-  watchAuditChecks,
+  watchAuditLog,
   watchKeys,
   watchPools,
 } from './operations.ts'
@@ -171,6 +172,7 @@ async function createServers(
     keys,
     links: links.operations,
     audit,
+    auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
       hsm,
@@ -190,7 +192,7 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   const { registry } = metrics
   watchPools(registry, databases)
   watchKeys(registry, keys)
-  watchAuditChecks(registry, databases.background)
+  watchAuditLog(registry, databases.background)
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
   const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }

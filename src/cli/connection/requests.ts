@@ -11,6 +11,11 @@ type Ask = <Result>(method: string, path: string, body?: object) => Promise<Resu
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
 type ReadAll = <Row>(path: string) => Promise<Row[]>
 
+/** Reads what is no JSON; null where there is none. @throws Refused, Unreachable. */
+type ReadBytes = (
+  path: string,
+) => Promise<{ readonly status: number; readonly bytes: Uint8Array<ArrayBuffer> } | null>
+
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
 
@@ -18,6 +23,7 @@ export type Open = (path: string, headers: Request['headers']) => Promise<OpenAn
 export interface ServiceConnection {
   readonly ask: Ask
   readonly readAll: ReadAll
+  readonly readBytes: ReadBytes
   /** Null where the service is opened in this process: nothing happens there to be followed. */
   readonly open: Open | null
   /** What the paths of the specification begin with: `/thr/processor`. */
@@ -44,7 +50,7 @@ export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
   role: Role,
   credentials: CallerCredentials,
-): { readonly ask: Ask; readonly readAll: ReadAll; readonly open: Open } {
+): Pick<ServiceConnection, 'ask' | 'readAll' | 'readBytes'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
   const exchange = orUsageError(credentials, () =>
     createExchange(
@@ -86,6 +92,14 @@ export function createRequests(
         next = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
       }
       return rows
+    },
+    async readBytes(path) {
+      const headers = { accept: '*/*' }
+      const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))
+      if (answer.status === 404) return null
+      if (answer.status >= 300) contentOf(answer)
+      const bytes = new Uint8Array(await new Response(answer.body).arrayBuffer())
+      return { status: answer.status, bytes }
     },
     async open(path, headers) {
       const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))

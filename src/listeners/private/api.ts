@@ -9,6 +9,7 @@ import type { LinkOperations } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
+import type { AuditPages } from './routes/audit-pages.ts'
 
 /** What the routes of the private listener work with. */
 export interface PrivateApi {
@@ -18,6 +19,7 @@ export interface PrivateApi {
   readonly administration: ClientOperations
   readonly links: LinkOperations
   readonly audit: AuditLogOperations
+  readonly auditPages: AuditPages
 }
 
 /** What an administrator reads. */

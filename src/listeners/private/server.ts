@@ -6,6 +6,7 @@ import type { PrivateApi } from './api.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
+import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -50,7 +51,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  ...[auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
+  ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
 
 const open = { access: 'open' } as const

@@ -23,6 +23,8 @@ interface CheckTerms {
 /** Every night, so to speak; 500 cards in a twentieth of a second at most. */
 export const nightly: CheckTerms = { everySeconds: 86_400, restMs: 50, settleSeconds: 300 }
 
+/** No act takes so long from its time to its commit. */
+const orderMs = 60_000
 const cardsAtOnce = 500
 const keptAtOnce = 5_000
 const rowsAtOnce = 1_000
@@ -41,13 +43,14 @@ export async function checkDue(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const { database } = audit
-  const isBegun = await checks.startCheck(database, terms.everySeconds)
+  await checks.startCheck(database, terms.everySeconds)
   const check = await checks.findCheck(database)
   const isRunning = check !== null && check.startedAt !== null && check.finishedAt === null
   const awaited = isRunning ? [] : await cardDigests.listAwaitedCards(database, 1)
   if (!isRunning && awaited.length === 0) return
-  if (isBegun || isRunning || isSettled(check, terms)) await followEntries(audit, stop)
-  if (!isRunning && isSettled(check, terms)) await database.transaction(checkAwaited)
+  const isLookedAtAgain = !isRunning && (await isSettled(database, check, terms))
+  if (isRunning || isLookedAtAgain) await followEntries(audit, stop)
+  if (isLookedAtAgain) await database.transaction(checkAwaited)
   let isMore = isRunning
   while (isMore && !stop.aborted) {
     isMore = await database.transaction(async (connection) => {
@@ -58,10 +61,18 @@ export async function checkDue(
   }
 }
 
-const isSettled = (check: checks.CheckRow | null, { settleSeconds }: CheckTerms): boolean =>
-  check !== null &&
-  check.finishedAt !== null &&
-  Date.now() - check.finishedAt.getTime() >= settleSeconds * 1_000
+/** Whether all that a check could have seen is entered by now. */
+async function isSettled(
+  connection: Connection,
+  check: checks.CheckRow | null,
+  { settleSeconds }: CheckTerms,
+): Promise<boolean> {
+  if (!check?.finishedAt) return false
+  if (Date.now() - check.finishedAt.getTime() < settleSeconds * 1_000) return false
+  // Events are published in the order of their times, but for those of acts that took long to commit.
+  const until = new Date(check.finishedAt.getTime() + orderMs)
+  return !(await checks.isEnteringBehind(connection, until))
+}
 
 /** Counts findings of a check, and enters the first of them. */
 function recorderOf(connection: Connection, before: number) {
@@ -85,7 +96,12 @@ async function checkAwaited(connection: Connection): Promise<void> {
     const details = { card, entered, has: awaitedSequence }
     await record({ found: 'card ahead of its entries', details })
   }
-  const settled = rows.map((row) => ({ ...row, awaitedSequence: null }))
+  // From here on as it is: each is found once.
+  const settled = rows.map((row) => ({
+    ...row,
+    enteredSequence: Math.max(row.enteredSequence, row.awaitedSequence ?? 0),
+    awaitedSequence: null,
+  }))
   await cardDigests.writeCardDigests(connection, settled)
 }
 
@@ -98,9 +114,10 @@ async function checkNext(connection: Connection, check: checks.CheckRow): Promis
   const cards = end === null ? found : found.filter(({ publicToken }) => publicToken <= end)
   const findings = recorderOf(connection, check.findings)
   const keptOf = new Map(kept.map((row) => [row.publicToken, row]))
-  const hasKeyActs = (await checks.listActSubjects(connection, check.actsNumber)).some(
-    ({ subjectKind }) => subjectKind === 'key',
-  )
+  const acts = await checks.listActSubjects(connection, check.actsNumber)
+  const hasKeyActs =
+    acts.some(({ subjectKind }) => subjectKind === 'key') ||
+    (await checks.hasRecentReEncryption(connection))
   const written: cardDigests.CardDigestRow[] = []
   for (const card of cards) {
     const row = keptOf.get(card.publicToken) ?? null
@@ -146,7 +163,7 @@ const fold = (before: Uint8Array, rows: readonly cardDigests.CardDigestRow[]): U
 
 interface Circumstances {
   readonly hasBaseline: boolean
-  /** Whether any key was acted on since the last check. */
+  /** Whether any key was acted on since the last check, or cards were put under another. */
   readonly hasKeyActs: boolean
 }
 
@@ -180,7 +197,10 @@ function judge(
   const groups = unexplained.map(({ group }) => group)
   const behind = { card: publicToken, entered, has: lastSequence }
   return {
-    row: { ...row, digests, digestedSequence: lastSequence, awaitedSequence: null },
+    row: {
+      ...{ ...row, enteredSequence: lastSequence, awaitedSequence: null },
+      ...{ digests, digestedSequence: lastSequence },
+    },
     findings: [
       ...(isBehind ? [{ found: 'card behind its entries', details: behind } as const] : []),
       ...(groups.length > 0
@@ -242,7 +262,9 @@ async function checkRows(
       const named = new Set(
         acts.filter((act) => act.subjectKind === subjectKind).map(({ subject }) => subject),
       )
-      const differing = rows.filter(isDifferent)
+      const differing = rows.filter(
+        ({ digest, kept }) => !digest || !kept || Buffer.compare(digest, kept) !== 0,
+      )
       const unnamed = differing.filter((row) => !subjectsOf(row).some((name) => named.has(name)))
       if (hasBaseline) findings.push(...unnamed.map((row) => rowFinding(table, row)))
       await checks.writeRowDigests(connection, table, differing)
@@ -251,9 +273,6 @@ async function checkRows(
   }
   return findings
 }
-
-const isDifferent = ({ digest, kept }: checks.DigestedRow): boolean =>
-  digest === null || kept === null || Buffer.compare(digest, kept) !== 0
 
 /** What an act on a row names. Of one that is gone its key is left, which begins with that. */
 const subjectsOf = ({ rowKey, subject }: checks.DigestedRow): readonly string[] =>

@@ -122,7 +122,10 @@ async function takeOn(
   terms: ErasureTerms,
 ): Promise<boolean> {
   if (erasure.pendingAct !== null) {
-    if (!(await isUnderCheckpoint(database, erasure.pendingAct))) return false
+    const logs = (await listAuditLogs(database)).map(({ log }) => log)
+    const entry = await findEntry(database, logs, erasure.pendingAct)
+    const signed = entry && (await findNewestCheckpoint(database, entry.log))
+    if (!signed || entry.index >= signed.size) return false
     await erasePending(database, erasure)
     return true
   }
@@ -130,14 +133,6 @@ async function takeOn(
     const locked = await erasures.lockErasure(connection, erasure.erasureId)
     return locked !== null && locked.pendingAct === null && goOn(connection, locked, terms)
   })
-}
-
-async function isUnderCheckpoint(connection: Connection, entryId: string): Promise<boolean> {
-  const logs = await listAuditLogs(connection)
-  const numbers = logs.map(({ log }) => log)
-  const entry = await findEntry(connection, numbers, entryId)
-  if (!entry) return false
-  return entry.index < ((await findNewestCheckpoint(connection, entry.log))?.size ?? 0)
 }
 
 async function erasePending(connection: Connection, erasure: erasures.ErasureRow): Promise<void> {
@@ -192,16 +187,13 @@ async function endOf(
   { log, size }: AuditLogRow,
   { retentionDays }: ErasureTerms,
 ): Promise<number> {
-  const end = Math.min(size, from + lookedAt, await followedOf(connection, log))
+  const check = await findCheck(connection)
+  const isFollowed = check !== null && check.followedLog > log
+  const followed = check?.followedLog === log ? check.followedIndex : 0
+  // What is not followed yet is not erased.
+  const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
   if (kind !== 'age' || from >= end) return end
   return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
-}
-
-/** Entries of a log that are followed: what is not yet is not erased. */
-async function followedOf(connection: Connection, log: number): Promise<number> {
-  const { followedIndex = 0, followedLog = 0 } = (await findCheck(connection)) ?? {}
-  if (followedLog > log) return Number.POSITIVE_INFINITY
-  return followedLog === log ? followedIndex : 0
 }
 
 const nameErased = (

@@ -1,6 +1,6 @@
 import { verifierKeyText } from '../../domain/audit-notes.ts'
 import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
-import { findNewestCheckpoint, thinCheckpoints } from '../../storage/audit/checkpoints.ts'
+import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { listEntries } from '../../storage/audit/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit/log.ts'
 import type { AuditLogOperations } from './audit-log.ts'
@@ -125,23 +125,4 @@ export async function listLogs({
       }
     }),
   )
-}
-
-const thinnedAtOnce = 500
-
-/** What forgets checkpoints that are older than a day, but for the last of each hour, and goes on where it was. */
-export function createThinner({
-  database,
-}: Pick<AuditLogOperations, 'database'>): (stop: AbortSignal) => Promise<void> {
-  const places = new Map<number, number>()
-  return async (stop) => {
-    for (const { log } of await listAuditLogs(database)) {
-      let isMore = true
-      while (isMore && !stop.aborted) {
-        const step = await thinCheckpoints(database, log, places.get(log) ?? 0, thinnedAtOnce)
-        places.set(log, step.next)
-        isMore = step.isMore
-      }
-    }
-  }
 }

@@ -1,12 +1,8 @@
 import { checkpointText, noteKeyId, noteOf, signatureTypes } from '../../domain/audit-notes.ts'
 import { consistencyProof } from '../../domain/audit-tree.ts'
 import type { AuditKey } from '../../hsm/contract/audit.ts'
-import {
-  type CheckpointRow,
-  findNewestCheckpoint,
-  insertCheckpoint,
-} from '../../storage/audit/checkpoints.ts'
-import { type AuditLogRow, findAuditLog, setRefusal } from '../../storage/audit/log.ts'
+import { findNewestCheckpoint, insertCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { findAuditLog, setRefusal } from '../../storage/audit/log.ts'
 import { type AuditLogOperations, tilesOf } from './audit-log.ts'
 import { type Continuation, examineLog } from './continuation.ts'
 import { cosign } from './witnesses.ts'
@@ -25,24 +21,28 @@ export type Signing = 'signed' | 'unchanged' | 'refused'
  * and everything else goes on. For one process at a time, by lease; two that sign at once sign the same.
  */
 export function createSigner(audit: AuditLogOperations): () => Promise<Signing> {
-  let lookedAt = -Infinity
+  let [lookedAt, last] = [-Infinity, 'unchanged' as Signing]
   return async () => {
-    const now = performance.now()
-    if (now - lookedAt < leastMs) return 'unchanged'
-    const signing = await signNext(audit, now - lookedAt >= lookMs)
+    const sinceLookMs = performance.now() - lookedAt
+    // A witness that disputes is not asked all the time.
+    if (last === 'refused' && sinceLookMs < leastMs) return last
+    const signing = await signNext(audit, sinceLookMs)
     if (signing === null) return 'unchanged'
-    lookedAt = now
+    ;[lookedAt, last] = [performance.now(), signing]
     return signing
   }
 }
 
-/** @param isLook whether it is looked at also where nothing is to be signed. @returns null where it was not. */
-async function signNext(audit: AuditLogOperations, isLook: boolean): Promise<Signing | null> {
+/** @returns null where nothing was to be signed or looked at. */
+async function signNext(audit: AuditLogOperations, sinceLookMs: number): Promise<Signing | null> {
   const { database } = audit
   const log = await findAuditLog(database)
-  const newest = log && (await findNewestCheckpoint(database, log.log))
-  const isDue = log !== null && isCheckpointDue(log, newest)
-  if (!isDue && !isLook) return null
+  if (!log) return null
+  const { ageMs, size } = (await findNewestCheckpoint(database, log.log)) ?? unsigned
+  // A checkpoint of the future is of a clock that was set back since.
+  const isOld = ageMs >= leastMs || (ageMs < 0 && sinceLookMs >= leastMs)
+  const isDue = isOld && log.size > size
+  if (!isDue && sinceLookMs < lookMs) return null
   const found = await examineLog(audit)
   if (!found) return null
   const refusal = isDue && found.refusal === null ? await sign(audit, found) : found.refusal
@@ -51,11 +51,7 @@ async function signNext(audit: AuditLogOperations, isLook: boolean): Promise<Sig
   return isDue ? 'signed' : 'unchanged'
 }
 
-function isCheckpointDue({ size }: AuditLogRow, newest: CheckpointRow | null): boolean {
-  if (!newest) return size > 0
-  // One of the future is of a clock that was set back since.
-  return size > newest.size && (newest.ageMs >= leastMs || newest.ageMs < 0)
-}
+const unsigned = { ageMs: Infinity, size: 0 }
 
 /** @returns why it must not be published, or null. */
 async function sign(

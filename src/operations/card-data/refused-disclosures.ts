@@ -57,7 +57,12 @@ export function recordRefusals(connection: Connection): RefusedDisclosures {
       const { committed, rows } = batch
       batch = newBatch()
       try {
-        await countRefusedDisclosures(connection, [...rows.values()].map(aged))
+        const now = performance.now()
+        const refusals = [...rows.values()].map(({ firstMs, ...row }) => ({
+          ...row,
+          ageSeconds: (now - firstMs) / 1_000,
+        }))
+        await countRefusedDisclosures(connection, refusals)
         committed.resolve()
         await wait(restMs, undefined, { ref: false })
       } catch {
@@ -84,11 +89,6 @@ export function recordRefusals(connection: Connection): RefusedDisclosures {
     },
   }
 }
-
-const aged = ({ firstMs, ...row }: Pending): CountedRefusal => ({
-  ...row,
-  ageSeconds: (performance.now() - firstMs) / 1_000,
-})
 
 /** Whether a refusal is among the first different ones of its client in this minute. */
 function namedPerMinute(): (refused: RefusedDisclosure) => boolean {

@@ -1,9 +1,25 @@
 import { readCheckState } from '../../operations/audit/findings.ts'
+import { findAuditLog } from '../../storage/audit/log.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
 /** Beyond it a check that is due every day did not take place. */
 const overdueMs = 3 * 86_400_000
+
+/** Whether checkpoints of the audit log are signed, and why not (docs/audit-log.md). */
+export async function auditLogFindings(database: Database): Promise<Finding[]> {
+  const log = await findAuditLog(database)
+  if (!log) return [good('audit-log', 'No act has been entered yet.')]
+  if (log.refusal === null) return [good('audit-log', `${log.origin} has ${log.size} entries.`)]
+  return [
+    fault(
+      'audit-log',
+      `No checkpoint is signed any more: ${log.refusal}`,
+      'The database was restored from a backup, a standby that lagged took over, or somebody changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
+      'Find out which of them it was. Then let a successor of the log begin: POST /audit/successor with the reason.',
+    ),
+  ]
+}
 
 /** What was found by holding rows against their entries of the audit log (docs/audit-records.md). */
 export async function auditCheckFindings(database: Database, now: Date): Promise<Finding[]> {

@@ -45,39 +45,13 @@ export const insertCheckpoint = async (
 // Of each hour the last is kept, and with it the last of all.
 const thinStatement = statement(
   'thin_audit_checkpoints',
-  `with looked_at as (
-     select size, signed_at, lead(signed_at) over (order by size) as next_at from (
-       select size, signed_at from audit_checkpoint
-       where log = $1 and size >= $2::bigint order by size limit $3
-     ) as next
-   ), thinned as (
-     delete from audit_checkpoint where log = $1 and size in (
-       select size from looked_at
-       where signed_at < now() - interval '1 day'
-         and date_trunc('hour', next_at) = date_trunc('hour', signed_at)
-     )
-   )
-   select max(size)::float8 as "size", count(*)::integer as "lookedAt" from looked_at
-   where signed_at < now() - interval '1 day'`,
+  `delete from audit_checkpoint
+   where signed_at < now() - interval '1 day' and (log, size) not in (
+     select log, max(size) from audit_checkpoint group by log, date_trunc('hour', signed_at, 'UTC')
+   )`,
 )
 
-/**
- * Forgets checkpoints that are older than a day, but for the last of each hour, a step at a time.
- * @param from the size from which on they are looked at
- * @returns where the next step goes on, and whether there is one to be done now.
- */
-export async function thinCheckpoints(
-  connection: Connection,
-  log: number,
-  from: number,
-  limit: number,
-): Promise<{ readonly next: number; readonly isMore: boolean }> {
-  const values = [log, from, limit]
-  const found = firstRow(
-    await connection.query<{ readonly size: number | null; readonly lookedAt: number }>(
-      thinStatement,
-      values,
-    ),
-  )
-  return { next: found?.size ?? from, isMore: found?.lookedAt === limit }
+/** Forgets checkpoints that are older than a day, but for the last of each hour. */
+export const thinCheckpoints = async (connection: Connection): Promise<void> => {
+  await connection.query(thinStatement)
 }

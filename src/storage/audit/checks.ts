@@ -185,6 +185,46 @@ export const listActSubjects = (
 ): Promise<{ subjectKind: string; subject: string }[]> =>
   connection.query(subjectsStatement, [after])
 
+// A card that is re-encrypted gets another key without an event, for as long as that takes.
+const reEncryptionStatement = statement(
+  'has_recent_re_encryption',
+  `select exists (
+     select 1 from re_encryption where finished_at is null or finished_at > clock_timestamp() - interval '3 days'
+   ) as "isThere"`,
+)
+
+/** Whether cards are put under another key, or were within three days. */
+export const hasRecentReEncryption = async (connection: Connection): Promise<boolean> =>
+  firstRow(await connection.query<{ isThere: boolean }>(reEncryptionStatement))?.isThere ?? false
+
+const unpublishedStatement = statement(
+  'has_event_unpublished_since',
+  `select exists (select 1 from event where not published and occurred_at <= $1::timestamptz) as "isThere"`,
+)
+const unenteredStatement = statement(
+  'has_event_unentered_since',
+  `select exists (
+     select 1 from feed_head
+     left join audit_feed on audit_feed.client_id = feed_head.client_id
+     cross join lateral (
+       select occurred_at from published_event
+       where published_event.client_id = feed_head.client_id
+         and published_event.position > coalesce(audit_feed.position, 0)
+       order by published_event.position limit 1
+     ) as next
+     where last_position > coalesce(audit_feed.position, 0) and next.occurred_at <= $1::timestamptz
+   ) as "isThere"`,
+)
+
+/** Whether an event of before an instant is not entered yet. */
+export async function isEnteringBehind(connection: Connection, at: Date): Promise<boolean> {
+  for (const behind of [unpublishedStatement, unenteredStatement]) {
+    const row = firstRow(await connection.query<{ isThere: boolean }>(behind, [at]))
+    if (row?.isThere) return true
+  }
+  return false
+}
+
 const gapsStatement = statement(
   'list_act_number_gaps',
   `select after::float8 as "after", number::float8 as "number"

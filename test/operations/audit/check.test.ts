@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { checkDue } from '../../../src/operations/audit/check.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
+import { auditCheckFindings } from '../../../src/service/doctor/audit-check.ts'
 import {
   digestedCardColumns,
   digestedRowColumns,
@@ -149,6 +151,8 @@ for (const { name, open, skip } of databaseEngines) {
 
     test('finds a card whose number of events was set forth or back', async () => {
       const [ahead, behind] = [await checked(), await checked()]
+      await service.call('GET', `/card-pin/${behind}/pin`)
+      assert.deepEqual(await check(service), [])
       const add = 'update card set last_sequence = last_sequence + $2 where public_token = $1'
       await sql(service.database, add, [ahead, 1])
       await sql(service.database, add, [behind, -1])
@@ -158,8 +162,9 @@ for (const { name, open, skip } of databaseEngines) {
         { found: 'card ahead of its entries', card: ahead, entered: 1, has: 2 },
       ])
       assert.deepEqual(of(behind), [
-        { found: 'card behind its entries', card: behind, entered: 1, has: 0 },
+        { found: 'card behind its entries', card: behind, entered: 2, has: 1 },
       ])
+      assert.deepEqual(await check(service), [], 'once')
     })
 
     test('finds a card that was put in, and one that was taken away', async () => {
@@ -178,10 +183,29 @@ for (const { name, open, skip } of databaseEngines) {
         first.filter((each) => each.card === copy),
         [{ found: 'card ahead of its entries', card: copy, entered: 0, has: 1 }],
       )
+      await sql(service.database, 'delete from card where public_token = $1', [copy])
       for (const table of ['card_limit', 'try_counter', 'card']) {
         await sql(service.database, `delete from ${table} where public_token = $1`, [card])
       }
       assert.deepEqual(await ofCard(card), [{ found: 'card gone', card, entered: 1 }])
+    })
+
+    test('waits with what is not entered yet, however long that takes', async () => {
+      const card = await checked()
+      await service.call('GET', `/card-pin/${card}/pin`)
+      const { database } = service
+      const terms = { everySeconds: 0, restMs: 0, settleSeconds: 0 }
+      await checkDue({ database }, terms)
+      const later = { ...terms, everySeconds: 86_400 }
+      await checkDue({ database }, later)
+      const awaited = () =>
+        sql(database, 'select 1 from card_digest where awaited_sequence is not null')
+      assert.equal((await awaited()).length, 1, 'the event is not published')
+      while ((await publishBatch(database)) > 0);
+      await checkDue({ database }, later)
+      assert.equal((await awaited()).length, 1, 'the event is not entered')
+      assert.deepEqual(await check(service), [])
+      assert.equal((await awaited()).length, 0)
     })
 
     test('finds an event that was taken away before it was entered', async () => {
@@ -244,6 +268,26 @@ for (const { name, open, skip } of databaseEngines) {
       assert.ok(found.includes('digests changed') && found.includes('card ahead of its entries'))
     })
 
+    test('leaves what it found to be seen: by the metric, and by doctor as a fault', async () => {
+      const card = await checked()
+      await sql(service.database, `update card set status_code = '62' where public_token = $1`, [
+        card,
+      ])
+      await ofCard(card)
+      const [{ count } = { count: 0 }] = await sql<{ count: number }>(
+        service.database,
+        `select count(*)::float8 as "count" from audit_act where act = 'check.found'`,
+      )
+      const { text } = await service.call('GET', '//metrics', { token: null, listener: 'private' })
+      assert.match(text, new RegExp(`^pinfold_audit_findings ${count}$`, 'm'))
+      const [finding] = await auditCheckFindings(service.database, new Date())
+      assert.deepEqual([finding?.check, finding?.verdict], ['audit-check', 'fault'])
+      assert.match(
+        finding?.found ?? '',
+        new RegExp(`^${count} findings in 30 days; the newest: card changed .*${card}`),
+      )
+    })
+
     test('finds a number that is missing among the acts', async () => {
       const acts = `select number::float8 as "number" from audit_act where act = 'check.digested' order by 1 limit 1`
       const [{ number } = { number: 0 }] = await sql<{ number: number }>(service.database, acts)
@@ -264,8 +308,12 @@ test('a check that is broken off is gone on with, and is due again after its tim
     (await sql(database, `select 1 from audit_act where act = 'check.digested'`)).length
   await checkDue({ database }, terms, AbortSignal.abort())
   assert.equal(await digested(), 0)
+  const verdict = async (at: Date) => (await auditCheckFindings(database, at))[0]?.verdict
+  assert.equal(await verdict(new Date()), 'good')
   await checkDue({ database }, terms)
   assert.equal(await digested(), 1)
+  assert.equal(await verdict(new Date()), 'good')
+  assert.equal(await verdict(new Date(Date.now() + 4 * 86_400_000)), 'warning')
   await checkDue({ database }, terms)
   assert.equal(await digested(), 1)
 })

@@ -1,202 +1,180 @@
-/** Checkpoints: when one is signed, by which keys, what is remembered of it, and when none may be. */
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
-import {
-  openNote,
-  parseCheckpoint,
-  parseNote,
-  parseVerifierKey,
-} from '../../../src/domain/audit-notes.ts'
+import { beforeEach, test } from 'node:test'
+import { openNote, parseCheckpoint, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
 import { rootOf } from '../../../src/domain/audit-tree.ts'
 import { tilesOf } from '../../../src/operations/audit/audit-log.ts'
-import { createFollower, createSigner } from '../../../src/operations/audit/sign.ts'
-import { followKeys } from '../../../src/operations/keys/rotate.ts'
-import { checkpointFile } from '../../../src/storage/audit/checkpoint-file.ts'
-import { appendMany, enterAll, entriesOf, signAll, signedSize } from '../../support/audit.ts'
-import { sql, type TestService } from '../../support/service.ts'
-import { onEachEngine, type Services } from '../authorizations/engines.ts'
+import { readCheckpoint, readVerifierKeys } from '../../../src/operations/audit/publish.ts'
+import { createSigner } from '../../../src/operations/audit/sign.ts'
+import { enterAll } from '../../support/audit.ts'
+import { issueCard } from '../../support/network.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
 
-interface Signed {
-  readonly size: number
-  readonly root: Uint8Array
-  readonly note: string
-  readonly signedAt: Date
+const admin = { as: 'admin', listener: 'private' } as const
+
+let service: TestService
+beforeEach(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+})
+
+const act = async () => {
+  await issueCard(service)
+  await enterAll(service.database)
 }
 
-const checkpointsOf = ({ database }: TestService): Promise<Signed[]> =>
-  sql<Signed>(
-    database,
-    `select size::float8 as "size", root, note, signed_at as "signedAt" from audit_checkpoint
-     where log = 1 order by size`,
+/** Lets the last second be over. */
+const age = () =>
+  sql(
+    service.database,
+    `update audit_checkpoint set signed_at = signed_at - interval '2 seconds' returning size`,
   )
 
-const rememberedBy = ({ dataDir }: TestService): Promise<string> =>
-  readFile(join(dataDir, 'audit-checkpoint'), 'utf8')
-
-const sizeOf = (note: string): number => parseCheckpoint(parseNote(note).text).size
-
-const keysOf = async (service: TestService) => {
-  const { text } = await service.call('GET', '//.well-known/audit-log-keys', { token: null })
-  return text.trimEnd().split('\n').map(parseVerifierKey)
+const newest = async () => {
+  const note = await readCheckpoint(service.audit, null)
+  assert(note)
+  return { note, ...parseCheckpoint(note.slice(0, note.indexOf('\n\n') + 1)) }
 }
 
-onEachEngine((engine) => {
-  let opened: Services
-  before(async () => {
-    opened = await engine.open()
-  })
+test('a checkpoint is of the committed tree, and verifies by the published keys', async () => {
+  await act()
+  assert.equal(await createSigner(service.audit)(), 'signed')
+  const { note, root, size } = await newest()
+  const [log] = await sql<{ size: number }>(
+    service.database,
+    'select size::integer as "size" from audit_log',
+  )
+  assert.equal(size, log?.size)
+  assert.deepEqual(Buffer.from(root), Buffer.from(await rootOf(size, tilesOf(service.database, 1))))
+  const keys = (await readVerifierKeys(service.audit)).trim().split('\n').map(parseVerifierKey)
+  assert.equal(openNote(note, keys).verified.length, 1)
+})
 
-  test('a log that grows all the time is signed once a second at most, and one that does not grow is not signed again', async () => {
-    const { service } = opened
-    const signers = opened.services.map(({ audit }) => createSigner(audit))
-    const end = performance.now() + 2_500
-    while (performance.now() < end) {
-      await appendMany(service.audit, 1)
-      for (const sign of signers) assert.notEqual(await sign(), 'refused')
-    }
-    await signAll(service.audit)
-    const times = (await checkpointsOf(service)).map(({ signedAt }) => signedAt.getTime())
-    assert.ok(times.length >= 3)
-    for (const [at, time] of times.entries()) {
-      assert.ok(at === 0 || time - (times[at - 1] ?? 0) >= 990, times.join(' '))
-    }
-    const signed = await signedSize(service.database)
-    await wait(1_100)
-    assert.equal(await createSigner(service.audit)(), 'unchanged')
-    assert.equal((await checkpointsOf(service)).length, times.length)
-    assert.equal(await signedSize(service.database), signed)
-  })
+test('it is signed when the log has grown, at most once a second, and not otherwise', async () => {
+  const sign = createSigner(service.audit)
+  await act()
+  assert.equal(await sign(), 'signed')
+  assert.equal(await sign(), 'unchanged')
+  await act()
+  assert.equal(await sign(), 'unchanged')
+  await age()
+  assert.equal(await sign(), 'signed')
+  await age()
+  assert.equal(await sign(), 'unchanged')
+})
 
-  test('each checkpoint has the root of its size, of entries that are committed, and verifies by the keys that are published', async () => {
-    const { service } = opened
-    await appendMany(service.audit, 257)
-    await signAll(service.audit)
-    const keys = await keysOf(service)
-    const { length } = await entriesOf(service.database)
-    for (const { note, root, size } of await checkpointsOf(service)) {
-      assert.ok(size <= length)
-      const signed = parseCheckpoint(openNote(note, keys).text)
-      const { origin } = service.audit
-      assert.deepEqual(signed, { origin, size, root: new Uint8Array(root) })
-      const rootNow = await rootOf(size, tilesOf(service.database, 1))
-      assert.deepEqual(new Uint8Array(rootNow), signed.root)
-    }
-  })
-
-  test('what a transaction has appended and not committed is under no checkpoint', async (t) => {
-    if (engine.name === 'PGlite') return t.skip('one connection has no second transaction')
-    const [{ audit, database }, other] = opened.services
-    await signAll(audit)
-    const size = await signedSize(database)
-    await wait(1_100)
-    const undone = new Error('undone')
-    const appending = database.transaction(async (connection) => {
-      await sql(connection, 'update audit_log set size = size + 5 where log = 1')
-      assert.equal(await createSigner(other.audit)(), 'unchanged')
-      throw undone
-    })
-    await assert.rejects(appending, undone)
-    assert.equal(await signedSize(database), size)
-  })
-
-  test('a checkpoint is on the disk of this machine before anybody can read it', async () => {
-    const { service } = opened
-    const { audit, database } = service
-    await appendMany(audit, 2)
-    await wait(1_100)
-    const size = await signedSize(database)
-    const seen: number[] = []
-    const outside = {
-      read: audit.outside.read,
-      write: async (note: string) => {
-        await audit.outside.write(note)
-        seen.push(sizeOf(await rememberedBy(service)), await signedSize(database))
+test('a checkpoint is remembered outside before it is published; one that was lost on its way is signed again', async () => {
+  await act()
+  const { outside } = service.audit
+  const lost = new Error('the database is gone')
+  const failing = {
+    ...service.audit,
+    database: {
+      ...service.audit.database,
+      query: (statement: { name: string }, values: never) => {
+        if (statement.name === 'insert_audit_checkpoint') throw lost
+        return service.audit.database.query(statement as never, values)
       },
-    }
-    assert.equal(await createSigner({ ...audit, outside })(), 'signed')
-    assert.deepEqual(seen, [size + 2, size])
-    assert.equal(sizeOf(await rememberedBy(service)), await signedSize(database))
-  })
+    } as never,
+  }
+  await assert.rejects(createSigner(failing)(), lost)
+  const remembered = await outside.read()
+  assert(remembered)
+  assert.equal(await readCheckpoint(service.audit, null), null)
+  assert.equal(await createSigner(service.audit)(), 'signed')
+  const text = (note: string) => note.slice(0, note.indexOf('\n\n'))
+  assert.equal(text((await newest()).note), text(remembered))
+})
 
-  test('where it cannot be remembered, nothing is signed for others, and what was remembered stays', async () => {
-    const { service } = opened
-    const { audit, database } = service
-    await signAll(audit)
-    const [size, remembered] = [await signedSize(database), await rememberedBy(service)]
-    await appendMany(audit, 1)
-    await wait(1_100)
-    const outside = { read: audit.outside.read, write: () => Promise.reject(new Error('no space')) }
-    await assert.rejects(createSigner({ ...audit, outside })(), /no space/)
-    assert.equal(await signedSize(database), size)
-    assert.equal(await rememberedBy(service), remembered)
-    await signAll(audit)
-  })
+/** As a backup of before would bring it back. */
+const rollBackTo = async (size: number) => {
+  const { database } = service
+  await sql(database, 'delete from audit_checkpoint where size > $1 returning size', [size])
+  await sql(database, 'delete from audit_entry where entry_index >= $1 returning log', [size])
+  await sql(database, 'update audit_log set size = $1 returning log', [size])
+  await sql(
+    database,
+    `update audit_tile set hashes = substring(hashes from 1 for 32 * $1::integer)
+     where level = 0 returning log`,
+    [size],
+  )
+}
 
-  test('another machine remembers what this one signs, and is no obstacle where it was away', async () => {
-    const { service } = opened
-    const folder = join(service.dataDir, 'other-machine')
-    await mkdir(folder, { recursive: true })
-    const outside = checkpointFile(join(folder, 'audit-checkpoint'))
-    const other = { ...service.audit, outside }
-    assert.equal(await outside.read(), null)
-    await createFollower(other)()
-    const first = (await outside.read()) ?? ''
-    assert.equal(sizeOf(first), await signedSize(service.database))
-    await appendMany(service.audit, 3)
-    await signAll(service.audit)
-    await wait(1_100)
-    assert.notEqual(await createSigner(other)(), 'refused')
-    await createFollower(other)()
-    assert.equal(sizeOf((await outside.read()) ?? ''), await signedSize(service.database))
-    await rm(folder, { recursive: true })
-  })
+test('a database that went back in time is not signed: it is said, all else goes on, and a successor takes over', async () => {
+  const sign = createSigner(service.audit)
+  await act()
+  assert.equal(await sign(), 'signed')
+  const { origin, size } = await newest()
+  await act()
+  await age()
+  assert.equal(await sign(), 'signed')
+  const later = await newest()
+  assert.equal((await service.call('POST', '//audit/successor', successor)).status, 409)
+  await rollBackTo(size)
+  assert.equal(await createSigner(service.audit)(), 'refused')
+  const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.match(text, /^pinfold_audit_log_refused 1$/m)
+  const ready = await service.call('GET', '//readyz', { listener: 'private', token: null })
+  assert.equal(ready.status, 200)
+  await act()
+  assert.equal(await sign(), 'refused')
+  assert.equal((await newest()).size, size)
 
-  test('a key that is changed signs beside the old one until that is retired, and the change is an entry', async () => {
-    const { service } = opened
-    const admin = { as: 'admin', listener: 'private' } as const
-    await appendMany(service.audit, 1)
-    await signAll(service.audit)
-    const [before] = (await checkpointsOf(service)).slice(-1)
-    const [oldKey] = await keysOf(service)
-    assert.ok(before && oldKey)
-    const rotated = await service.call('POST', '//keys/audit/rotate', admin)
-    assert.equal(rotated.status, 202, rotated.text)
-    // Every process has to know it before it is used: here there is nobody to wait for.
-    const active = `update hsm_key set activates_at = now() where key_name = 'audit'`
-    await sql(service.database, `${active} and activates_at is not null`)
-    for (const { keys } of opened.services) await followKeys(keys)
-    const both = await keysOf(service)
-    assert.equal(both.length, 2)
-    const newKey = both.find(({ id }) => id !== oldKey.id)
-    assert.ok(newKey)
-    await enterAll(service.database)
-    await wait(1_100)
-    await signAll(service.audit)
-    const [after] = (await checkpointsOf(service)).slice(-1)
-    assert.ok(after && after.size > before.size)
-    // Who knows one of the two follows the log across the change; what was signed before stays good.
-    for (const key of [oldKey, newKey]) openNote(after.note, [key])
-    openNote(before.note, both)
-    const acts = (await entriesOf(service.database)).map(({ text }) => JSON.parse(text))
-    const changes = acts.filter(({ key }) => key === 'audit/2')
-    assert.deepEqual(
-      changes.map(({ act }) => act),
-      ['key.generated', 'key.rotation_begun', 'key.activated'],
-    )
-    assert.equal(changes[0].client, service.sandbox?.admin.clientId)
-  })
+  const begun = await service.call('POST', '//audit/successor', successor)
+  assert.equal(begun.status, 201, begun.text)
+  assert.equal(begun.json.predecessorCheckpoint, later.note)
+  await age()
+  assert.equal(await createSigner(service.audit)(), 'signed')
+  const now = await newest()
+  assert.equal(now.origin, begun.json.origin)
+  assert.notEqual(now.origin, origin)
+  const [first] = await sql<{ text: string }>(
+    service.database,
+    'select text from audit_entry where log = 2 and entry_index = 0',
+  )
+  const said = JSON.parse(first?.text ?? '')
+  assert.deepEqual([said.act, said.reason], ['log.succeeded', reason])
+  assert.equal(said.details.predecessorCheckpoint, later.note)
+  const after = await service.call('GET', '//metrics', { listener: 'private', token: null })
+  assert.match(after.text, /^pinfold_audit_log_refused 0$/m)
+})
+const reason = 'The database was restored from last night'
+const successor = { ...admin, body: { reason } }
 
-  test('a file that holds no checkpoint is not taken for one that remembers nothing', async () => {
-    const { service } = opened
-    const remembered = await rememberedBy(service)
-    await writeFile(join(service.dataDir, 'audit-checkpoint'), 'not a note')
-    await appendMany(service.audit, 1)
-    await wait(1_100)
-    assert.equal(await createSigner(service.audit)(), 'refused')
-    await writeFile(join(service.dataDir, 'audit-checkpoint'), remembered)
-    await signAll(service.audit)
-  })
+test('a past that was changed is not signed: a hash, an entry that was taken out', async () => {
+  const sign = createSigner(service.audit)
+  await act()
+  assert.equal(await sign(), 'signed')
+  await sql(
+    service.database,
+    `update audit_tile set hashes = set_byte(hashes, 40, get_byte(hashes, 40) # 1)
+     where level = 0 returning log`,
+  )
+  await act()
+  await age()
+  assert.equal(await sign(), 'refused')
+  const [log] = await sql<{ refusal: string }>(service.database, 'select refusal from audit_log')
+  assert.match(log?.refusal ?? '', /are not those that were signed/)
+})
+
+test('of checkpoints that are older than a day the last of each hour stays, and the newest', async () => {
+  const { thinCheckpoints } = await import('../../../src/storage/audit/checkpoints.ts')
+  await act()
+  assert.equal(await createSigner(service.audit)(), 'signed')
+  const { size } = await newest()
+  await sql(
+    service.database,
+    `insert into audit_checkpoint (log, size, root, note, signed_at)
+     select 1, $1::bigint + at, sha256('x'), 'of before', date_trunc('hour', now()) - interval '3 days' + at * interval '10 minutes'
+     from generate_series(1, 12) as at returning size`,
+    [size],
+  )
+  await thinCheckpoints(service.database)
+  const left = await sql<{ size: number }>(
+    service.database,
+    'select (size - $1::bigint)::integer as "size" from audit_checkpoint order by audit_checkpoint.size',
+    [size],
+  )
+  assert.deepEqual(
+    left.map((row) => row.size),
+    [0, 5, 11, 12],
+  )
 })

@@ -7,7 +7,8 @@ import { Problem } from '../../../src/domain/problem.ts'
 import { recordRefusals } from '../../../src/operations/card-data/refused-disclosures.ts'
 import type { RefusedDisclosure } from '../../../src/storage/audit/refused-disclosures.ts'
 import type { Connection } from '../../../src/storage/engine/database.ts'
-import { ownClock } from '../../support/database-clock.ts'
+import { enterPublished, entriesOf } from '../../support/audit.ts'
+import { type DatabaseClock, ownClock } from '../../support/database-clock.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { type Answer, openEmbedded, sql } from '../../support/service.ts'
 import { type CardDataService, openCardDataService } from './service.ts'
@@ -30,11 +31,14 @@ const recorded = (database: Connection, clientId: string | null = null): Promise
 suite('what a client that is known did not get', () => {
   let service: CardDataService
   let publicToken: string
+  let clock: DatabaseClock
 
   before(async () => {
     // Its clock stands still: no minute ends between two refusals.
     const database = await openEmbedded()
-    await ownClock(database)
+    clock = await ownClock(database)
+    // In the middle of a minute, since a refusal counts from before it was written.
+    await clock.pass(90 - clock.now().getUTCSeconds())
     service = await openCardDataService({ database })
     publicToken = (await service.createCard()).publicToken
   })
@@ -132,6 +136,33 @@ suite('what a client that is known did not get', () => {
       const [row, ...more] = await newly(ask)
       assert.deepEqual([row?.count, more.length], [count, 0])
     }
+  })
+
+  test('it is entered when its minute is over, as one entry that is the asking client’s', async () => {
+    const other = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+    const path = `/card-pin/${other.publicToken}/pin`
+    const headers = { 'x-request-id': 'asked-first' }
+    await newly(() => service.call('GET', path, { headers }))
+    await newly(() => service.call('GET', path))
+    const entered = async () =>
+      (await entriesOf(service.database)).filter((entry) => entry.publicToken === other.publicToken)
+    await enterPublished(service.database)
+    assert.deepEqual(await entered(), [])
+    await clock.pass(60)
+    await enterPublished(service.database)
+    const [entry, ...more] = await entered()
+    assert.ok(entry && more.length === 0)
+    const { at, details, entry: id, ...said } = JSON.parse(entry.text)
+    assert.deepEqual([id, entry.clientId], [entry.entryId, service.sandbox?.clientId])
+    assert.deepEqual(said, {
+      ...{ act: 'pin.revealed', client: service.sandbox?.clientId, request: 'asked-first' },
+      ...{ card: other.publicToken, outcome: 'refused', reason: 'card_not_found', count: 2 },
+    })
+    assert.equal(details.includesPin, true)
+    assert.ok(details.lastAt >= at, `${details.lastAt} ${at}`)
+    await clock.pass(60)
+    await enterPublished(service.database)
+    assert.equal((await entered()).length, 1)
   })
 
   test('what is disclosed, and what nobody known asks for, is not among them', async () => {

@@ -28,6 +28,9 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
   app.get('/audit/checkpoint', { config: open, schema: text }, async (_, reply) =>
     sendNote(reply, await publication.readCheckpoint(audit, null)),
   )
+  app.get('/audit/keys', { config: open, schema: text }, async (_, reply) =>
+    sendNote(reply, await publication.readVerifierKeys(audit)),
+  )
   const params = Type.Object({ log: Type.String() })
   app.get(
     '/audit/logs/:log/checkpoint',

@@ -31,7 +31,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
         params: Type.Object({ entry: Type.String() }),
         response: {
           200: { description: 'The receipt.', content: { 'text/plain': { schema: ReceiptText } } },
-          202: Type.Null({ description: 'It is not there yet.' }),
+          202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
         },
       },
     },
@@ -39,10 +39,8 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
       const { entry } = request.params
       if (!isUuid(entry)) throw new Problem('not_found')
       const receipt = await readReceipt(audit, actingOf(request), entry)
-      if (receipt === null) {
-        reply.code(202).header('retry-after', retrySeconds)
-        return reply.serializer(() => '').send(null)
-      }
+      if (receipt === null)
+        return reply.code(202).header('retry-after', retrySeconds).send(undefined)
       return reply.type('text/plain; charset=utf-8').send(receipt)
     },
   )

@@ -14,6 +14,7 @@ export const arrows = {
     'listeners/iso8583',
     'sandbox/sandbox-file.ts',
     'storage/engine/data-directory.ts',
+    'witness',
     'sdk/audit',
     'sdk/client',
     'sdk/device',
@@ -100,11 +101,14 @@ export const arrows = {
   'hsm/software': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
   'hsm/pkcs11': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
 
+  // It runs where neither the service nor its database is.
+  witness: ['storage/audit/checkpoint-file.ts', 'domain'],
+
   outbound: ['domain'],
   crypto: [],
   domain: [],
 
-  web: ['sdk/client', 'sdk/device'],
+  web: ['sdk/audit', 'sdk/client', 'sdk/device'],
   'sdk/audit': [],
   'sdk/client': ['sdk/audit', 'sdk/webhooks/event.ts'],
   'sdk/device': [],

@@ -16,6 +16,7 @@ import {
   startCommand,
 } from './commands/service.ts'
 import { terminalCommand } from './commands/terminal.ts'
+import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
 
 /** Every command, in the order of the help. */
@@ -35,6 +36,7 @@ export const commands: readonly cli.Command[] = [
   terminalCommand,
   eventsCommand,
   ...auditCommands,
+  witnessCommand,
 ]
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */

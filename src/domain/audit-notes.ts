@@ -17,7 +17,7 @@ export interface VerifierKey {
 }
 
 /** One line of signature; `signature` is what stands behind the key's id. */
-export interface NoteSignature {
+interface NoteSignature {
   readonly name: string
   readonly id: string
   readonly signature: Uint8Array
@@ -128,7 +128,7 @@ function parseSignature(line: string): NoteSignature {
 }
 
 /** A signature that was verified, by one of the keys that were given. */
-export interface VerifiedSignature {
+interface VerifiedSignature {
   readonly key: VerifierKey
   /** Seconds since 1970 of a cosignature; null where the type has no time. */
   readonly timestamp: number | null
@@ -153,7 +153,8 @@ export function openNote(
 
 function verifySignature(key: VerifierKey, text: string, bytes: Uint8Array): VerifiedSignature {
   const isTimed = key.type !== signatureTypes.ed25519
-  const timestamp = isTimed && bytes.length > 8 ? timeOf(bytes) : null
+  const timestamp =
+    isTimed && bytes.length > 8 ? Number(Buffer.from(bytes).readBigUInt64BE()) : null
   const signature = isTimed ? bytes.subarray(8) : bytes
   const message = timestamp === null ? Buffer.from(text) : timedMessage(key, text, timestamp)
   const [algorithm, der] = subjectPublicKeyInfo(key)
@@ -163,9 +164,6 @@ function verifySignature(key: VerifierKey, text: string, bytes: Uint8Array): Ver
   if (!isValid) throw new NoteRefusal('invalid signature', `${algorithm} of ${key.name} is wrong`)
   return { key, timestamp }
 }
-
-const timeOf = (bytes: Uint8Array): number =>
-  Number(Buffer.from(bytes.subarray(0, 8)).readBigUInt64BE())
 
 /** The 8 bytes before a signature that has a time. */
 export function timestampBytes(timestamp: number): Uint8Array {
@@ -231,7 +229,7 @@ const isDecimal = (text: string): boolean =>
   /^(0|[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text))
 
 /** What proves, without the log, that an entry is in it (C2SP tlog-proof). */
-export interface LogProof {
+interface LogProof {
   /** What the application adds: here the JSON of the entry's salt and text. */
   readonly extra: Uint8Array | null
   readonly index: number

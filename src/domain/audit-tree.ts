@@ -47,7 +47,7 @@ export function tilePath(level: TileLevel, index: number, width = tileWidth): st
 }
 
 /** How many tiles of a level are full in a tree, and how wide the one behind them is; 0: there is none. */
-export interface TilesOfLevel {
+interface TilesOfLevel {
   readonly level: number
   readonly full: number
   readonly partial: number
@@ -65,7 +65,7 @@ export function tilesOfSize(size: number): TilesOfLevel[] {
 }
 
 /** A tile as it is to be stored: all of its hashes, from its first on. */
-export interface Tile {
+interface Tile {
   readonly level: number
   readonly index: number
   readonly hashes: Uint8Array
@@ -88,7 +88,9 @@ export function appendHashes(
   for (let level = 0; added.length > 0; level++) {
     const tiles = tilesWith(level, position, [edge[level] ?? new Uint8Array(), ...added])
     changed.push(...tiles)
-    added = tiles.filter(({ hashes }) => hashes.length === tileWidth * hashBytes).map(rootOfTile)
+    added = tiles
+      .filter(({ hashes }) => hashes.length === tileWidth * hashBytes)
+      .map(({ hashes }) => rootOfHashes(hashes))
     position = Math.floor(position / tileWidth)
   }
   return changed
@@ -107,8 +109,6 @@ function tilesWith(level: number, position: number, parts: readonly Uint8Array[]
     hashes: new Uint8Array(all.subarray(at * bytes, (at + 1) * bytes)),
   }))
 }
-
-const rootOfTile = ({ hashes }: Tile): Uint8Array => rootOfHashes(hashes)
 
 /** The root over hashes that stand side by side; their number is a power of two. */
 function rootOfHashes(hashes: Uint8Array): Uint8Array {

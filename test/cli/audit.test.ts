@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { parseVerifierKeys } from '../../sdk/audit/audit.ts'
+import { openCheckpoint, parseVerifierKeys } from '../../sdk/audit/audit.ts'
 import { AuditFault } from '../../sdk/audit/audit-fault.ts'
 import { createPinfold } from '../../sdk/client/client.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
@@ -19,7 +19,7 @@ import {
 } from '../support/exported-log.ts'
 import { dataRoot } from '../support/folders.ts'
 import { type Program, startProgram } from '../support/process.ts'
-import { pinfold } from './run-pinfold.ts'
+import { pinfold, type Started, startPinfold } from './run-pinfold.ts'
 
 let program: Program
 let folder: string
@@ -172,3 +172,38 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
   published.set('checkpoint', Buffer.from(others.note.replace('\n900\n', '\n901\n')))
   assert.deepEqual(await look(), [1, 'wrong_signature:'])
 })
+
+test('a witness says its key, cosigns the logs that it is given, and keeps its memory to itself', async () => {
+  const [dir, keyFile] = [join(folder, 'witness'), join(folder, 'witness.pem')]
+  await mkdir(dir)
+  const options = ['--dir', dir, '--listen', '127.0.0.1:0', '--key', keyFile, '--name', 'w.example']
+  const none = await pinfold({}, 'witness', ...options)
+  assert.deepEqual([none.code, none.stdout], [2, ''])
+  await writeFile(join(dir, 'logs'), `${key.text}\n`)
+  const started = startPinfold({}, ['witness', ...options])
+  const url = await lineOf(started, started.stderr, /http:\S+add-checkpoint/)
+  const { note } = await exportLog(key, numberedEntries(5))
+  const answer = await fetch(url, { method: 'POST', body: `old 0\n\n${note}` })
+  assert.equal(answer.status, 200)
+  const vkey = started.stdout().trim()
+  const keys = await parseVerifierKeys(`${key.text}\n${vkey}`)
+  const { cosignedBy } = await openCheckpoint(`${note}${await answer.text()}`, keys)
+  assert.deepEqual(
+    cosignedBy.map(({ name }) => name),
+    ['w.example'],
+  )
+  const second = await pinfold({}, 'witness', ...options)
+  assert.equal(second.code, 3)
+  assert.match(second.stderr, /is in use by another process/)
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+  assert.equal((await stat(keyFile)).mode & 0o777, 0o600)
+})
+
+async function lineOf({ child }: Started, text: () => string, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const [found] = pattern.exec(text()) ?? []
+    if (found !== undefined) return found
+    await once(child.stderr, 'data')
+  }
+}

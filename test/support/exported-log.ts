@@ -11,8 +11,10 @@ import {
 } from '../../src/domain/audit-notes.ts'
 import {
   appendHashes,
+  consistencyProof,
   entryBundle,
   entryOf,
+  inclusionProof,
   leafHash,
   rootOf,
   tilePath,
@@ -54,6 +56,8 @@ export type Exported = {
   readonly size: number
   /** The root of the tree that it began with. */
   rootAt(size: number): Promise<Uint8Array>
+  proofFrom(oldSize: number, size: number): Promise<Uint8Array[]>
+  inclusionProof(index: number): Promise<Uint8Array[]>
 }
 
 /** Exports a log. @param erased entries whose text is gone */
@@ -91,7 +95,12 @@ export async function exportLog(
   const note = signNote(key, rows.length, root)
   files.set('checkpoint', Buffer.from(note))
   files.set('keys', Buffer.from(`${key.text}\n`))
-  return { files, note, root, size: rows.length, rootAt: (size) => rootOf(size, read) }
+  return {
+    ...{ files, note, root, size: rows.length },
+    rootAt: (size) => rootOf(size, read),
+    proofFrom: (oldSize, size) => consistencyProof(oldSize, size, read),
+    inclusionProof: (index) => inclusionProof(index, rows.length, read),
+  }
 }
 
 /** Reads the files of an export, as the verifier asks for them. */

@@ -12,12 +12,12 @@ interface Log {
 }
 
 /** What was written of a log. */
-export interface ExportedLog extends Log {
+interface ExportedLog extends Log {
   readonly size: number
 }
 
-/** Requests that are under way at once. */
-const together = 8
+/** Requests that are under way at once, and files after which it is said how far it is. */
+const [together, saidEvery] = [8, 1_000]
 
 /**
  * Writes every log to a folder as it is published, with what its entries say: the one in use to the folder itself, those
@@ -58,20 +58,18 @@ async function exportLog(
     const first = Math.floor(written / tileWidth)
     const bundles = Array.from({ length: Math.ceil(size / tileWidth) - first }, (_, n) => first + n)
     hasErased = false
-    await inTurn(bundles, async (bundle) => {
+    await inTurn(bundles, onProgress, async (bundle) => {
       const said = await needed(service, `${at}/openings/${bundle}`)
       hasErased ||= written > 0 && Buffer.from(said).includes('"erased":true')
       await writeWhole(join(folder, `openings/${bundle}.jsonl`), said)
-      onProgress(`what entry ${bundle * tileWidth} says`)
     })
     written = size
     note = await service.readBytes(`${at}/checkpoint`)
   }
   if (!note) return 0
   const size = sizeOf(note.bytes)
-  await inTurn(pathsOf(size), async (path) => {
+  await inTurn(pathsOf(size), onProgress, async (path) => {
     await writeWhole(join(folder, path), await needed(service, `${at}/${path}`))
-    onProgress(path)
   })
   await keepCheckpoint(folder, Buffer.from(note.bytes).toString())
   await writeDurably(join(folder, 'checkpoint'), note.bytes)
@@ -99,11 +97,18 @@ async function needed(service: ServiceConnection, path: string): Promise<Uint8Ar
   throw new Unreachable(`${path} is not there, though it is of a tree that was signed.`)
 }
 
-async function inTurn<Item>(items: readonly Item[], work: (item: Item) => Promise<void>) {
-  const rest = items.values()
+async function inTurn<Item>(
+  items: readonly Item[],
+  onProgress: (line: string) => void,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const rest = items.entries()
   await Promise.all(
     Array.from({ length: together }, async () => {
-      for (const item of rest) await work(item)
+      for (const [at, item] of rest) {
+        if (at % saidEvery === 0) onProgress(`file ${at} of ${items.length}`)
+        await work(item)
+      }
     }),
   )
 }

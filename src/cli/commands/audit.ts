@@ -66,7 +66,44 @@ export const auditCommands: readonly cli.Command[] = [
       },
     },
     example: 'pinfold audit verify ./audit-2026 --keys audit-log-keys',
-    run: (call) => judged(() => verifyExport(call)),
+    run: (call) =>
+      judged(async () => {
+        const folder = resolve(call.names[0] ?? '.')
+        const since = cli.textOf(call, 'since')
+        const progress = createProgress()
+        const report = await verifyFolder(
+          async (path) => {
+            const file = join(folder, path)
+            return existsSync(file) ? new Uint8Array(await readFile(file)) : null
+          },
+          {
+            keys: await givenKeys(call),
+            remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
+            onProgress: (origin, seen, size) =>
+              progress.show(`${origin}: entry ${seen} of ${size}`),
+          },
+        ).finally(progress.end)
+        const { findings, logs, notes } = report
+        const lines = [
+          ...findings.map(lineOf),
+          ...report.unchecked.map((each) => `could not be checked: ${each}`),
+          ...notes.map((each) => `note: ${each}`),
+          ...logs.map(({ checkpoint, erased, origin, size }) => {
+            const names = checkpoint?.cosignedBy.map(({ name }) => name) ?? []
+            const cosigned = names.length > 0 ? `, cosigned by ${names.join(', ')}` : ''
+            return `${origin}: ${size} entries, ${erased} of them erased${cosigned}`
+          }),
+        ]
+        const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
+        return {
+          json: {
+            ...{ findings, unchecked: report.unchecked, notes },
+            logs: logs.map(({ checkpoint: _, ...log }) => log),
+          },
+          text: lines.join('\n'),
+          exitCode: verdicts[findings.length > 0 ? 'found' : verdict],
+        }
+      }),
   },
   {
     words: 'audit receipt',
@@ -78,7 +115,21 @@ export const auditCommands: readonly cli.Command[] = [
       output: { type: 'string', value: 'FILE', help: 'where a receipt that was fetched is kept' },
     },
     example: 'pinfold audit receipt pin-shown.tlog-proof --keys audit-log-keys',
-    run: (call) => judged(() => verifyOneReceipt(call)),
+    run: (call) =>
+      judged(async () => {
+        const [name = ''] = call.names
+        const isEntry = isUuid(name) && !existsSync(name)
+        const given = await givenKeys(call)
+        if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
+        const fetched = isEntry ? await fetchReceipt(call, name) : null
+        const file = fetched?.file ?? (await readFile(name, 'utf8'))
+        const output = cli.textOf(call, 'output')
+        if (fetched && output !== undefined) await writeFile(output, file)
+        const { checkpoint, entry, index } = await verifyReceipt(file, given ?? fetched?.keys ?? [])
+        const { cosignedBy, origin, size } = checkpoint
+        const place = { log: origin, index, size, witnesses: cosignedBy.map((each) => each.name) }
+        return { json: { ...place, entry }, text: sheet({ ...place, ...entry }) }
+      }),
   },
   {
     words: 'audit monitor',
@@ -92,7 +143,16 @@ export const auditCommands: readonly cli.Command[] = [
     },
     example:
       'pinfold audit monitor http://127.0.0.1:9090/audit --keys audit-log-keys --state seen --every 60',
-    run: (call) => judged(() => monitor(call)),
+    run: (call) =>
+      judged(async () => {
+        const [url = ''] = call.names
+        if (!URL.canParse(url)) throw new cli.UsageError(`${url} is no URL.`)
+        cli.neededOf(call, 'keys')
+        const keys = (await givenKeys(call)) ?? []
+        const everySeconds = cli.numberOf(call, 'every')
+        const seen = memoryIn(cli.textOf(call, 'state'))
+        return followGrowth((note) => lookAtGrowth(fetchBelow(url), keys, note), seen, everySeconds)
+      }),
   },
 ]
 
@@ -128,43 +188,6 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
 const lineOf = ({ code, detail, origin, where }: Finding): string =>
   `${code} ${where} of ${origin || 'the log'}: ${detail}`
 
-async function verifyExport(call: cli.Call): Promise<cli.Outcome> {
-  const folder = resolve(call.names[0] ?? '.')
-  const since = cli.textOf(call, 'since')
-  const progress = createProgress()
-  const report = await verifyFolder(
-    async (path) => {
-      const file = join(folder, path)
-      return existsSync(file) ? new Uint8Array(await readFile(file)) : null
-    },
-    {
-      keys: await givenKeys(call),
-      remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
-      onProgress: (origin, seen, size) => progress.show(`${origin}: entry ${seen} of ${size}`),
-    },
-  ).finally(progress.end)
-  const { findings, logs, notes } = report
-  const lines = [
-    ...findings.map(lineOf),
-    ...report.unchecked.map((each) => `could not be checked: ${each}`),
-    ...notes.map((each) => `note: ${each}`),
-    ...logs.map(({ checkpoint, erased, origin, size }) => {
-      const names = checkpoint?.cosignedBy.map(({ name }) => name) ?? []
-      const cosigned = names.length > 0 ? `, cosigned by ${names.join(', ')}` : ''
-      return `${origin}: ${size} entries, ${erased} of them erased${cosigned}`
-    }),
-  ]
-  const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
-  return {
-    json: {
-      ...{ findings, unchecked: report.unchecked, notes },
-      logs: logs.map(({ checkpoint: _, ...log }) => log),
-    },
-    text: lines.join('\n'),
-    exitCode: verdicts[findings.length > 0 ? 'found' : verdict],
-  }
-}
-
 /** @throws UsageError where they are named and there are none. */
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   const path = cli.textOf(call, 'keys')
@@ -174,21 +197,6 @@ async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
     .catch(() => [])
   if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
   return keys
-}
-
-async function verifyOneReceipt(call: cli.Call): Promise<cli.Outcome> {
-  const [name = ''] = call.names
-  const isEntry = isUuid(name) && !existsSync(name)
-  const given = await givenKeys(call)
-  if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
-  const fetched = isEntry ? await fetchReceipt(call, name) : null
-  const file = fetched?.file ?? (await readFile(name, 'utf8'))
-  const output = cli.textOf(call, 'output')
-  if (fetched && output !== undefined) await writeFile(output, file)
-  const { checkpoint, entry, index } = await verifyReceipt(file, given ?? fetched?.keys ?? [])
-  const { cosignedBy, origin, size } = checkpoint
-  const place = { log: origin, index, size, witnesses: cosignedBy.map((each) => each.name) }
-  return { json: { ...place, entry }, text: sheet({ ...place, ...entry }) }
 }
 
 /** How long a receipt is waited for. */
@@ -214,15 +222,14 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
 const read = async ({ readBytes }: ServiceConnection, path: string): Promise<string> =>
   Buffer.from((await readBytes(path))?.bytes ?? []).toString()
 
-async function monitor(call: cli.Call): Promise<cli.Outcome> {
-  const [url = ''] = call.names
-  if (!URL.canParse(url)) throw new cli.UsageError(`${url} is no URL.`)
-  cli.neededOf(call, 'keys')
-  const keys = (await givenKeys(call)) ?? []
-  const everySeconds = cli.numberOf(call, 'every')
-  const seen = memoryIn(cli.textOf(call, 'state'))
+/** Looks once, or again and again until there is a finding. */
+async function followGrowth(
+  look: (note: string | null) => Promise<Growth>,
+  seen: ReturnType<typeof memoryIn>,
+  everySeconds: number | undefined,
+): Promise<cli.Outcome> {
   for (;;) {
-    const looking = lookAtGrowth(fetchBelow(url), keys, await seen.read())
+    const looking = seen.read().then(look)
     const looked = await (everySeconds === undefined ? looking : looking.catch(unlessAway))
     const isGood = looked?.findings.length === 0
     if (isGood) await seen.write(looked.note)

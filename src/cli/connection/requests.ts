@@ -50,7 +50,7 @@ export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
   role: Role,
   credentials: CallerCredentials,
-): Pick<ServiceConnection, 'ask' | 'readAll' | 'readBytes'> & { readonly open: Open } {
+): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
   const exchange = orUsageError(credentials, () =>
     createExchange(
@@ -70,15 +70,11 @@ export function createRequests(
       throw failureOf(error, new URL(origin).origin, credentials)
     }
   }
+  const openOnce = (path: string, headers: Request['headers']) =>
+    send(path, (url) => exchange.open({ url, method: 'GET', headers }))
   const request = async (method: string, path: string, body?: object) => {
-    const answer = await send(path, (url) =>
-      exchange.send({
-        url,
-        method: method as Request['method'],
-        headers: {},
-        body: body && JSON.stringify(body),
-      }),
-    )
+    const asked = { method: method as Request['method'], body: body && JSON.stringify(body) }
+    const answer = await send(path, (url) => exchange.send({ ...asked, url, headers: {} }))
     return { content: contentOf(answer), link: answer.headers.get('link') }
   }
   return {
@@ -94,15 +90,13 @@ export function createRequests(
       return rows
     },
     async readBytes(path) {
-      const headers = { accept: '*/*' }
-      const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))
+      const { body, ...answer } = await openOnce(path, { accept: '*/*' })
       if (answer.status === 404) return null
       if (answer.status >= 300) contentOf(answer)
-      const bytes = new Uint8Array(await new Response(answer.body).arrayBuffer())
-      return { status: answer.status, bytes }
+      return { ...answer, bytes: new Uint8Array(await new Response(body).arrayBuffer()) }
     },
     async open(path, headers) {
-      const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))
+      const answer = await openOnce(path, headers)
       if (answer.status >= 500) throw new Unreachable(`The service answered ${answer.status}.`)
       if (answer.status >= 400) contentOf(answer)
       return answer

@@ -1,9 +1,4 @@
-import {
-  type Checkpoint,
-  checkpointText,
-  mlDsaMessage,
-  timestampBytes,
-} from '../../domain/audit-notes.ts'
+import { checkpointText, mlDsaMessage, timestampBytes } from '../../domain/audit-notes.ts'
 import type { AuditHsm, AuditKey } from '../contract/audit.ts'
 import { keyCatalogue } from '../contract/catalogue.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
@@ -30,7 +25,13 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
   },
   async signCheckpoint(checkpoint, { at, withMlDsa }) {
     const seconds = Math.floor(at.getTime() / 1_000)
-    const text = textOf(checkpoint)
+    const { origin, root, size } = checkpoint
+    // What could be read as another checkpoint, or as none, is not signed.
+    if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('A log has an origin of one word.')
+    if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32) {
+      throw new Error('A checkpoint has a size and a root of 32 bytes.')
+    }
+    const text = Buffer.from(checkpointText(checkpoint))
     // The log is its own cosigner here.
     const cosigned = mlDsaMessage(checkpoint.origin, checkpoint, seconds)
     const signatures = []
@@ -54,13 +55,3 @@ const describe = ({ key, name, state, version }: RingKey<AuditKeyName>): AuditKe
   state,
   publicKey: key.publicKey,
 })
-
-/** @throws Error where it could be read as another checkpoint, or as none. */
-function textOf(checkpoint: Checkpoint): Buffer {
-  const { origin, root, size } = checkpoint
-  if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('A log has an origin of one word.')
-  if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32) {
-    throw new Error('A checkpoint has a size and a root of 32 bytes.')
-  }
-  return Buffer.from(checkpointText(checkpoint))
-}

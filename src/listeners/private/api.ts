@@ -9,7 +9,20 @@ import type { LinkOperations } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
-import type { AuditPages } from './routes/audit-pages.ts'
+
+/** The page that shows the audit log's tree, with its style and its scripts. */
+interface AuditPages {
+  answer(request: {
+    readonly method: string
+    readonly path: string
+    readonly headers: object
+    readonly body: string
+  }): Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }>
+}
 
 /** What the routes of the private listener work with. */
 export interface PrivateApi {

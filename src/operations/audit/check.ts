@@ -4,7 +4,7 @@ import { insertAct } from '../../storage/audit/acts.ts'
 import * as cardDigests from '../../storage/audit/card-digests.ts'
 import * as checks from '../../storage/audit/checks.ts'
 import { digestedCardColumns, digestedRowColumns } from '../../storage/audit/digested-columns.ts'
-import { findEntry } from '../../storage/audit/entries.ts'
+import { findAuditEntry } from '../../storage/audit/entries.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { AuditLogOperations } from './audit-log.ts'
@@ -242,7 +242,7 @@ async function isWhatWasEntered(
 ): Promise<boolean> {
   if (digestedAct === null) return true
   const logs = (await listAuditLogs(connection)).map(({ log }) => log)
-  const entry = await findEntry(connection, logs, digestedAct)
+  const entry = await findAuditEntry(connection, logs, digestedAct)
   const entered = entry?.text ? JSON.parse(entry.text).details.cardsDigest : null
   const expected = entered ?? Buffer.from(digestedFold).toString('hex')
   return expected === Buffer.from(keptFold).toString('hex')
@@ -265,7 +265,12 @@ async function checkRows(
       const differing = rows.filter(
         ({ digest, kept }) => !digest || !kept || Buffer.compare(digest, kept) !== 0,
       )
-      const unnamed = differing.filter((row) => !subjectsOf(row).some((name) => named.has(name)))
+      // What an act on a row names. Of one that is gone its key is left, which begins with that.
+      const unnamed = differing.filter(({ rowKey, subject }) =>
+        subject === null
+          ? !named.has(rowKey) && !named.has(rowKey.replace(/ .*/, ''))
+          : !named.has(subject),
+      )
       if (hasBaseline) findings.push(...unnamed.map((row) => rowFinding(table, row)))
       await checks.writeRowDigests(connection, table, differing)
       after = last
@@ -273,10 +278,6 @@ async function checkRows(
   }
   return findings
 }
-
-/** What an act on a row names. Of one that is gone its key is left, which begins with that. */
-const subjectsOf = ({ rowKey, subject }: checks.DigestedRow): readonly string[] =>
-  subject === null ? [rowKey, rowKey.replace(/ .*/, '')] : [subject]
 
 function rowFinding(table: string, { digest, kept, rowKey }: checks.DigestedRow): AuditFinding {
   const details = { table, row: rowKey }

@@ -4,7 +4,7 @@ import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { findCheck } from '../../storage/audit/checks.ts'
-import { findEntry } from '../../storage/audit/entries.ts'
+import { findAuditEntry } from '../../storage/audit/entries.ts'
 import * as erasures from '../../storage/audit/erasures.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
@@ -123,7 +123,7 @@ async function takeOn(
 ): Promise<boolean> {
   if (erasure.pendingAct !== null) {
     const logs = (await listAuditLogs(database)).map(({ log }) => log)
-    const entry = await findEntry(database, logs, erasure.pendingAct)
+    const entry = await findAuditEntry(database, logs, erasure.pendingAct)
     const signed = entry && (await findNewestCheckpoint(database, entry.log))
     if (!signed || entry.index >= signed.size) return false
     await erasePending(database, erasure)
@@ -163,7 +163,14 @@ async function goOn(
     const bounds = { exceptActs: keptActs, limit: rangesMost }
     const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const pendingAct = ranges.length > 0 ? await nameErased(connection, erasure, log, ranges) : null
+    const { erasureId, reason } = erasure
+    const named = { erasure: erasureId, reason, ranges: ranges.map(({ from, to }) => [from, to]) }
+    const act = { act: 'entries.erased', subjectKind: 'log', subject: log.origin } as const
+    const by = { clientId: null, requestId: null }
+    const pendingAct =
+      ranges.length > 0
+        ? await insertAct(connection, { ...act, ...by, details: JSON.stringify(named) })
+        : null
     const next = { log: log.log, nextIndex: last ? last.to + 1 : end, pendingAct }
     await erasures.advanceErasure(connection, erasure, next, ranges)
     return pendingAct === null
@@ -195,22 +202,3 @@ async function endOf(
   if (kind !== 'age' || from >= end) return end
   return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
 }
-
-const nameErased = (
-  connection: Connection,
-  { erasureId, reason }: erasures.ErasureRow,
-  { origin }: AuditLogRow,
-  ranges: readonly erasures.EntryRange[],
-): Promise<string> =>
-  insertAct(connection, {
-    act: 'entries.erased',
-    subjectKind: 'log',
-    subject: origin,
-    details: JSON.stringify({
-      erasure: erasureId,
-      reason,
-      ranges: ranges.map(({ from, to }) => [from, to]),
-    }),
-    clientId: null,
-    requestId: null,
-  })

@@ -1,7 +1,7 @@
 import { verifierKeyText } from '../../domain/audit-notes.ts'
 import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
-import { listEntries } from '../../storage/audit/entries.ts'
+import { listAuditEntries } from '../../storage/audit/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit/log.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import { typeOf } from './sign.ts'
@@ -47,7 +47,7 @@ export async function readTile(
   // What nobody has signed yet could still become another, where the database is restored.
   if (index * tileWidth + width > hashes) return null
   if (level === 'entries') {
-    const entries = await listEntries(database, log.log, index * tileWidth, width)
+    const entries = await listAuditEntries(database, log.log, index * tileWidth, width)
     return entryBundle(entries.map(({ commitment }) => entryOf(commitment)))
   }
   const tile = await findTile(database, log.log, { level, index })
@@ -65,20 +65,14 @@ export async function readOpenings(
   const signed = log ? ((await findNewestCheckpoint(database, log.log))?.size ?? 0) : 0
   const count = Math.min(tileWidth, signed - index * tileWidth)
   if (!log || count <= 0) return null
-  const entries = await listEntries(database, log.log, index * tileWidth, count)
-  const lines = entries.map((entry) =>
-    entry.salt && entry.text !== null
-      ? openingOf(entry.salt, entry.text, entry.index)
-      : { index: entry.index, erased: true },
+  const entries = await listAuditEntries(database, log.log, index * tileWidth, count)
+  const lines = entries.map(({ index, salt, text }) =>
+    salt && text !== null
+      ? { index, salt: Buffer.from(salt).toString('base64'), text }
+      : { index, erased: true },
   )
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
-
-const openingOf = (salt: Uint8Array, text: string, index: number) => ({
-  index,
-  salt: Buffer.from(salt).toString('base64'),
-  text,
-})
 
 /** The keys that verify checkpoints of every log, the one in use first: a verifier key a line (c2sp.org/signed-note). */
 export async function readVerifierKeys({ database, hsm }: AuditLogOperations): Promise<string> {
@@ -90,7 +84,7 @@ export async function readVerifierKeys({ database, hsm }: AuditLogOperations): P
 }
 
 /** A log as its operator sees it. */
-export interface LogStatus {
+interface LogStatus {
   readonly log: number
   readonly origin: string
   readonly beganAt: string

@@ -3,7 +3,7 @@ import { inclusionProof } from '../../domain/audit-tree.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
-import { findEntry } from '../../storage/audit/entries.ts'
+import { findAuditEntry } from '../../storage/audit/entries.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import { type AuditLogOperations, tilesOf } from './audit-log.ts'
 
@@ -21,13 +21,16 @@ export async function readReceipt(
   entryId: string,
 ): Promise<string | null> {
   const logs = await listAuditLogs(database)
-  const entry = await findEntry(
+  const entry = await findAuditEntry(
     database,
     logs.map(({ log }) => log),
     entryId,
   )
   if (!entry) {
-    if (isYoung(entryId)) return null
+    // An id says when it was made (RFC 9562 5.7). The clock of a database may be ahead of this one.
+    const hex = entryId.replaceAll('-', '')
+    const ageMs = Date.now() - Number.parseInt(hex.slice(0, 12), 16)
+    if (hex[12] === '7' && Math.abs(ageMs) < youngMs) return null
     throw new Problem('not_found')
   }
   if (entry.clientId !== clientId) throw new Problem('not_found')
@@ -42,11 +45,4 @@ export async function readReceipt(
     hashes: await inclusionProof(index, newest.size, tilesOf(database, log)),
     checkpoint: newest.note,
   })
-}
-
-/** Whether an id says that it was made just now (RFC 9562 5.7). The clock of a database may be ahead of this one. */
-function isYoung(entryId: string): boolean {
-  const hex = entryId.replaceAll('-', '')
-  const ageMs = Date.now() - Number.parseInt(hex.slice(0, 12), 16)
-  return hex[12] === '7' && Math.abs(ageMs) < youngMs
 }

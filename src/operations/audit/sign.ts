@@ -13,7 +13,7 @@ const leastMs = 1_000
 const lookMs = 30_000
 
 /** What came of asking for a checkpoint. */
-export type Signing = 'signed' | 'unchanged' | 'refused'
+type Signing = 'signed' | 'unchanged' | 'refused'
 
 /**
  * Signs what is committed of the log, where it has grown since the newest checkpoint and that one is a second old.

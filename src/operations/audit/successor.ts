@@ -3,7 +3,7 @@ import { commitEntries } from '../../domain/audit-entry.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
-import { listEntries, type NewEntry } from '../../storage/audit/entries.ts'
+import { listAuditEntries, type NewEntry } from '../../storage/audit/entries.ts'
 import {
   type AuditLogRow,
   beginAuditLog,
@@ -53,7 +53,7 @@ export async function succeedAuditLog(
     const first = firstEntry(operator, reason, { ...successor, predecessorCheckpoint })
     let size = await appendEntries(connection, { ...successor, size: 0 }, first)
     for (let at = newest?.size ?? 0; at < log.size; at += pageSize) {
-      const unsigned = await listEntries(connection, log.log, at, pageSize)
+      const unsigned = await listAuditEntries(connection, log.log, at, pageSize)
       size = await appendEntries(connection, { ...successor, size }, unsigned)
     }
     return { ...successor, predecessorCheckpoint }

@@ -40,7 +40,7 @@ export async function insertEntries(
 }
 
 /** An entry and where it stands. Once it is erased it has neither salt nor text. */
-export interface EntryRow extends NewEntry {
+interface EntryRow extends NewEntry {
   readonly log: number
   readonly index: number
 }
@@ -55,7 +55,7 @@ const listStatement = statement(
 )
 
 /** Entries from an index on, in their order. */
-export const listEntries = (
+export const listAuditEntries = (
   connection: Connection,
   log: number,
   firstIndex: number,
@@ -69,7 +69,7 @@ const findStatement = statement(
 )
 
 /** The entry of an id, in the newest of these logs that has it. */
-export const findEntry = async (
+export const findAuditEntry = async (
   connection: Connection,
   logs: readonly number[],
   entryId: string,

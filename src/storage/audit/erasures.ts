@@ -25,7 +25,7 @@ export interface ErasureRow {
 }
 
 /** Entries from one to another, both among them. */
-export interface EntryRange {
+interface EntryRange {
   readonly from: number
   readonly to: number
 }

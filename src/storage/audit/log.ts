@@ -89,7 +89,7 @@ export const setRefusal = async (
 }
 
 /** Hashes of a tree (c2sp.org/tlog-tiles). */
-export interface TileRow {
+interface TileRow {
   readonly level: number
   readonly index: number
   readonly hashes: Uint8Array

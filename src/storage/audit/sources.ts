@@ -158,7 +158,7 @@ export const takeAttemptsToEnter = (
 ): Promise<readonly AttemptToEnter[]> => rowsOf(connection.query(attemptsStatement, [limit]))
 
 /** An act on a key or of administration as it is entered. */
-export interface ActToEnter {
+interface ActToEnter {
   readonly number: number
   readonly actId: string
   readonly at: string

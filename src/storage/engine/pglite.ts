@@ -47,16 +47,15 @@ const roomyBytes = 1.5 * 2 ** 30
 // Both: while a program runs, V8 does not conclude the one from the other, as it would at its start.
 const compiledOnce = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 
-/** What this process may take: of the machine, or of the container or unit that it runs in. */
-const memoryBytes = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem())
-
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
  * @param files the folder where they lie; or others, or those of a new database in memory, which end with the process.
  */
 export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
   const isDurable = typeof files === 'string'
-  if (memoryBytes() < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
+  // What this process may take: of the machine, or of the container or unit that it runs in.
+  const memoryBytes = Math.min(process.constrainedMemory() || Infinity, totalmem())
+  if (memoryBytes < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
   const engine = await PGlite.create({
     fs: isDurable ? new DurableFiles(files) : files,
     startParams: [...PGlite.defaultStartParams, ...settings, ...(isDurable ? durable : [])],

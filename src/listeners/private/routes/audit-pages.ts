@@ -1,19 +1,5 @@
 import type { PrivateApi } from '../api.ts'
 
-/** The page that shows the audit log's tree, with its style and its scripts. */
-export interface AuditPages {
-  answer(request: {
-    readonly method: string
-    readonly path: string
-    readonly headers: object
-    readonly body: string
-  }): Promise<{
-    readonly status: number
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string
-  }>
-}
-
 /** Mounts the page on this listener. It shows nothing that the tree does not show to anybody. */
 export function auditPagesRoutes({ app, auditPages }: PrivateApi): void {
   for (const url of ['/audit', '/audit/assets/*']) {

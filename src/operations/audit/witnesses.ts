@@ -1,4 +1,4 @@
-import { type NoteSignature, openNote, parseNote, signatureLine } from '../../domain/audit-notes.ts'
+import { openNote, parseNote, signatureLine } from '../../domain/audit-notes.ts'
 import type { Witness, WitnessPolicy } from '../../domain/witness-policy.ts'
 
 /** Who cosigns checkpoints, and how they are asked. */
@@ -44,14 +44,12 @@ export async function cosign(
   return { lines, disputed }
 }
 
-type Answer = { readonly line?: string; readonly disputed?: string }
-
 async function askWitness(
   witnesses: Witnesses,
   witness: Witness,
   checkpoint: SignedCheckpoint,
-): Promise<Answer> {
-  const { origin, size } = checkpoint
+): Promise<{ readonly line?: string; readonly disputed?: string }> {
+  const { origin, size, text } = checkpoint
   const place = `${origin} ${witness.name}`
   // The second time with the size that it has said.
   for (const _ of [1, 2]) {
@@ -60,45 +58,55 @@ async function askWitness(
     if (oldSize > size) {
       return { disputed: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
     }
-    const { status, text } = await post(witnesses, witness, checkpoint, oldSize)
-    if (status === 200) {
-      const line = cosignatureOf(witness, checkpoint, text)
+    const answer = await sendTo(witnesses, witness, checkpoint, oldSize)
+    if (answer.status === 200) {
+      const line = lineOf(witness, `${text}\n${answer.text}`)
       witnesses.sizes.set(place, size)
       return { line }
     }
-    const known = status === 409 ? sizeOf(text) : null
     // The proof from what it has does not hold, or of the same size it has another root.
-    if (status === 422 || (known === oldSize && known === size)) {
+    if (answer.status === 422 || (answer.known === oldSize && oldSize === size)) {
       return { disputed: `The witness ${of} with other entries.` }
     }
-    if (known === null) break
-    witnesses.sizes.set(place, known)
+    if (answer.known === null) break
+    witnesses.sizes.set(place, answer.known)
   }
   throw new Error('It does not cosign.')
 }
 
-async function post(
-  witnesses: Witnesses,
+/** @returns with `known` the size that it has cosigned, where it says that it is another. */
+async function sendTo(
+  { post }: Witnesses,
   { url }: Witness,
   { note, proofFrom }: SignedCheckpoint,
   oldSize: number,
-): Promise<{ readonly status: number; readonly text: string }> {
+) {
   const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
   const hashes = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
   const body = `old ${oldSize}\n${hashes.join('')}\n${note}`
-  return witnesses.post(new URL(`${url}/add-checkpoint`), body)
+  const { status, text } = await post(new URL(`${url}/add-checkpoint`), body)
+  const isSize = status === 409 && /^(0|[1-9][0-9]{0,15})\n$/.test(text)
+  return { status, text, known: isSize ? Number(text) : null }
 }
 
-const sizeOf = (text: string): number | null =>
-  /^(0|[1-9][0-9]{0,15})\n$/.test(text) ? Number(text) : null
-
-/** The line of a witness in its answer. @throws NoteRefusal unless it verifies. */
-function cosignatureOf({ key }: Witness, { text }: SignedCheckpoint, answered: string): string {
+/** The line of a witness in a note. @throws NoteRefusal unless it is there and verifies. */
+function lineOf({ key }: Witness, note: string): string {
   // What others have signed beside it is passed over.
-  const cosigned = `${text}\n${answered}`
-  openNote(cosigned, [key])
-  const isOwn = (each: NoteSignature) => each.name === key.name && each.id === key.id
-  const own = parseNote(cosigned).signatures.find(isOwn)
-  if (!own) throw new Error('It did not sign.')
-  return signatureLine(own)
+  openNote(note, [key])
+  const own = parseNote(note).signatures.find(({ id, name }) => id === key.id && name === key.name)
+  return own ? signatureLine(own) : ''
 }
+
+/** Whether those that the policy asks for have cosigned a checkpoint. */
+export const isCosigned = ({ policy }: Witnesses, note: string): boolean =>
+  policy.isQuorum(
+    new Set(
+      policy.witnesses.flatMap((witness) => {
+        try {
+          return lineOf(witness, note) === '' ? [] : [witness.name]
+        } catch {
+          return []
+        }
+      }),
+    ),
+  )

@@ -217,16 +217,14 @@ export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
 export function parseCheckpoint(text: string): Checkpoint {
   const [origin = '', size = '', root = '', ...more] = text.split('\n')
   const isWhole = more.at(-1) === '' && !more.slice(0, -1).includes('')
-  if (origin === '' || !isDecimal(size) || !isWhole) {
+  const isSize = /^(0|[1-9][0-9]{0,15})$/.test(size) && Number.isSafeInteger(Number(size))
+  if (origin === '' || !isSize || !isWhole) {
     throw malformed('a checkpoint has an origin, a size and a root')
   }
   const bytes = fromBase64(root)
   if (bytes.length !== 32) throw malformed('a root is 32 bytes')
   return { origin, size: Number(size), root: bytes }
 }
-
-const isDecimal = (text: string): boolean =>
-  /^(0|[1-9][0-9]{0,15})$/.test(text) && Number.isSafeInteger(Number(text))
 
 /** What proves, without the log, that an entry is in it (C2SP tlog-proof). */
 interface LogProof {

@@ -95,6 +95,7 @@ test('an export of a server verifies, and again when it has grown', async () => 
     assert.deepEqual(findings, [])
     assert.equal(logs[0].size, JSON.parse(exported.stdout).logs[0].size)
     assert.ok((await readFile(join(target, 'openings/0.jsonl'), 'utf8')).includes(entry))
+    assert.equal(await readFile(join(target, 'keys'), 'utf8'), await readFile(keysFile, 'utf8'))
   }
   const kept = await readFile(join(target, 'checkpoints.jsonl'), 'utf8')
   assert.equal(kept.trimEnd().split('\n').length, 2)

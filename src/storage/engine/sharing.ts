@@ -68,10 +68,13 @@ function createAnswering(query: Query) {
     const [first] = waiters
     if (first && waiters.length === 1) return answerAlone(shared, first)
     await answerTogether(shared, waiters).catch((error) => {
-      const isOfAll = !isOfOne(error)
+      // Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what it may not do (21, 23), or a lock that it waited for.
+      const isOfOne =
+        error instanceof LockTimeout ||
+        (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
       for (const waiter of waiters) {
-        if (isOfAll) waiter.reject(error)
-        else void answerAlone(shared, waiter)
+        if (isOfOne) void answerAlone(shared, waiter)
+        else waiter.reject(error)
       }
     })
   }
@@ -156,14 +159,6 @@ function chooseTogether({ shared: { isCommon }, subjects, waiters }: Queue) {
   }
   return { chosen, others }
 }
-
-/**
- * Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what it
- * may not do (21, 23), or a lock that it waited for.
- */
-const isOfOne = (error: unknown): boolean =>
-  error instanceof LockTimeout ||
-  (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
 
 const newQueue = (shared: SharedStatement): Queue => ({
   shared,

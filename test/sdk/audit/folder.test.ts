@@ -213,3 +213,65 @@ test('a log goes on from every older tree that was signed of it', async () => {
     assert.deepEqual(await findings(() => undefined, exported, [note]), [], `${size}`)
   }
 })
+
+const successorKey = makeLogKey('cards.example/audit/2-abcd')
+
+/** A folder of a log and of the one before it. */
+async function succeeded(
+  predecessorCheckpoint: string | null,
+  more: readonly AuditEntry[] = [],
+  former: Exported = exported,
+): Promise<Exported> {
+  const { origin } = successorKey
+  const first: AuditEntry = {
+    ...{ entry: 'succession', at: '2026-11-22T00:00:00.000000Z', act: 'log.succeeded' },
+    ...{ subject: origin, outcome: 'done', reason: 'Restored from the backup of Sunday.' },
+    details: { log: 2, origin, predecessorCheckpoint },
+  }
+  const log = await exportLog(successorKey, [first, ...numberedEntries(20), ...more])
+  const before = [...former.files].map(([path, bytes]) => [`logs/1/${path}`, bytes] as const)
+  return { ...log, files: new Map([...log.files, ...before]) }
+}
+
+const reportOfBoth = async (files: Files) =>
+  verifyFolder(readerOf(files), {
+    keys: await parseVerifierKeys(`${key.text}\n${successorKey.text}`),
+  })
+
+test('a successor is verified with the log before it, which it says the newest checkpoint of', async () => {
+  const good = await reportOfBoth((await succeeded(exported.note)).files)
+  assert.deepEqual([good.findings, good.unchecked, good.notes], [[], [], []])
+  assert.deepEqual(
+    good.logs.map(({ origin, size }) => [origin, size]),
+    [
+      [successorKey.origin, 21],
+      [key.origin, 700],
+    ],
+  )
+  const lost = await reportOfBoth((await succeeded(signNote(key, 800, exported.root))).files)
+  assert.deepEqual(lost.findings, [])
+  assert.match(lost.notes[0] ?? '', /800 entries were signed, 700 are left.*Restored from/)
+  const other = await reportOfBoth((await succeeded(signNote(key, 600, exported.root))).files)
+  assert.deepEqual(
+    other.findings.map(({ code, where }) => [code, where]),
+    [['two_roots', 'what its successor says']],
+  )
+  const { files } = await succeeded(exported.note)
+  files.delete('logs/1/checkpoint')
+  assert.deepEqual((await reportOfBoth(files)).unchecked, [
+    'There is no checkpoint of log 1, before the others.',
+  ])
+})
+
+test('what was erased in a log is covered by its successor, which names the log', async () => {
+  const former = await exportLog(key, numberedEntries(700), new Set([5, 6, 7]))
+  const covered = await succeeded(former.note, [erasure([[5, 7]])], former)
+  const { findings: none, logs } = await reportOfBoth(covered.files)
+  assert.deepEqual([none, logs[1]?.erased], [[], 3])
+  const elsewhere = { ...erasure([[5, 7]]), subject: successorKey.origin }
+  const bare = await reportOfBoth((await succeeded(former.note, [elsewhere], former)).files)
+  assert.deepEqual(
+    bare.findings.map(({ code, where }) => `${code} ${where}`),
+    ['opening_missing entries 5 to 7'],
+  )
+})

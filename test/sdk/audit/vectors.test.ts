@@ -93,6 +93,19 @@ const answers: Record<string, (vector: TlogVector) => Promise<unknown>> = {
   },
 }
 
+test('in a browser, which has Web Crypto alone, trees have the same roots', async () => {
+  const { getBuiltinModule } = process
+  const url = new URL('../../../sdk/audit/tree.ts?browser', import.meta.url)
+  Object.assign(process, { getBuiltinModule: undefined })
+  const browser: Pick<typeof import('../../../sdk/audit/tree.ts'), 'leafHash' | 'rootOf'> =
+    await import(url.href).finally(() => Object.assign(process, { getBuiltinModule }))
+  for (const { expected, id, inputs } of tlogVectors.filter(({ op }) => op === 'treeRoot')) {
+    const leaves: Bytes[] = inputs.leavesHex.map(bytesOf)
+    const hashes = await Promise.all(leaves.map(browser.leafHash))
+    assert.equal(hexOf(await browser.rootOf(hashes)), expected.rootHex, id)
+  }
+})
+
 /** What the rows call a refusal, as the verifier does. */
 const codes: Record<string, AuditFaultCode> = {
   malformed: 'malformed',

@@ -86,3 +86,17 @@ export const signAll = async (audit: AuditLogOperations): Promise<void> => {
     await wait(20)
   }
 }
+
+/** Takes entries away, and what was signed of them, as a backup of before would bring it back. */
+export const rollBackTo = async (database: Database, size: number): Promise<void> => {
+  await sql(database, 'delete from audit_checkpoint where size > $1 returning size', [size])
+  await sql(database, 'delete from audit_entry where entry_index >= $1 returning log', [size])
+  await sql(database, 'update audit_log set size = $1 returning log', [size])
+  await sql(database, 'delete from audit_tile where level > 0 returning log')
+  await sql(
+    database,
+    `update audit_tile set hashes = substring(hashes from 1 for 32 * $1::integer)
+     where level = 0 returning log`,
+    [size],
+  )
+}

@@ -74,7 +74,8 @@ async function sign(
   const signed = { origin, size, text, note, proofFrom }
   const cosigned = witnesses ? await cosign(witnesses, signed) : null
   // What a witness disputes is not to be remembered here as the newest.
-  if (cosigned && cosigned.disputed !== null) return cosigned.disputed
+  const refusal = cosigned?.disputed ?? cosigned?.ahead
+  if (refusal) return refusal
   // Before anybody can read it: whatever becomes of the database, this size has this root.
   await outside.write(note)
   const lines = cosigned?.lines ?? []

@@ -25,8 +25,10 @@ interface SignedCheckpoint {
 interface Cosigned {
   /** Lines of cosignatures that verify. */
   readonly lines: readonly string[]
-  /** What one of them knows that does not go with it: a larger tree, or another; null where none does. */
+  /** What one of them has cosigned that does not go with it; null where nothing is. */
   readonly disputed: string | null
+  /** What one of them has cosigned that is larger; null where nothing is. */
+  readonly ahead: string | null
 }
 
 /** Asks every witness that has an address, all at once (c2sp.org/tlog-witness, add-checkpoint). */
@@ -41,14 +43,15 @@ export async function cosign(
   )
   const lines = answers.flatMap((answer) => answer?.line ?? [])
   const [disputed = null] = answers.flatMap((answer) => answer?.disputed ?? [])
-  return { lines, disputed }
+  const [ahead = null] = answers.flatMap((answer) => answer?.ahead ?? [])
+  return { lines, disputed, ahead }
 }
 
 async function askWitness(
   witnesses: Witnesses,
   witness: Witness,
   checkpoint: SignedCheckpoint,
-): Promise<{ readonly line?: string; readonly disputed?: string }> {
+): Promise<Partial<Record<'line' | 'disputed' | 'ahead', string>>> {
   const { origin, size, text } = checkpoint
   const place = `${origin} ${witness.name}`
   // The second time with the size that it has said.
@@ -56,7 +59,7 @@ async function askWitness(
     const oldSize = witnesses.sizes.get(place) ?? 0
     const of = `${witness.name} has cosigned the log ${origin}`
     if (oldSize > size) {
-      return { disputed: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
+      return { ahead: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
     }
     const answer = await sendTo(witnesses, witness, checkpoint, oldSize)
     if (answer.status === 200) {

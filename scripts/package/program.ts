@@ -20,7 +20,7 @@ const programs = [
 const others = [
   'migrations/*.sql',
   'src/listeners/iso8583/profiles/*.json',
-  'web/demo/*.{css,html}',
+  'web/{audit,demo}/*.{css,html}',
   'deploy/init/*',
   'deploy/container/compose.yaml',
 ]

@@ -131,19 +131,24 @@ async function verifyLog(
   }
   const known = await knownCheckpoints({ read, keys, origin, report }, options, succession)
   const acts = createActs(report)
-  const { isSigned, roots } = await walkTree(claim, {
+  const { isSigned, roots, walked } = await walkTree(claim, {
     ...{ read, report, sizes: new Set(known.map((each) => each.size)) },
     see(index, text) {
       acts.see(index, text)
       if (index % progressEvery === 0) options.onProgress?.(origin, index, size)
     },
   })
+  if (walked < size) {
+    const rest = `entries ${walked} to ${size - 1}`
+    collected.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
+  }
   // Where the checkpoint itself is not right, that is what there is to say.
-  if (!isSigned && checkpoint) {
+  if (!isSigned && checkpoint && walked === size) {
     const detail = 'not all of what they and their tiles are was signed'
     report('tree_changed', `entries 0 to ${size - 1}`, detail)
   }
-  for (const each of known) holdAgainst(each, { claim, roots, succession, report, collected })
+  const comparable = known.filter((each) => each.size <= walked || each.size >= size)
+  for (const each of comparable) holdAgainst(each, { claim, roots, succession, report, collected })
   return { report: { origin, size, checkpoint, erased: 0 }, acts }
 }
 

@@ -36,12 +36,17 @@ interface Row {
 
 /**
  * Walks a tree: every tile against the one above it and what is below it, up to the signed root; every entry, and what it
- * says, against its leaf. @returns the roots of older trees that were asked for, and whether the signed one is reached.
+ * says, against its leaf. It ends where nothing of a bundle is there: the size may be anything where nobody signed it.
+ * @returns the roots of older trees that were asked for, whether the signed one is reached, and how many entries were there
  */
 export async function walkTree(
   { root, size }: Pick<Checkpoint, 'root' | 'size'>,
   walk: Walk,
-): Promise<{ readonly roots: ReadonlyMap<number, Bytes>; readonly isSigned: boolean }> {
+): Promise<{
+  readonly roots: ReadonlyMap<number, Bytes>
+  readonly isSigned: boolean
+  readonly walked: number
+}> {
   const differences: Difference[] = []
   const roots = new Map<number, Bytes>()
   const tiles = createRows(walk, size)
@@ -59,6 +64,10 @@ export async function walkTree(
   const full = Math.floor(size / tileWidth)
   for (let index = 0; index < full; index++) {
     const bundle = await readBundle(walk, index, tileWidth)
+    if (isBare(bundle)) {
+      reportDifferences(differences, walk.report)
+      return { roots, isSigned: false, walked: index * tileWidth }
+    }
     const leaves = await rightOf(candidatesOf(bundle), await tiles.parentOf(0, index))
     await settle(bundle, leaves)
     await tiles.add(await rootOf(leaves))
@@ -72,8 +81,11 @@ export async function walkTree(
   if (last) await settle(last, leaves)
   for (const [at, row] of rows.entries()) compareRow(row, edge?.[at + 1] ?? row.made, walk.report)
   reportDifferences(differences, walk.report)
-  return { roots, isSigned: edge !== null }
+  return { roots, isSigned: edge !== null, walked: size }
 }
+
+const isBare = ({ entries, openings, tile }: Bundle): boolean =>
+  !tile && !entries && openings.every((opening) => opening === undefined)
 
 /** The tiles above the leaves, as they are made while the leaves are walked, beside those that were published. */
 function createRows({ read, report }: Walk, size: number) {

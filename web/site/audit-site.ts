@@ -11,7 +11,7 @@ export function createAuditSite(keysUrl: string): Site {
   let pages: Promise<Pages> | null = null
   return {
     async answer({ path }) {
-      pages ??= readPages('audit', { base: '/audit', keysUrl })
+      pages ??= readPages('audit', 'web/audit/main.ts', { base: '/audit', keysUrl })
       const answer = (await pages)(path)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     },

@@ -36,7 +36,7 @@ export function createDemoSite(options: DemoSiteOptions): Site {
   let pages: Promise<Pages> | null = null
   const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
     // Read when the first visitor comes: a service that nobody looks at starts no later for it.
-    pages ??= readPages('demo', {
+    pages ??= readPages('demo', 'web/demo/main.ts', {
       base: demoBase,
       hasShop: String(options.hasShop),
       issuer: options.issuer,

@@ -14,15 +14,16 @@ interface PageValues extends Readonly<Record<string, string>> {
 /**
  * Reads the page of a folder of `web` with its style and its modules, once: after that, nothing of the disk is touched.
  *
- * @param name of the folder, of its style, and of its site: `demo`.
+ * @param name of the folder and of its style: `demo`.
+ * @param entry the module that the page begins with, from the project's root.
  */
-export async function readPages(name: string, values: PageValues): Promise<Pages> {
+export async function readPages(name: string, entry: string, values: PageValues): Promise<Pages> {
   const { base } = values
   const folder = new URL(`../${name}/`, import.meta.url)
   const [html, css, modules] = await Promise.all([
     readFile(new URL('index.html', folder), 'utf8'),
     readFile(new URL(`${name}.css`, folder), 'utf8'),
-    readModules(`web/${name}/main.ts`, `${base}/assets`),
+    readModules(entry, `${base}/assets`),
   ])
   const page = textAnswer('text/html', fill(html, values, [...modules.keys()]))
   const answers = new Map([

@@ -57,7 +57,7 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
     // The lists of acts say most of them in words, beside what they are on.
     ...{ entry: actId, at },
-    act: act.includes('.') ? act : `${on.subjectKind}.${act.replaceAll(' ', '_')}`,
+    act: `${act.includes('.') ? '' : `${on.subjectKind}.`}${act.replaceAll(/\s/g, '_')}`,
     ...{ number, outcome: 'done' },
     client: clientId ?? undefined,
     request: requestId ?? undefined,

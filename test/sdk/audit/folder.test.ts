@@ -138,8 +138,25 @@ test('a file that is not there is found', async () => {
   assert.deepEqual(await gone('tile/0/000'), ['tile_missing tile/0/000'])
   assert.deepEqual(await gone('tile/1/000.p/2'), ['tile_missing tile/1/000.p/2'])
   assert.deepEqual(await gone('openings/0.jsonl'), ['opening_missing entries 0 to 255'])
+  const cut: Files = new Map(exported.files)
+  for (const path of [bundle, 'tile/0/001', 'openings/1.jsonl']) cut.delete(path)
+  const rest = await reportOf(cut, [signNote(key, 600, await exported.rootAt(600))])
+  assert.deepEqual(
+    rest.findings.map(({ code, where }) => `${code} ${where}`),
+    ['tile_missing tile/0/001', `tile_missing ${bundle}`],
+  )
+  assert.match(rest.unchecked[0] ?? '', /entries 256 to 699/)
   const { unchecked } = await reportOf(new Map())
   assert.deepEqual(unchecked, ['There is no checkpoint of the log.'])
+})
+
+test('a size that nobody signed is not walked to its end', async () => {
+  const found = await findings((files) => {
+    const note = exported.note.replace('\n700\n', '\n9000000000000000\n')
+    files.set('checkpoint', Buffer.from(note))
+  })
+  assert.equal(found[0], 'checkpoint_changed checkpoint')
+  assert.ok(found.length < 10, String(found.length))
 })
 
 const without = (count: number, isLeftOut: (entry: AuditEntry) => boolean): AuditEntry[] =>

@@ -1,43 +1,60 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { parseVerifierKeys, verifyFolder } from '../../../sdk/audit/audit.ts'
+import { eraseDue } from '../../../src/operations/audit/erase.ts'
+import { followEntries } from '../../../src/operations/audit/follow.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { enterAll, entriesOf } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
-let service: TestService
-let stored: Awaited<ReturnType<typeof entriesOf>>
-before(async () => {
-  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+type Signed = { service: TestService; stored: Awaited<ReturnType<typeof entriesOf>> }
+
+/** A service whose log has the entries of three cards, under a checkpoint. */
+async function openSigned(): Promise<Signed> {
+  const service = await openTestService({ env: { RATE_LIMIT: 'off' } })
   for (const _ of [1, 2, 3]) await issueCard(service)
   await enterAll(service.database)
   assert.equal(await createSigner(service.audit)(), 'signed')
-  stored = await entriesOf(service.database)
+  return { service, stored: await entriesOf(service.database) }
+}
+
+let signed: Signed
+before(async () => {
+  signed = await openSigned()
 })
 
 /** As the command line exports it, but to no folder. */
-async function read(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
-  if (path.startsWith('openings/')) {
-    const bundle = path.replace('.jsonl', '')
-    const admin = { as: 'admin', listener: 'private' } as const
-    const { status, text } = await service.call('GET', `//audit/logs/1/${bundle}`, admin)
-    return status === 200 ? new Uint8Array(Buffer.from(text)) : null
+const readerOf =
+  ({ privateServer, call }: TestService) =>
+  async (path: string): Promise<Uint8Array<ArrayBuffer> | null> => {
+    if (path.startsWith('openings/')) {
+      const bundle = path.replace('.jsonl', '')
+      const admin = { as: 'admin', listener: 'private' } as const
+      const { status, text } = await call('GET', `//audit/logs/1/${bundle}`, admin)
+      return status === 200 ? new Uint8Array(Buffer.from(text)) : null
+    }
+    const answer = await privateServer.inject({
+      method: 'GET',
+      url: path === 'keys' ? '/audit/keys' : `/audit/logs/1/${path}`,
+      headers: { host: '127.0.0.1:8081' },
+    })
+    return answer.statusCode === 200 ? new Uint8Array(answer.rawPayload) : null
   }
-  const answer = await service.privateServer.inject({
-    method: 'GET',
-    url: path === 'keys' ? '/audit/keys' : `/audit/logs/1/${path}`,
-    headers: { host: '127.0.0.1:8081' },
-  })
-  return answer.statusCode === 200 ? new Uint8Array(answer.rawPayload) : null
+
+async function verify(service: TestService) {
+  const read = readerOf(service)
+  const keys = await parseVerifierKeys(Buffer.from((await read('keys')) ?? []).toString())
+  return verifyFolder(read, { keys })
 }
 
 /** What is found while rows are as they are set; they are mended again. */
 async function findings(text: string, values: readonly (number | undefined)[]): Promise<string[]> {
+  const { service, stored } = signed
   await sql(service.database, text, values.map(Number))
   try {
-    const keys = await parseVerifierKeys(Buffer.from((await read('keys')) ?? []).toString())
-    const report = await verifyFolder(read, { keys })
+    const report = await verify(service)
     return report.findings.map(({ code, where }) => `${code} ${where}`)
   } finally {
     await sql(service.database, 'delete from audit_entry where log = 1', [])
@@ -87,9 +104,37 @@ test('a row that somebody changes, deletes or exchanges in the database is found
     await findings('update audit_entry set salt = null, text = null where entry_index = $1', [0]),
     ['opening_missing entry 0'],
   )
-  const [last] = stored.slice(-1)
+  const [last] = signed.stored.slice(-1)
   assert.deepEqual(
     await findings('delete from audit_entry where entry_index = $1', [last?.index]),
     [`entry_deleted entry ${last?.index}`, `opening_missing entry ${last?.index}`],
   )
+})
+
+test('once a card’s entries are erased, all of the log still verifies, and says how many they are', async () => {
+  const { service, stored } = await openSigned()
+  const { audit, database } = service
+  const publicToken = stored.find((entry) => entry.publicToken !== null)?.publicToken
+  const body = { publicToken, reason: 'Its cardholder asked for it.' }
+  const request = { as: 'admin', listener: 'private', body } as const
+  assert.equal((await service.call('POST', '//audit/erasures', request)).status, 202)
+  const sign = createSigner(audit)
+  const isDone = async () =>
+    (
+      await sql(database, 'select 1 from audit_erasure where finished_at is null and kind <> $1', [
+        'age',
+      ])
+    ).length === 0
+  while (!(await isDone())) {
+    await followEntries(audit, new AbortController().signal)
+    await eraseDue(audit, { retentionDays: 400, settleSeconds: 0 })
+    await enterAll(database)
+    // A checkpoint a second at most.
+    if ((await sign()) === 'unchanged') await wait(20)
+  }
+  while ((await sign()) !== 'unchanged') await wait(20)
+  const { findings: found, logs } = await verify(service)
+  assert.deepEqual(found, [])
+  const own = stored.filter((entry) => entry.publicToken === publicToken)
+  assert.equal(logs[0]?.erased, own.length)
 })

@@ -135,7 +135,7 @@ test('a checkpoint that a witness has cosigned and that was lost on its way is n
   assert.equal(await signedSize(service.database), first + 8)
 })
 
-test('a successor is begun where a witness alone knows what is lost, and is signed and cosigned by it where it knows the key', async () => {
+test('a successor is begun and signed where the database went back, and the witness is not in its way', async () => {
   await signAll(service.audit)
   const note = await readFile(join(service.dataDir, 'audit-checkpoint'), 'utf8')
   await rollBackTo(service.database, 1)

@@ -189,6 +189,30 @@ onEachEngine((engine) => {
     assert.equal(changes[0].client, service.sandbox?.admin.clientId)
   })
 
+  test('a clock that was set back keeps nothing from being signed, a second after the last look', async () => {
+    const { service } = opened
+    await signAll(service.audit)
+    await sql(
+      service.database,
+      `update audit_checkpoint set signed_at = signed_at + interval '1 hour' where log = 1`,
+    )
+    await appendMany(service.audit, 1)
+    const sign = createSigner(service.audit)
+    assert.equal(await sign(), 'signed')
+    await sql(
+      service.database,
+      `update audit_checkpoint set signed_at = signed_at + interval '1 hour' where log = 1`,
+    )
+    await appendMany(service.audit, 1)
+    const before = performance.now()
+    while ((await sign()) !== 'signed') await wait(20)
+    assert.ok(performance.now() - before > 500)
+    await sql(
+      service.database,
+      `update audit_checkpoint set signed_at = signed_at - interval '2 hours' where log = 1`,
+    )
+  })
+
   test('a file that holds no checkpoint is not taken for one that remembers nothing', async () => {
     const { service } = opened
     const remembered = await rememberedBy(service)

@@ -3,7 +3,7 @@ import {
   entryOf,
   leafHash,
   type TileReader,
-  tileWidth,
+  tilesOfSize,
 } from '../../domain/audit-tree.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { CheckpointFile } from '../../storage/audit/checkpoint-file.ts'
@@ -13,6 +13,7 @@ import {
   beginAuditLog,
   findAuditLog,
   findTile,
+  findTiles,
   growAuditLog,
   writeTiles,
 } from '../../storage/audit/log.ts'
@@ -63,14 +64,14 @@ export async function appendEntries(
   { log, size }: Pick<AuditLogRow, 'log' | 'size'>,
   entries: readonly NewEntry[],
 ): Promise<number> {
-  const readTile = tilesOf(connection, log)
-  const edge: Uint8Array[] = []
-  for (let hashes = size; hashes > 0; hashes = Math.floor(hashes / tileWidth)) {
-    const isPartial = hashes % tileWidth > 0
-    edge.push(
-      isPartial ? await readTile(edge.length, Math.floor(hashes / tileWidth)) : new Uint8Array(),
-    )
-  }
+  const levels = tilesOfSize(size)
+  const asked = levels.flatMap(({ full, level, partial }) =>
+    partial > 0 ? [{ level, index: full }] : [],
+  )
+  const tiles = asked.length > 0 ? await findTiles(connection, log, asked) : []
+  const edge = levels.map(
+    ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
+  )
   const leaves = entries.map(({ commitment }) => leafHash(entryOf(commitment)))
   await insertEntries(connection, log, size, entries)
   await writeTiles(connection, log, appendHashes(size, edge, leaves))

@@ -28,10 +28,15 @@ export function createSequencer({
 }: Pick<AuditLogOperations, 'database' | 'origin'>): () => Promise<number> {
   // Feeds take turns, so that a busy one keeps no other waiting.
   let lastClientId = ''
+  // Where there just was something there mostly is more: then it is not asked first.
+  let isBusy = false
+  let isOpen = false
   return async () => {
-    if (!(await sources.hasNews(database))) return 0
-    await openAuditLog({ database, origin })
-    return database.transaction(async (connection) => {
+    if (!isBusy && !(await sources.hasNews(database))) return 0
+    if (!isOpen) await openAuditLog({ database, origin })
+    isOpen = true
+    isBusy = false
+    const count = await database.transaction(async (connection) => {
       const log = await lockAuditLog(connection)
       // A successor has begun while the lock was waited for: the next batch is for that one.
       if (!log || log.closedAt) return 0
@@ -47,6 +52,8 @@ export function createSequencer({
       if (entries.length > 0) await appendEntries(connection, log, commitEntries(entries))
       return entries.length
     })
+    isBusy = count > 0
+    return count
   }
 }
 

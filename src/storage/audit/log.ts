@@ -111,6 +111,25 @@ export const findTile = async (
   return firstRow(rows)?.hashes ?? null
 }
 
+const tilesStatement = statement(
+  'find_audit_tiles',
+  `select tile.level, tile.tile_index::float8 as "index", hashes
+   from unnest($2::smallint[], $3::bigint[]) as asked (level, tile_index)
+   join audit_tile as tile on log = $1 and tile.level = asked.level and tile.tile_index = asked.tile_index`,
+)
+
+/** Tiles of a log, of those that are asked for and are there. */
+export const findTiles = (
+  connection: Connection,
+  log: number,
+  asked: readonly Pick<TileRow, 'index' | 'level'>[],
+): Promise<TileRow[]> =>
+  connection.query(tilesStatement, [
+    log,
+    asked.map(({ level }) => level),
+    asked.map(({ index }) => index),
+  ])
+
 const writeTilesStatement = statement(
   'write_audit_tiles',
   `insert into audit_tile (log, level, tile_index, hashes)

@@ -49,6 +49,13 @@ suite('an audit log that is signed', () => {
     assert.equal(checkpoint.origin, service.audit.origin)
     assert.equal(answer.headers['content-type'], 'text/plain; charset=utf-8')
     assert.equal(answer.headers['cache-control'], 'no-cache')
+    // Whoever asks again while it is the same is told so, and gets it once it is another.
+    const etag = String(answer.headers.etag)
+    const again = await service.privateServer.inject({
+      ...{ method: 'GET', url: '/audit/checkpoint' },
+      headers: { ...headers, 'if-none-match': etag },
+    })
+    assert.deepEqual([again.statusCode, again.payload], [304, ''])
     const { answer: keys } = await keysOf(service)
     assert.equal(keys.headers['content-type'], 'text/plain; charset=utf-8')
     assert.equal(keys.headers['access-control-allow-origin'], '*')

@@ -37,7 +37,7 @@ export async function examineLog({
     const root = log.size === 0 ? emptyRoot : await rootIn(tiles, log.size)
     let refusal =
       note !== null && !remembered
-        ? 'The file that remembers the newest checkpoint of the audit log holds none.'
+        ? 'The file that remembers the newest checkpoint of the audit log holds none: bring it back, or take it away.'
         : await contradiction(logs, tiles, remembered)
     refusal ??= await contradiction(logs, tiles, newest && { ...newest, origin: log.origin })
     refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
@@ -57,14 +57,22 @@ export function checkpointOf(note: string): Checkpoint | null {
   }
 }
 
+const originOf = (note: string | null): string | null =>
+  note === null ? null : (checkpointOf(note)?.origin ?? null)
+
 async function contradiction(
-  [log, ...former]: readonly AuditLogRow[],
+  logs: readonly AuditLogRow[],
   tiles: TileReader,
   known: Checkpoint | null,
 ): Promise<string | null> {
-  // What is remembered of a log that has a successor was dealt with when that one began.
-  if (!log || !known || former.some(({ origin }) => origin === known.origin)) return null
+  const [log] = logs
+  if (!log || !known) return null
   const { origin, size } = log
+  // What is remembered of a log that has a successor was dealt with when that one began, also of one that is lost.
+  const isFormer = logs.some(
+    (each) => each.origin === known.origin || originOf(each.predecessorCheckpoint) === known.origin,
+  )
+  if (isFormer && known.origin !== origin) return null
   if (known.origin !== origin) {
     return `The log ${known.origin} was signed with ${known.size} entries, and this database does not know it.`
   }

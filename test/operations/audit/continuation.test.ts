@@ -15,8 +15,15 @@ import { tilesOf } from '../../../src/operations/audit/audit-log.ts'
 import { createFollower, createSigner } from '../../../src/operations/audit/sign.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
 import { checkpointFile } from '../../../src/storage/audit/checkpoint-file.ts'
-import { appendMany, enterAll, entriesOf, signAll, signedSize } from '../../support/audit.ts'
-import { sql, type TestService } from '../../support/service.ts'
+import {
+  appendMany,
+  enterAll,
+  entriesOf,
+  rollBackTo,
+  signAll,
+  signedSize,
+} from '../../support/audit.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { onEachEngine, type Services } from '../authorizations/engines.ts'
 
 interface Signed {
@@ -223,4 +230,35 @@ onEachEngine((engine) => {
     await writeFile(join(service.dataDir, 'audit-checkpoint'), remembered)
     await signAll(service.audit)
   })
+})
+
+test('a successor that the database does not know any more is followed by another, whichever machine remembers it', async () => {
+  const service = await openTestService()
+  const { audit, database } = service
+  const succeed = (reason: string) =>
+    service.call('POST', '//audit/successor', {
+      ...{ as: 'admin', listener: 'private', body: { reason } },
+    })
+  await appendMany(audit, 5)
+  await signAll(audit)
+  await rollBackTo(database, 2)
+  assert.equal(await createSigner(audit)(), 'refused')
+  assert.equal((await succeed('Restored')).status, 201)
+  await signAll(audit)
+  const lost = await rememberedBy(service)
+  // A backup of before the succession is brought back.
+  for (const table of ['audit_checkpoint', 'audit_tile', 'audit_entry', 'audit_log']) {
+    await sql(database, `delete from ${table} where log = 2 returning log`)
+  }
+  await sql(database, 'update audit_log set closed_at = null, refusal = null returning log')
+  assert.equal(await createSigner(audit)(), 'refused')
+  const begun = await succeed('Restored once more')
+  assert.equal(begun.status, 201, begun.text)
+  assert.equal(begun.json.predecessorCheckpoint, lost)
+  await signAll(audit)
+  const origin = (note: string) => note.split('\n')[0]
+  assert.equal(origin(await rememberedBy(service)), begun.json.origin)
+  await audit.outside.write(lost)
+  await appendMany(audit, 1)
+  await signAll(audit)
 })

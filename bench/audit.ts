@@ -197,34 +197,40 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
   })
   if (!backend) throw new Error('It has no connection.')
   const seconds = 30
-  const untilMs = performance.now() + seconds * 1_000
-  const count = perSecond / (1_000 / everyMs)
-  let acts = 0
-  const acting = (async () => {
+  const actFor = async (): Promise<void> => {
+    const untilMs = performance.now() + seconds * 1_000
     for (let dueMs = performance.now(); dueMs < untilMs; dueMs += everyMs) {
       await wait(Math.max(0, dueMs - performance.now()))
-      await client.query(injection(count))
-      acts += count
+      await client.query(injection((perSecond * everyMs) / 1_000))
     }
-  })()
-  const [own, its, fromMs] = [
-    process.cpuUsage(),
-    await workedMicroseconds(backend.pid),
-    performance.now(),
-  ]
-  let entries = 0
-  while (performance.now() < untilMs) {
-    entries += await enter()
-    await wait(250)
   }
-  await acting
-  const used = process.cpuUsage(own)
-  const lasted = (performance.now() - fromMs) * 1_000
-  const share = (microseconds: number) => `${((100 * microseconds) / lasted).toFixed(1)} %`
-  const here = used.user + used.system
+  const shareOf = (microseconds: number) => microseconds / (seconds * 1e6)
+  const usedBy = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = process.cpuUsage()
+    await work()
+    const { system, user } = process.cpuUsage(before)
+    return user + system
+  }
+  // What the making of the acts takes here is no matter of the log.
+  const making = await usedBy(actFor)
+  while ((await enter()) > 0);
+  const its = await workedMicroseconds(backend.pid)
+  let entries = 0
+  const both = await usedBy(async () => {
+    let isOver = false
+    const acting = actFor().finally(() => {
+      isOver = true
+    })
+    while (!isOver) {
+      entries += await enter()
+      await wait(250)
+    }
+    await acting
+  })
   const there = (await workedMicroseconds(backend.pid)) - its
+  const percent = (microseconds: number) => `${(100 * shareOf(microseconds)).toFixed(1)} %`
   console.log(
-    `${Math.round((entries / lasted) * 1e6)} of ${acts / seconds} acts a second entered: ${share(here)} of a core here, with what makes the acts; ${share(there)} in the database; ${((here + there) / entries).toFixed(0)} µs an entry`,
+    `${Math.round(entries / seconds)} of ${perSecond} acts a second entered: ${percent(both - making)} of a core here, ${percent(there)} in the database; ${((both - making + there) / entries).toFixed(0)} µs an entry`,
   )
   await goOn()
   await database.close()

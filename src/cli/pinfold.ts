@@ -2,6 +2,7 @@ import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
 import * as cli from './command.ts'
 import { auditCommands } from './commands/audit.ts'
+import { auditLogCommands } from './commands/audit-logs.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { eventsCommand } from './commands/events.ts'
@@ -36,6 +37,7 @@ export const commands: readonly cli.Command[] = [
   terminalCommand,
   eventsCommand,
   ...auditCommands,
+  ...auditLogCommands,
   witnessCommand,
 ]
 

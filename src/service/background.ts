@@ -6,7 +6,7 @@ import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
-import { createSigner } from '../operations/audit/sign.ts'
+import { createFollower, createSigner } from '../operations/audit/sign.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
@@ -204,7 +204,7 @@ const batchesAtOnce = 10
 export function auditLogJob(audit: AuditLogOperations): Job {
   const { database } = audit
   const holder = randomUUID()
-  const [enter, sign] = [createSequencer(audit), createSigner(audit)]
+  const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
   let [isHolder, claimAtMs] = [false, 0]
   return {
     everyMs: 250,
@@ -215,7 +215,7 @@ export function auditLogJob(audit: AuditLogOperations): Job {
         isHolder = await claimLease(database, auditLease.name, holder, auditLease.seconds)
         claimAtMs = performance.now() + (isHolder ? auditLease.renewAfterMs : auditLease.standByMs)
       }
-      if (!isHolder) return
+      if (!isHolder) return follow()
       for (let batch = 0; batch < batchesAtOnce && !stop.aborted; batch += 1) {
         if ((await enter()) < batchSize / 4) break
       }

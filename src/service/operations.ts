@@ -6,7 +6,6 @@ import { isInstallationKey, keyCatalogue } from '../hsm/contract/catalogue.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
-import { readCheckState } from '../operations/audit/findings.ts'
 import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { createFairQueue } from '../operations/card-data/fair-queue.ts'
@@ -15,7 +14,6 @@ import type { CardLimits } from '../operations/cards/cards.ts'
 import { type KeyOperations, keyTimings } from '../operations/keys/keys.ts'
 import { type RoundProgress, roundProgressOf } from '../operations/keys/re-encryption.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
-import { type AuditLogRow, findAuditLog } from '../storage/audit/log.ts'
 import type { CardAndClientLimit } from '../storage/cards/limits.ts'
 import { type Database, type Databases, poolNames } from '../storage/engine/database.ts'
 import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
@@ -233,36 +231,6 @@ export function watchPools(registry: Registry, databases: Databases): void {
       }
     },
   })
-}
-
-/** Shows what checks found of rows that no entry of the audit log accounts for, read when somebody asks. */
-export function watchAuditLog(registry: Registry, database: Database): void {
-  const registers = [registry]
-  new Gauge({
-    name: 'pinfold_audit_findings',
-    help: 'Findings of the last 30 days: rows that differ from what the entries of the audit log account for.',
-    registers,
-    async collect() {
-      this.reset()
-      const state = await readCheckState(database).catch(() => null)
-      if (state) this.set(state.findings.length)
-    },
-  })
-  const ofLog = (name: string, help: string, read: (log: AuditLogRow) => number) =>
-    new Gauge({
-      ...{ name, help, registers },
-      async collect() {
-        this.reset()
-        const log = await findAuditLog(database).catch(() => null)
-        if (log) this.set(read(log))
-      },
-    })
-  ofLog('pinfold_audit_entries', 'Entries of the audit log.', ({ size }) => size)
-  ofLog(
-    'pinfold_audit_log_refused',
-    '1 while no checkpoint of the audit log is signed, since the database is not what was signed.',
-    ({ refusal }) => (refusal === null ? 0 : 1),
-  )
 }
 
 /** Shows how many calls are in work and how many wait to be begun, read when somebody asks. */

@@ -27,7 +27,7 @@ import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
 import { pingDatabase } from '../storage/engine/installation.ts'
-import { createAuditLog } from './audit-log.ts'
+import { createAuditLog, watchAuditLog } from './audit-log.ts'
 import {
   type Authentication,
   createAuthentication,
@@ -44,7 +44,6 @@ import {
   createIssuing,
   createKeyManagement,
   watchAdmissions,
-  watchAuditLog,
   watchKeys,
   watchPools,
 } from './operations.ts'
@@ -187,12 +186,12 @@ async function createServers(
 
 /** What card networks ask, on whichever wire, and what is watched of it. */
 function createNetworkSide(config: Config, wired: Wired, log: Logger) {
-  const { databases, issuing, keys, peers, profiles } = wired
+  const { audit, databases, issuing, keys, peers, profiles } = wired
   const metrics = peers ? sharedMetrics(peers) : createMetrics()
   const { registry } = metrics
   watchPools(registry, databases)
   watchKeys(registry, keys)
-  watchAuditLog(registry, databases.background)
+  watchAuditLog(registry, audit)
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
   const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }

@@ -14,6 +14,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
+import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
   endKeyRoutes,
@@ -51,6 +52,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
+  healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
 

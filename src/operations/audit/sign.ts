@@ -1,21 +1,10 @@
-import {
-  type Checkpoint,
-  checkpointText,
-  noteKeyId,
-  noteOf,
-  parseCheckpoint,
-  parseNote,
-  signatureTypes,
-} from '../../domain/audit-notes.ts'
-import { consistencyProof, rootOf, type TileReader } from '../../domain/audit-tree.ts'
+import { checkpointText, noteKeyId, noteOf, signatureTypes } from '../../domain/audit-notes.ts'
+import { consistencyProof } from '../../domain/audit-tree.ts'
 import type { AuditKey } from '../../hsm/contract/audit.ts'
-import {
-  type CheckpointRow,
-  findNewestCheckpoint,
-  insertCheckpoint,
-} from '../../storage/audit/checkpoints.ts'
-import { type AuditLogRow, listAuditLogs, setRefusal } from '../../storage/audit/log.ts'
+import { findNewestCheckpoint, insertCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { findAuditLog, setRefusal } from '../../storage/audit/log.ts'
 import { type AuditLogOperations, tilesOf } from './audit-log.ts'
+import { type Continuation, examineLog } from './continuation.ts'
 import { cosign } from './witnesses.ts'
 
 /** From one checkpoint to the next. */
@@ -32,38 +21,45 @@ type Signing = 'signed' | 'unchanged' | 'refused'
  * and everything else goes on. For one process at a time, by lease; two that sign at once sign the same.
  */
 export function createSigner(audit: AuditLogOperations): () => Promise<Signing> {
-  const { database } = audit
-  let lookedAt = -Infinity
+  let [lookedAt, last] = [-Infinity, 'unchanged' as Signing]
   return async () => {
-    const [log] = await listAuditLogs(database)
-    if (!log) return 'unchanged'
-    const isDue = isCheckpointDue(log, await findNewestCheckpoint(database, log.log))
-    if (!isDue && performance.now() - lookedAt < lookMs) {
-      return log.refusal === null ? 'unchanged' : 'refused'
-    }
-    const refusal = await findRefusal(audit)
-    lookedAt = performance.now()
-    const refused = refusal ?? (isDue ? await sign(audit, log) : null)
-    await setRefusal(database, log.log, refused)
-    if (refused !== null) return 'refused'
-    return isDue ? 'signed' : 'unchanged'
+    const sinceLookMs = performance.now() - lookedAt
+    // A witness that disputes is not asked all the time.
+    if (last === 'refused' && sinceLookMs < leastMs) return last
+    const signing = await signNext(audit, sinceLookMs)
+    if (signing === null) return 'unchanged'
+    ;[lookedAt, last] = [performance.now(), signing]
+    return signing
   }
 }
 
-function isCheckpointDue({ size }: AuditLogRow, newest: CheckpointRow | null): boolean {
-  if (!newest) return size > 0
-  const ageMs = Date.now() - newest.signedAt.getTime()
-  // One of the future is of a clock that was set back since.
-  return size > newest.size && (ageMs >= leastMs || ageMs < 0)
+/** @returns null where nothing was to be signed or looked at. */
+async function signNext(audit: AuditLogOperations, sinceLookMs: number): Promise<Signing | null> {
+  const { database } = audit
+  const log = await findAuditLog(database)
+  if (!log) return null
+  const { ageMs, size } = (await findNewestCheckpoint(database, log.log)) ?? unsigned
+  // A checkpoint of the future is of a clock that was set back since.
+  const isOld = ageMs >= leastMs || (ageMs < 0 && sinceLookMs >= leastMs)
+  const isDue = isOld && log.size > size
+  if (!isDue && sinceLookMs < lookMs) return null
+  const found = await examineLog(audit)
+  if (!found) return null
+  const refusal = isDue && found.refusal === null ? await sign(audit, found) : found.refusal
+  await setRefusal(database, found.log.log, refusal)
+  if (refusal !== null) return 'refused'
+  return isDue ? 'signed' : 'unchanged'
 }
+
+const unsigned = { ageMs: Infinity, size: 0 }
 
 /** @returns why it must not be published, or null. */
 async function sign(
   { database, hsm, outside, withMlDsa, witnesses }: AuditLogOperations,
-  { log, origin, size }: AuditLogRow,
+  { log: { log, origin, size }, root }: Continuation,
 ): Promise<string | null> {
-  const tiles = tilesOf(database, log)
-  const checkpoint = { origin, size, root: await rootOf(size, tiles) }
+  if (!root) throw new Error('A tree without a root is refused.')
+  const checkpoint = { origin, size, root }
   const text = checkpointText(checkpoint)
   const signatures = await hsm.signCheckpoint(checkpoint, { at: new Date(), withMlDsa })
   const note = noteOf(
@@ -74,15 +70,14 @@ async function sign(
       signature,
     })),
   )
-  // Before anybody can see it: whatever becomes of the database, this size has this root.
-  await outside.write(note)
-  const proofFrom = (oldSize: number) => consistencyProof(oldSize, size, tiles)
+  const proofFrom = (oldSize: number) => consistencyProof(oldSize, size, tilesOf(database, log))
   const signed = { origin, size, text, note, proofFrom }
   const cosigned = witnesses ? await cosign(witnesses, signed) : null
-  if (cosigned?.ahead) {
-    const { witness, size: theirs } = cosigned.ahead
-    return `The witness ${witness} has cosigned a tree of ${theirs} entries, which this database does not have.`
-  }
+  // What a witness disputes is not to be remembered here as the newest.
+  const refusal = cosigned?.disputed ?? cosigned?.ahead
+  if (refusal) return refusal
+  // Before anybody can read it: whatever becomes of the database, this size has this root.
+  await outside.write(note)
   const lines = cosigned?.lines ?? []
   await insertCheckpoint(database, log, { ...checkpoint, note: `${note}${lines.join('')}` })
   return null
@@ -93,76 +88,23 @@ export const typeOf = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 
 /**
- * Why the log must not be signed, or null: it is not what is remembered of it, by this machine or by a witness, or not
- * what it was signed as before.
+ * Has this machine remember what another has signed: the next to sign may be this one, on a database that went back
+ * meanwhile.
  */
-export async function findRefusal(
-  audit: Pick<AuditLogOperations, 'database' | 'outside' | 'witnesses'>,
-): Promise<string | null> {
-  const { database, outside, witnesses } = audit
-  const logs = await listAuditLogs(database)
-  const [log] = logs
-  if (!log) return null
-  const tiles = tilesOf(database, log.log)
-  const newest = await findNewestCheckpoint(database, log.log)
-  const note = await outside.read()
-  const remembered = note === null ? null : parseCheckpoint(parseNote(note).text)
-  return (
-    (newest && (await contradiction(log, tiles, { ...newest, origin: log.origin }))) ??
-    (remembered && (await rememberedContradiction(logs, tiles, remembered))) ??
-    (newest && witnesses && (await witnessContradiction(witnesses, log, newest))) ??
-    null
-  )
-}
-
-function rememberedContradiction(
-  [log, ...former]: readonly AuditLogRow[],
-  tiles: TileReader,
-  remembered: Checkpoint,
-): Promise<string | null> | string | null {
-  if (!log) return null
-  if (remembered.origin === log.origin) return contradiction(log, tiles, remembered)
-  // A log that has a successor was given up at a checkpoint: what is remembered must not be behind that one.
-  const at = former.findIndex(({ origin }) => origin === remembered.origin)
-  const given = [log, ...former][at]?.predecessorCheckpoint
-  const isGivenUp = given && parseCheckpoint(parseNote(given).text).size >= remembered.size
-  if (at >= 0 && isGivenUp) return null
-  return `The log ${remembered.origin} is remembered, with ${remembered.size} entries, and this database does not continue it.`
-}
-
-async function contradiction(
-  { origin, size }: AuditLogRow,
-  tiles: TileReader,
-  known: Checkpoint,
-): Promise<string | null> {
-  if (known.size > size) {
-    return `The log ${origin} was signed with ${known.size} entries, and this database has ${size}.`
+export function createFollower(audit: AuditLogOperations): () => Promise<void> {
+  const { database, outside } = audit
+  let [lookedAt, seen] = [-Infinity, '']
+  return async () => {
+    if (performance.now() - lookedAt < leastMs) return
+    lookedAt = performance.now()
+    const log = await findAuditLog(database)
+    const newest = log && (await findNewestCheckpoint(database, log.log))
+    if (!newest || newest.note === seen) return
+    const found = await examineLog(audit)
+    // What contradicts the log stays remembered, and so does what is as new.
+    if (found?.refusal === null && newest.size > found.rememberedSize) {
+      await outside.write(newest.note)
+    }
+    seen = newest.note
   }
-  // One that a tile is missing of has another root, too.
-  const root = await rootOf(known.size, tiles).catch((error: unknown) => {
-    if (error instanceof RangeError) return null
-    throw error
-  })
-  if (root && Buffer.compare(root, known.root) === 0) return null
-  return `The first ${known.size} entries of the log ${origin} are not those that were signed.`
-}
-
-/** Witnesses are asked once by each process, with what was signed long ago: before it signs anything itself. */
-async function witnessContradiction(
-  witnesses: NonNullable<AuditLogOperations['witnesses']>,
-  { origin, size }: AuditLogRow,
-  { note, size: signedSize }: CheckpointRow,
-): Promise<string | null> {
-  const places = witnesses.policy.witnesses.map(({ name }) => `${origin} ${name}`)
-  const isKnown = places.some((place) => witnesses.sizes.has(place))
-  if (!isKnown) {
-    // What it knows is its answer; where it knows nothing yet, it may as well have this one.
-    const proofFrom = () => Promise.reject(new Error('Only its size is asked for.'))
-    const { text } = parseNote(note)
-    await cosign(witnesses, { origin, size: signedSize, text, note, proofFrom })
-  }
-  const largest = Math.max(0, ...places.map((place) => witnesses.sizes.get(place) ?? 0))
-  return largest > size
-    ? `A witness has cosigned a tree of ${largest} entries, which this database does not have.`
-    : null
 }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { commitEntries } from '../../domain/audit-entry.ts'
-import { parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
@@ -9,11 +8,12 @@ import {
   type AuditLogRow,
   beginAuditLog,
   closeAuditLog,
+  listAuditLogs,
   lockAuditLog,
 } from '../../storage/audit/log.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type AuditLogOperations, appendEntries } from './audit-log.ts'
-import { findRefusal } from './sign.ts'
+import { checkpointOf, examineLog } from './continuation.ts'
 
 /** A log that took another's place. */
 interface Succession {
@@ -34,7 +34,7 @@ export async function succeedAuditLog(
   reason: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Succession>> {
-  const refusal = await findRefusal(audit)
+  const refusal = (await examineLog(audit))?.refusal ?? null
   const remembered = await audit.outside.read()
   return once(audit, request, async (connection) => {
     const log = await lockAuditLog(connection)
@@ -42,7 +42,11 @@ export async function succeedAuditLog(
       throw new Problem('audit_log_continues')
     }
     const newest = await findNewestCheckpoint(connection, log.log)
-    const predecessor = newestKnown(log, [remembered, newest?.note ?? null])
+    const predecessor = newestKnown(
+      await listAuditLogs(connection),
+      remembered,
+      newest?.note ?? null,
+    )
     const successor = {
       log: log.log + 1,
       // No other name would do: a database that is restored twice has two successors of one number.
@@ -63,13 +67,20 @@ export async function succeedAuditLog(
 
 const pageSize = 1_000
 
-/** Of the notes that are checkpoints of the log the one of the largest tree. */
-function newestKnown({ origin }: AuditLogRow, notes: readonly (string | null)[]): string | null {
-  const known = notes.flatMap((note) => {
-    const checkpoint = note === null ? null : parseCheckpoint(parseNote(note).text)
-    return note !== null && checkpoint?.origin === origin ? [{ note, size: checkpoint.size }] : []
-  })
-  return known.toSorted((one, other) => other.size - one.size)[0]?.note ?? null
+/**
+ * Of what is remembered and what the database has the newest: that of a log which the database does not know any more, otherwise
+ * that of the larger tree.
+ */
+function newestKnown(
+  logs: readonly AuditLogRow[],
+  remembered: string | null,
+  stored: string | null,
+): string | null {
+  const checkpoint = remembered === null ? null : checkpointOf(remembered)
+  const of = logs.findIndex(({ origin }) => origin === checkpoint?.origin)
+  if (!checkpoint || of > 0) return stored
+  const isLarger = checkpoint.size > ((stored && checkpointOf(stored)?.size) || 0)
+  return of < 0 || isLarger ? remembered : stored
 }
 
 function firstEntry(

@@ -25,9 +25,10 @@ interface SignedCheckpoint {
 interface Cosigned {
   /** Lines of cosignatures that verify. */
   readonly lines: readonly string[]
-  readonly isQuorum: boolean
-  /** A witness that has cosigned a larger tree of this log, and how large. */
-  readonly ahead: { readonly witness: string; readonly size: number } | null
+  /** What one of them has cosigned that does not go with it; null where nothing is. */
+  readonly disputed: string | null
+  /** What one of them has cosigned that is larger; null where nothing is. */
+  readonly ahead: string | null
 }
 
 /** Asks every witness that has an address, all at once (c2sp.org/tlog-witness, add-checkpoint). */
@@ -37,47 +38,78 @@ export async function cosign(
 ): Promise<Cosigned> {
   const asked = witnesses.policy.witnesses.filter(({ url }) => url !== null)
   const answers = await Promise.all(
-    asked.map(async (witness) => ({
-      witness,
-      // One that is away, or answers nonsense, has not cosigned.
-      answer: await askWitness(witnesses, witness, checkpoint).catch(() => null),
-    })),
+    // One that is away, or answers nonsense, has neither cosigned nor disputed.
+    asked.map((witness) => askWitness(witnesses, witness, checkpoint).catch(() => null)),
   )
-  const lines = answers.flatMap(({ answer }) => answer?.line ?? [])
-  const names = answers.flatMap(({ answer, witness }) => (answer?.line ? [witness.name] : []))
-  const [ahead = null] = answers.flatMap(({ answer, witness }) =>
-    answer && answer.size > checkpoint.size ? [{ witness: witness.name, size: answer.size }] : [],
-  )
-  return { lines, isQuorum: witnesses.policy.isQuorum(new Set(names)), ahead }
+  const lines = answers.flatMap((answer) => answer?.line ?? [])
+  const [disputed = null] = answers.flatMap((answer) => answer?.disputed ?? [])
+  const [ahead = null] = answers.flatMap((answer) => answer?.ahead ?? [])
+  return { lines, disputed, ahead }
 }
 
-/** @returns its cosignature, or the size that it has cosigned. */
 async function askWitness(
-  { post, sizes }: Witnesses,
-  { key, name, url }: Witness,
-  { note, origin, proofFrom, size, text }: SignedCheckpoint,
-): Promise<{ readonly line: string | null; readonly size: number }> {
-  const place = `${origin} ${name}`
+  witnesses: Witnesses,
+  witness: Witness,
+  checkpoint: SignedCheckpoint,
+): Promise<Partial<Record<'line' | 'disputed' | 'ahead', string>>> {
+  const { origin, size, text } = checkpoint
+  const place = `${origin} ${witness.name}`
   // The second time with the size that it has said.
   for (const _ of [1, 2]) {
-    const oldSize = sizes.get(place) ?? 0
-    if (oldSize > size) return { line: null, size: oldSize }
-    const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
-    const hashes = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
-    const body = `old ${oldSize}\n${hashes.join('')}\n${note}`
-    const answer = await post(new URL(`${url}/add-checkpoint`), body)
-    if (answer.status === 200) {
-      // What others have signed beside it is passed over.
-      const answered = `${text}\n${answer.text}`
-      openNote(answered, [key])
-      const own = parseNote(answered).signatures.find(
-        (each) => each.name === key.name && each.id === key.id,
-      )
-      sizes.set(place, size)
-      return { line: own ? signatureLine(own) : null, size }
+    const oldSize = witnesses.sizes.get(place) ?? 0
+    const of = `${witness.name} has cosigned the log ${origin}`
+    if (oldSize > size) {
+      return { ahead: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
     }
-    if (answer.status !== 409 || !/^(0|[1-9][0-9]{0,15})\n$/.test(answer.text)) break
-    sizes.set(place, Number(answer.text))
+    const answer = await sendTo(witnesses, witness, checkpoint, oldSize)
+    if (answer.status === 200) {
+      const line = lineOf(witness, `${text}\n${answer.text}`)
+      witnesses.sizes.set(place, size)
+      return { line }
+    }
+    // The proof from what it has does not hold, or of the same size it has another root.
+    if (answer.status === 422 || (answer.known === oldSize && oldSize === size)) {
+      return { disputed: `The witness ${of} with other entries.` }
+    }
+    if (answer.known === null) break
+    witnesses.sizes.set(place, answer.known)
   }
   throw new Error('It does not cosign.')
 }
+
+/** @returns with `known` the size that it has cosigned, where it says that it is another. */
+async function sendTo(
+  { post }: Witnesses,
+  { url }: Witness,
+  { note, proofFrom }: SignedCheckpoint,
+  oldSize: number,
+) {
+  const proof = oldSize === 0 ? [] : await proofFrom(oldSize)
+  const hashes = proof.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
+  const body = `old ${oldSize}\n${hashes.join('')}\n${note}`
+  const { status, text } = await post(new URL(`${url}/add-checkpoint`), body)
+  const isSize = status === 409 && /^(0|[1-9][0-9]{0,15})\n$/.test(text)
+  return { status, text, known: isSize ? Number(text) : null }
+}
+
+/** The line of a witness in a note. @throws NoteRefusal unless it is there and verifies. */
+function lineOf({ key }: Witness, note: string): string {
+  // What others have signed beside it is passed over.
+  openNote(note, [key])
+  const own = parseNote(note).signatures.find(({ id, name }) => id === key.id && name === key.name)
+  return own ? signatureLine(own) : ''
+}
+
+/** Whether those that the policy asks for have cosigned a checkpoint. */
+export const isCosigned = ({ policy }: Witnesses, note: string): boolean =>
+  policy.isQuorum(
+    new Set(
+      policy.witnesses.flatMap((witness) => {
+        try {
+          return lineOf(witness, note) === '' ? [] : [witness.name]
+        } catch {
+          return []
+        }
+      }),
+    ),
+  )

@@ -1,22 +1,31 @@
+import { examineLog } from '../../operations/audit/continuation.ts'
 import { readCheckState } from '../../operations/audit/findings.ts'
-import { findAuditLog } from '../../storage/audit/log.ts'
+import { checkpointFile } from '../../storage/audit/checkpoint-file.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import type { Config } from '../config/config.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
 /** Beyond it a check that is due every day did not take place. */
 const overdueMs = 3 * 86_400_000
 
-/** Whether checkpoints of the audit log are signed, and why not (docs/audit-log.md). */
-export async function auditLogFindings(database: Database): Promise<Finding[]> {
-  const log = await findAuditLog(database)
-  if (!log) return [good('audit-log', 'No act has been entered yet.')]
-  if (log.refusal === null) return [good('audit-log', `${log.origin} has ${log.size} entries.`)]
+/** Whether the audit log is what was signed of it, as far as this machine remembers (docs/audit-log.md). */
+export async function auditLogFindings(
+  { audit }: Pick<Config, 'audit'>,
+  database: Database,
+): Promise<Finding[]> {
+  // Witnesses are asked by the service alone: it says what they dispute.
+  const asked = { database, outside: checkpointFile(audit.checkpointFile), witnesses: null }
+  const examined = await examineLog(asked)
+  if (!examined) return [good('audit-log', 'No act has been entered yet.')]
+  const { log } = examined
+  const refusal = examined.refusal ?? log.refusal
+  if (refusal === null) return [good('audit-log', `${log.origin} has ${log.size} entries.`)]
   return [
     fault(
       'audit-log',
-      `No checkpoint is signed any more: ${log.refusal}`,
+      `No checkpoint is signed any more: ${refusal}`,
       'The database was restored from a backup, a standby that lagged took over, or somebody changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
-      'Find out which of them it was. Then let a successor of the log begin: POST /audit/successor with the reason.',
+      'Find out which of them it was. Then let a successor of the log begin: pinfold audit succeed --reason TEXT.',
     ),
   ]
 }

@@ -33,7 +33,7 @@ export async function contentFindings(
     // The table of keys is read as this program's schema has it.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
     ...(facts.newestMigration === known ? await linkFindings(database) : []),
-    ...(facts.newestMigration === known ? await auditLogFindings(database) : []),
+    ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
     ...(facts.newestMigration === known ? await auditCheckFindings(database, now) : []),
   ]
 }

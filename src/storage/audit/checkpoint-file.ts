@@ -1,4 +1,5 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { syncPath } from '../engine/durable-files.ts'
 
@@ -25,8 +26,8 @@ export const checkpointFile = (path: string): CheckpointFile => ({
   async write(note) {
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    // One process of several signs at a time; one that lost its lease must not write into another's draft.
-    const draft = `${path}.${process.pid}`
+    // Processes of several machines may share the folder: none must write into another's draft.
+    const draft = `${path}.${hostname()}.${process.pid}`
     const handle = await open(draft, 'w', 0o600)
     try {
       await handle.writeFile(note)

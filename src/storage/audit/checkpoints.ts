@@ -7,11 +7,15 @@ export interface CheckpointRow {
   /** The signed note with its cosignatures. */
   readonly note: string
   readonly signedAt: Date
+  /** By the database's clock. */
+  readonly ageMs: number
 }
 
 const newestStatement = statement(
   'find_newest_audit_checkpoint',
-  `select size::float8 as "size", root, note, signed_at as "signedAt" from audit_checkpoint
+  `select size::float8 as "size", root, note, signed_at as "signedAt",
+     (extract(epoch from clock_timestamp() - signed_at) * 1000)::float8 as "ageMs"
+   from audit_checkpoint
    where log = $1 order by size desc limit 1`,
 )
 
@@ -33,7 +37,7 @@ const insertStatement = statement(
 export const insertCheckpoint = async (
   connection: Connection,
   log: number,
-  { note, root, size }: Omit<CheckpointRow, 'signedAt'>,
+  { note, root, size }: Pick<CheckpointRow, 'note' | 'root' | 'size'>,
 ): Promise<void> => {
   await connection.query(insertStatement, [log, size, root, note])
 }

@@ -84,3 +84,19 @@ export const findAuditEntry = async (
   entryId: string,
 ): Promise<EntryRow | null> =>
   firstRow(await connection.query<EntryRow>(findStatement, [logs, entryId]))
+
+const ageStatement = statement(
+  'find_audit_entry_age',
+  `select (extract(epoch from clock_timestamp() - entered_at) * 1000)::float8 as "ageMs"
+   from audit_entry where log = $1 and entry_index = $2::bigint`,
+)
+
+/** For how long an entry has been in the log, by the database's clock; 0 where it is not there. */
+export const findEntryAgeMs = async (
+  connection: Connection,
+  log: number,
+  index: number,
+): Promise<number> => {
+  const rows = await connection.query<{ readonly ageMs: number }>(ageStatement, [log, index])
+  return firstRow(rows)?.ageMs ?? 0
+}

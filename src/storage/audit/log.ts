@@ -32,7 +32,7 @@ const findStatement = statement(
 )
 const lockStatement = statement(
   'lock_audit_log',
-  `select ${columns} from audit_log order by log desc limit 1 for update`,
+  `select ${columns} from audit_log where log = (select max(log) from audit_log) for update`,
 )
 
 /** The log in use; null before the first has begun. */

@@ -1,16 +1,17 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { tileWidth } from '../../../domain/audit-tree.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as publication from '../../../operations/audit/publish.ts'
 import { succeedAuditLog } from '../../../operations/audit/successor.ts'
+import { publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
 import { AuditLogSchema, SucceedAuditLogSchema, SuccessionSchema } from '../schemas/audit-log.ts'
 
-const open = { access: 'open' } as const
+const open = { access: 'open', problems: ['not_found'] } as const
 const tags = ['Audit log']
-const text = { hide: true, response: { 200: Type.String() } }
+const text = { hide: true, response: { 200: Type.Any() } }
 
 /** `<L>/<N>` or `entries/<N>`, and `.p/<W>` of a partial one (c2sp.org/tlog-tiles). */
 const tileForm =
@@ -21,22 +22,22 @@ const tileForm =
  * addresses for good; those without a number are of the one in use.
  */
 export function auditTreeRoutes({ app, audit }: PrivateApi): void {
-  const sendNote = (reply: FastifyReply, note: string | null) => {
+  const sendNote = (request: FastifyRequest, reply: FastifyReply, note: string | null) => {
     if (note === null) throw new Problem('not_found')
-    return reply.header('cache-control', 'no-cache').type('text/plain; charset=utf-8').send(note)
+    return sendPublished(request, reply, publishedDocument('text/plain; charset=utf-8', note))
   }
-  app.get('/audit/checkpoint', { config: open, schema: text }, async (_, reply) =>
-    sendNote(reply, await publication.readCheckpoint(audit, null)),
+  app.get('/audit/checkpoint', { config: open, schema: text }, async (request, reply) =>
+    sendNote(request, reply, await publication.readCheckpoint(audit, null)),
   )
-  app.get('/audit/keys', { config: open, schema: text }, async (_, reply) =>
-    sendNote(reply, await publication.readVerifierKeys(audit)),
+  app.get('/audit/keys', { config: open, schema: text }, async (request, reply) =>
+    sendNote(request, reply, await publication.readVerifierKeys(audit)),
   )
   const params = Type.Object({ log: Type.String() })
   app.get(
     '/audit/logs/:log/checkpoint',
     { config: open, schema: { ...text, params } },
     async (request, reply) =>
-      sendNote(reply, await publication.readCheckpoint(audit, logOf(request.params.log))),
+      sendNote(request, reply, await publication.readCheckpoint(audit, logOf(request.params.log))),
   )
   const sendTile = async (reply: FastifyReply, log: number | null, path: string) => {
     const tile = await publication.readTile(audit, log, tileOf(path))

@@ -26,7 +26,9 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const wanted = wantedOf(request.body)
+      const { clientId = '', publicToken, reason } = request.body
+      // One of them is given: the route's rule has seen to that.
+      const wanted = isPublicToken(publicToken) ? { publicToken, reason } : { clientId, reason }
       const answer = await erasures.requestErasure(
         audit,
         operatorOf(request),
@@ -54,15 +56,4 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       return erasures.readErasure(audit, params.erasure)
     },
   )
-}
-
-/** The one that is given: the route's rule has seen to that. */
-function wantedOf({
-  clientId,
-  publicToken,
-  reason,
-}: Type.Static<typeof RequestErasureSchema>): erasures.WantedErasure {
-  if (isPublicToken(publicToken)) return { publicToken, reason }
-  if (clientId !== undefined) return { clientId, reason }
-  throw new Error('The rule accepted a body that names nobody.')
 }

@@ -13,7 +13,7 @@ import type { AuditLogOperations } from './audit-log.ts'
 import { followEntries } from './follow.ts'
 
 /** Whose entries are to be erased, and why. */
-export type WantedErasure = { readonly reason: string } & (
+type WantedErasure = { readonly reason: string } & (
   | { readonly publicToken: PublicToken }
   | { readonly clientId: string }
 )

@@ -13,6 +13,7 @@ const kept = [
   'src',
   'migrations',
   'web',
+  'sdk/audit',
   'sdk/client',
   'sdk/device',
   'sdk/webhooks',

@@ -12,7 +12,7 @@ const programs = [
   'src/**/*.ts',
   'scripts/demo.ts',
   'scripts/demo/*.ts',
-  'sdk/{client,device,webhooks}/**/*.ts',
+  'sdk/{audit,client,device,webhooks}/**/*.ts',
   'web/**/*.ts',
 ]
 
@@ -20,7 +20,7 @@ const programs = [
 const others = [
   'migrations/*.sql',
   'src/listeners/iso8583/profiles/*.json',
-  'web/demo/*.{css,html}',
+  'web/{audit,demo}/*.{css,html}',
   'deploy/init/*',
   'deploy/container/compose.yaml',
 ]
@@ -39,6 +39,9 @@ export async function writeProgram(folder: string): Promise<void> {
     const [source = '', program = ''] = [texts[at], stripped[at]]
     await writeScript(join(folder, path), path, source, nameScripts(program, path))
   }
+  // The program says which version of it runs.
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ version, type: 'module' }))
   for (const path of globSync(others, { cwd: root })) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     if (path.endsWith('.html')) {

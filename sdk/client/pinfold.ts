@@ -1,3 +1,4 @@
+import type { VerifierKey } from '../audit/notes.ts'
 import { type PinfoldOptions, settingsOf } from './options.ts'
 import {
   type CardDataRelay,
@@ -9,6 +10,7 @@ import {
 } from './resources/cards.ts'
 import { type Events, events } from './resources/events.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
+import { type FetchedReceipt, fetchReceipt, type ReceiptOptions } from './resources/receipts.ts'
 import { type Webhooks, webhooks } from './resources/webhooks.ts'
 import { createCalls } from './transport/calls.ts'
 import { createTransport } from './transport/transport.ts'
@@ -23,6 +25,16 @@ export interface Pinfold {
   readonly events: Events
   readonly webhooks: Webhooks
   readonly simulator: Simulator
+  /**
+   * The receipt of what you did, proven against keys of the audit log (`parseVerifierKeys` of `pinfold-sdk/audit`). Scope
+   * `events.read`.
+   * @param entry `Audit-Entry` of the answer to a disclosure, or the `id` of an event
+   */
+  receipt(
+    entry: string,
+    keys: readonly VerifierKey[],
+    options?: ReceiptOptions,
+  ): Promise<FetchedReceipt>
 }
 
 /**
@@ -41,5 +53,6 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     events: events(calls, transport),
     webhooks: webhooks(calls),
     simulator: simulator(calls),
+    receipt: (entry, keys, options) => fetchReceipt(transport, entry, keys, options),
   }
 }

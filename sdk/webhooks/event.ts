@@ -29,6 +29,8 @@ interface EventDetails {
   readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean
+    /** With a device key: its thumbprint (RFC 7638, SHA-256, base64url). */
+    readonly device?: string
   }
   readonly 'pin.set': object
   readonly 'pin.revealed': Revealed

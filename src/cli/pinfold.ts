@@ -1,6 +1,8 @@
 import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
 import * as cli from './command.ts'
+import { auditCommands } from './commands/audit.ts'
+import { auditLogCommands } from './commands/audit-logs.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { eventsCommand } from './commands/events.ts'
@@ -15,6 +17,7 @@ import {
   startCommand,
 } from './commands/service.ts'
 import { terminalCommand } from './commands/terminal.ts'
+import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
 
 /** Every command, in the order of the help. */
@@ -33,6 +36,9 @@ export const commands: readonly cli.Command[] = [
   simulateCommand,
   terminalCommand,
   eventsCommand,
+  ...auditCommands,
+  ...auditLogCommands,
+  witnessCommand,
 ]
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */

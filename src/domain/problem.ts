@@ -88,6 +88,14 @@ export const problemKinds = {
       'it, it has no successor, or not every process knows it yet. The detail says which. List the ' +
       'keys to see how far a rotation has come, and try again when it is done.',
   },
+  audit_log_continues: {
+    status: 409,
+    title: 'The audit log goes on.',
+    explanation:
+      'A successor takes the place of an audit log that must not be signed any more, because the ' +
+      'database is not what was signed: it was restored from a backup, or lags behind. Nothing is ' +
+      'known against this log. Nothing was done.',
+  },
   idempotency_key_in_use: {
     status: 409,
     title: 'A request with this Idempotency-Key is still running.',

@@ -98,6 +98,36 @@ export const jsonFetcher =
     }
   }
 
+/** What was answered, whatever its status. */
+interface TextAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/**
+ * Posts text by guarded requests, and reads an answer of 256 KiB at most. What it returns throws an Error where
+ * there is none.
+ * @param waitMs for the whole of one.
+ */
+export const textPoster =
+  (request: GuardedRequest, waitMs = timeoutMs) =>
+  async (address: URL, body: string): Promise<TextAnswer> => {
+    const response = await request(address, {
+      method: 'POST',
+      headers: {
+        'content-type': 'text/plain; charset=utf-8',
+        'content-length': Buffer.byteLength(body),
+      },
+      body,
+      signal: AbortSignal.timeout(waitMs),
+    })
+    try {
+      return { status: response.statusCode ?? 0, text: await readText(response, address) }
+    } finally {
+      if (!response.complete) response.destroy()
+    }
+  }
+
 async function readText(response: IncomingMessage, address: URL): Promise<string> {
   const chunks: Buffer[] = []
   let lengthBytes = 0

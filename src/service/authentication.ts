@@ -11,6 +11,7 @@ import {
 import { createAuthorizationServer } from '../listeners/oauth/authorization-server.ts'
 import type { ClientRegister } from '../listeners/oauth/client-store.ts'
 import type { PublicAuthorizationServer } from '../listeners/public/routes/oauth.ts'
+import { recordRegistration } from '../operations/audit/acts.ts'
 import {
   type FirstAdministrator,
   parseFirstAdministrators,
@@ -130,13 +131,16 @@ export async function registerAdministrators(
     if (registered && registered.jwks !== jwks) {
       log.warn({ clientId }, 'the first administrator has another key, from ADMIN_JWK_FILE')
     }
-    await upsertClient(database, {
-      clientId,
-      clientName: 'First administrator',
-      kind: 'admin',
-      scopes: ['admin'],
-      secretHash: null,
-      jwks,
+    await database.transaction(async (connection) => {
+      await upsertClient(connection, {
+        clientId,
+        clientName: 'First administrator',
+        kind: 'admin',
+        scopes: ['admin'],
+        secretHash: null,
+        jwks,
+      })
+      if (registered?.jwks !== jwks) await recordRegistration(connection, clientId)
     })
   }
 }

@@ -2,12 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
+import { checkDue, nightly } from '../operations/audit/check.ts'
+import { eraseDue } from '../operations/audit/erase.ts'
+import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
+import { createFollower, createSigner } from '../operations/audit/sign.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
+import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
@@ -16,6 +22,7 @@ import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
+import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
 /** What runs beside the requests, until it is stopped. */
@@ -24,11 +31,16 @@ interface Background {
   stop(): Promise<void>
 }
 
+/** What of the configuration it goes by. */
+interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
+  readonly audit: Pick<Config['audit'], 'retentionDays'>
+}
+
 /** Starts everything that a service which listens does by itself. */
 export function startBackground(
-  { delivering, issuing, keys, tls }: Service,
+  { audit, delivering, issuing, keys, tls }: Service,
   database: Database,
-  tlsRefreshMs: number,
+  { audit: { retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
   const delivery = startDelivery(delivering)
@@ -42,6 +54,22 @@ export function startBackground(
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       ...keyJobs(keys),
+      {
+        everyMs: 5_000,
+        failure: 'entries of the audit log could not be erased',
+        run: (stop) => eraseDue(audit, { retentionDays }, stop),
+      },
+      {
+        everyMs: 30_000,
+        failure: 'rows could not be held against the audit log',
+        run: (stop) => checkDue(audit, nightly, stop),
+      },
+      auditLogJob({ ...audit, database }),
+      {
+        everyMs: 3_600_000,
+        failure: 'old checkpoints of the audit log could not be forgotten',
+        run: () => thinCheckpoints(database),
+      },
       keyMakingJob(database, issuing.hsm),
       // By looking, since a link that is changed notifies nobody.
       ...tls.map(({ refresh }) => ({
@@ -163,6 +191,41 @@ export function keyJobs(keys: KeyOperations): readonly Job[] {
       run: (stop) => advanceKeys(keys, () => stop.aborted),
     },
   ]
+}
+
+const auditLease = { name: 'keep-audit-log', seconds: 5, renewAfterMs: 1_500, standByMs: 1_000 }
+/** Batches after which it is signed what is entered, however many more there are. */
+const batchesAtOnce = 10
+
+/**
+ * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work, and the log is right
+ * without it.
+ */
+export function auditLogJob(audit: AuditLogOperations): Job {
+  const { database } = audit
+  const holder = randomUUID()
+  const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
+  let [isHolder, claimAtMs] = [false, 0]
+  return {
+    everyMs: 250,
+    retryMs: 1_000,
+    failure: 'acts could not be entered in the audit log, or what is entered not be signed',
+    async run(stop) {
+      if (performance.now() >= claimAtMs) {
+        isHolder = await claimLease(database, auditLease.name, holder, auditLease.seconds)
+        claimAtMs = performance.now() + (isHolder ? auditLease.renewAfterMs : auditLease.standByMs)
+      }
+      if (!isHolder) return follow()
+      for (let batch = 0; batch < batchesAtOnce && !stop.aborted; batch += 1) {
+        if ((await enter()) < batchSize / 4) break
+      }
+      if (!stop.aborted) await sign()
+    },
+    atEnd: {
+      failure: 'the lease on the audit log could not be released',
+      run: () => releaseLease(database, auditLease.name, holder),
+    },
+  }
 }
 
 const leaseName = 'make-card-data-keys'

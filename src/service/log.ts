@@ -57,12 +57,12 @@ export function wordsOf({ err, level, msg, time, ...rest }: LogLine): string {
   const clock = new Date(time).toTimeString().slice(0, 8)
   const { message, stack = message, type, ...facts } = err ?? {}
   const told = { ...rest, ...(stack === undefined && type !== undefined && { type }), ...facts }
-  const said = Object.entries(told).map(([name, value]) => ` ${name}=${plain(value)}`)
+  // Each value as short as it can be told from the next.
+  const said = Object.entries(told).map(([name, value]) => {
+    const isPlain = typeof value === 'string' && /^[\w./:@-]+$/.test(value)
+    return ` ${name}=${isPlain ? value : JSON.stringify(value)}`
+  })
   const trace = stack === undefined ? '' : `\n${stack.replaceAll(/^/gm, '  ')}`
   // No text that came from elsewhere moves the cursor or changes a colour.
   return `${`${clock} ${mark}${msg}${said.join('')}${trace}`.replaceAll(/[^\P{Cc}\n]/gu, '?')}\n`
 }
-
-/** A value as short as it can be told from the next. */
-const plain = (value: unknown): string =>
-  typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)

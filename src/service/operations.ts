@@ -9,6 +9,7 @@ import type { Admissions } from '../listeners/http/in-flight.ts'
 import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { createFairQueue } from '../operations/card-data/fair-queue.ts'
+import { recordRefusals } from '../operations/card-data/refused-disclosures.ts'
 import type { CardLimits } from '../operations/cards/cards.ts'
 import { type KeyOperations, keyTimings } from '../operations/keys/keys.ts'
 import { type RoundProgress, roundProgressOf } from '../operations/keys/re-encryption.ts'
@@ -35,6 +36,7 @@ export const createIssuing = (
   limits: limits ? limitsOf(limits) : noLimits,
   // Half of the thread pool (4 threads): the rest of the service works in it, too.
   sessionKeyQueue: createFairQueue({ runningMax: 2, waitingMaxPerClient: 100 }),
+  refusedDisclosures: recordRefusals(database),
 })
 
 const noLimits: CardLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }

@@ -1,5 +1,9 @@
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
+import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
 import { makeSlices } from '../operations/events/prune.ts'
 import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
@@ -12,6 +16,8 @@ import type { RunningService } from './stop.ts'
 
 /** How long a request that runs may take to finish once the service is asked to stop. */
 const finishTimeoutMs = 3_000
+/** How long its stop may take to be put on record. */
+const recordStopWithinMs = 1_000
 
 /**
  * Opens everything and listens on both listeners.
@@ -30,13 +36,15 @@ export async function runService(
       log.warn({ err }, 'no slices could be made for events'),
     )
     const service = await createService(config, databases, log, peers)
+    // Before it answers anybody: what serves is on record.
+    await recordProcessStart(database, await describeProcess(config, service))
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config, peers !== null && canSharePorts)
     // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
     await service.links.start()
-    const background = startBackground(service, database, config.tlsRefreshMs, log)
+    const background = startBackground(service, database, config, log)
     return {
       welcome: welcome(config, file),
       async stop() {
@@ -48,6 +56,11 @@ export async function runService(
           background.stop(),
           service.links.stop(),
         ])
+        // It has stopped all the same where the database is away.
+        const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
+          log.warn({ err }, 'the stop could not be put on record'),
+        )
+        await Promise.race([recorded, wait(recordStopWithinMs, undefined, { ref: false })])
         await databases.close()
       },
     }
@@ -55,6 +68,22 @@ export async function runService(
     await databases.close()
     throw error
   }
+}
+
+/** What the audit log is told of this process. */
+async function describeProcess(
+  { databaseUrl, pkcs11, weakened }: Config,
+  { keys }: Pick<Service, 'keys'>,
+) {
+  const { version } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
+  return {
+    ...{ processId: keys.processId, version: String(version), node: process.versions.node },
+    ...{ host: hostname(), weakened },
+    hsm: pkcs11 ? 'pkcs11' : 'software',
+    database: databaseUrl === null ? 'embedded' : 'server',
+  } as const
 }
 
 async function listen(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { createAuditSite } from '../../web/site/audit-site.ts'
 import { dateOf } from '../domain/calendar.ts'
 import type { ListenerName } from '../domain/client.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
@@ -13,6 +14,7 @@ import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
+import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
@@ -25,6 +27,7 @@ import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
 import { pingDatabase } from '../storage/engine/installation.ts'
+import { createAuditLog, watchAuditLog } from './audit-log.ts'
 import {
   type Authentication,
   createAuthentication,
@@ -61,6 +64,7 @@ export interface Service {
   readonly issuing: CardDataOperations
   readonly delivering: DeliveryContext
   readonly keys: KeyOperations
+  readonly audit: AuditLogOperations
   /** Of each listener, on whatever it speaks. */
   readonly connections: Readonly<Record<ListenerName, Connections>>
   /** The listeners that speak TLS. */
@@ -93,13 +97,17 @@ export async function createService(
   if (peers && sandbox) await followClock(clock, peers)
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config, log)
+  const audit = await createAuditLog(config, database, hsm)
   const stopping = new AbortController()
   const ownDemo = createDemo(config, sandbox)
   const profiles = await loadProfiles(config.linkProfilesDir)
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
-  const wired = { databases, issuing, keys, clock, authentication, demo, stopping, peers, profiles }
+  const wired = {
+    ...{ databases, issuing, keys, audit, clock, authentication },
+    ...{ demo, stopping, peers, profiles },
+  }
   const servers = await createServers(config, wired, log)
-  return { issuing, keys, sandbox, stopping, ...servers }
+  return { issuing, keys, audit, sandbox, stopping, ...servers }
 }
 
 /** What the servers are made of. */
@@ -107,6 +115,7 @@ interface Wired {
   readonly databases: Databases
   readonly issuing: CardDataOperations
   readonly keys: KeyOperations
+  readonly audit: AuditLogOperations
   readonly clock: MovableClock
   readonly authentication: Authentication
   readonly demo: DemoSite | null
@@ -119,9 +128,9 @@ async function createServers(
   config: Config,
   wired: Wired,
   log: Logger,
-): Promise<Omit<Service, 'issuing' | 'keys' | 'sandbox' | 'stopping'>> {
+): Promise<Omit<Service, 'issuing' | 'keys' | 'audit' | 'sandbox' | 'stopping'>> {
   const { baseUrl, network, processorPath, sandbox } = config
-  const { clock, databases, demo, issuing, keys, peers, stopping } = wired
+  const { audit, clock, databases, demo, issuing, keys, peers, stopping } = wired
   const { hsm } = issuing
   const { authorizationServer, verifiers } = wired.authentication
   const { admissions, authorizing, links, metrics, tls } = createNetworkSide(config, wired, log)
@@ -137,6 +146,7 @@ async function createServers(
     tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
     operations: issuing,
+    audit: { ...audit, database: databases.clients },
     processorPath,
     baseUrl,
     eventStreams: createEventStreams(issuing.database, (error) =>
@@ -160,6 +170,8 @@ async function createServers(
     authorizing,
     keys,
     links: links.operations,
+    audit,
+    auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
       hsm,
@@ -174,11 +186,12 @@ async function createServers(
 
 /** What card networks ask, on whichever wire, and what is watched of it. */
 function createNetworkSide(config: Config, wired: Wired, log: Logger) {
-  const { databases, issuing, keys, peers, profiles } = wired
+  const { audit, databases, issuing, keys, peers, profiles } = wired
   const metrics = peers ? sharedMetrics(peers) : createMetrics()
   const { registry } = metrics
   watchPools(registry, databases)
   watchKeys(registry, keys)
+  watchAuditLog(registry, audit)
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
   const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }

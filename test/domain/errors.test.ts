@@ -14,6 +14,7 @@ const contract = {
     'card_status_conflict',
     'pin_not_revealable',
     'key_in_use',
+    'audit_log_continues',
     'idempotency_key_in_use',
   ],
   413: ['body_too_large'],

@@ -13,6 +13,7 @@ import { openSoftwareKeyEngine } from '../../src/hsm/software/key-engine.ts'
 import { SecretKey } from '../../src/hsm/software/master-keys.ts'
 import { randomDigits } from '../../src/hsm/verbs/card-numbers.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
+import { auditGuarantees } from './contract/audit.ts'
 import { cardNumberGuarantees, pinGuarantees } from './contract/cards.ts'
 import { keyGuarantees } from './contract/keys.ts'
 import { macGuarantees } from './contract/macs.ts'
@@ -43,6 +44,7 @@ function hsmContract(
     recordGuarantees(subject)
     keyGuarantees(subject)
     pairGuarantees(subject)
+    auditGuarantees(subject)
   })
 }
 

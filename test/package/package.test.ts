@@ -63,14 +63,19 @@ test('from node_modules, the package serves on the database that it brought, and
 })
 
 test('pages of the package are made of JavaScript that is there', async () => {
-  const page = await program.call('GET', '//demo')
-  const modules = [...page.text.matchAll(/(?:src|href)="(\/demo\/assets\/[^"]+\.[jt]s)"/g)]
-  assert.ok(modules.length > 10, page.text)
-  for (const [, path = ''] of modules) {
-    assert.match(path, /\.js$/)
-    const { status, text } = await program.call('GET', `/${path}`)
-    assert.equal(status, 200, path)
-    assert.doesNotMatch(text, /from '[^']*\.ts'/)
+  for (const [address, atLeast] of [
+    [`${program.baseUrl}/demo`, 11],
+    [`${program.privateUrl}/audit`, 5],
+  ] as const) {
+    const page = await (await fetch(address)).text()
+    const modules = [...page.matchAll(/(?:src|href)="(\/\w+\/assets\/[^"]+\.[jt]s)"/g)]
+    assert.ok(modules.length >= atLeast, page)
+    for (const [, path = ''] of modules) {
+      assert.match(path, /\.js$/)
+      const answer = await fetch(new URL(path, address))
+      assert.equal(answer.status, 200, path)
+      assert.doesNotMatch(await answer.text(), /from '[^']*\.ts'/)
+    }
   }
 })
 

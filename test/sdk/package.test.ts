@@ -43,7 +43,7 @@ test('its types are found by every way of resolving that knows ES modules, and b
     [...new Set(told)].sort(),
     Object.entries(known).map(([resolution, kind]) => `${resolution}: ${kind}`),
   )
-  for (const entry of ['.', './device', './webhooks']) {
+  for (const entry of ['.', './audit', './device', './webhooks']) {
     const { bundler, 'node16-esm': modules } = entrypoints[entry]?.resolutions ?? assert.fail(entry)
     assert.ok(bundler.resolution?.isTypeScript && modules.resolution?.isTypeScript, entry)
   }

@@ -9,6 +9,7 @@ import {
   type TryStatus,
   WeakPin,
 } from 'pinfold-sdk'
+import { parseVerifierKeys, verifyFolder } from 'pinfold-sdk/audit'
 import { type CardData, fetchKeys, requestCardData, sealPin } from 'pinfold-sdk/device'
 import { type PinfoldMessage, verifyWebhook } from 'pinfold-sdk/webhooks'
 
@@ -93,3 +94,11 @@ const code: ProblemCode = 'card_closed'
 const none: ProblemCode = 'card_open'
 
 export { code, none }
+
+const auditKeys = await parseVerifierKeys('cards.example/audit+00000000+AA==')
+const receipt = await pinfold.receipt('01900000-0000-7000-8000-000000000000', auditKeys)
+holds<Same<typeof receipt.file, string>>()
+// @ts-expect-error without keys nothing is proven
+await pinfold.receipt('01900000-0000-7000-8000-000000000000')
+const { findings } = await verifyFolder(async () => null, { keys: auditKeys })
+holds<Same<(typeof findings)[number]['where'], string>>()

@@ -51,7 +51,8 @@ test('a service that starts sweeps up all that a lost one left: a block that nob
   await lost.close()
 
   const next = await openTestService({ database, dataDir })
-  const { stop } = startBackground(next, database, 1_000, pino({ level: 'silent' }))
+  const settings = { audit: { retentionDays: 400 }, tlsRefreshMs: 1_000 }
+  const { stop } = startBackground(next, database, settings, pino({ level: 'silent' }))
   for (const [type, publicToken] of [
     ['card.status_changed', expired],
     ['pin.blocked', tried],

@@ -3,6 +3,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { createSigner } from '../../src/operations/audit/sign.ts'
+import { enterAll } from '../support/audit.ts'
 import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
 
@@ -74,6 +76,9 @@ before(async () => {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const deviceKey = pair.publicKey.export({ format: 'jwk' })
   const jwks = { ...deviceKey, kid: 'k' }
+  const erasure = { clientId: 'nobody', reason: 'It was asked for' }
+  await enterAll(service.database)
+  await createSigner(service.audit)()
   const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
   const t = '/thr/processor'
   const product = () => ({
@@ -138,6 +143,17 @@ before(async () => {
     'GET /links/:linkName': async () => ({ ids: await freshLink() }),
     'GET /links/:linkName/advices': async () => ({ ids: await freshLink() }),
     'PATCH /links/:linkName': async () => ({ ids: await freshLink(), body: { active: false } }),
+    [`GET ${t}/receipts/:entry`]: async () => {
+      const { publicToken } = await freshCard()
+      const shown = await service.call('GET', `/card-pin/${publicToken}/pin`)
+      return { ids: { entry: String(shown.headers['audit-entry']) } }
+    },
+    'GET /audit/logs/:log/openings/:bundle': () => ({ ids: { log: '1', bundle: '0' } }),
+    'POST /audit/erasures': () => ({ body: erasure }),
+    'GET /audit/erasures/:erasure': async () => {
+      const asked = await service.call('POST', '//audit/erasures', { ...asAdmin, body: erasure })
+      return { ids: { erasure: asked.json.erasure } }
+    },
     'POST /sandbox/clock': () => ({ body: { now: new Date(Date.now() + 60_000).toISOString() } }),
   }
 })
@@ -151,6 +167,7 @@ const refusedHere: Readonly<Record<string, string>> = {
   'DELETE /keys/:key/versions/:version': 'likewise',
   'POST /clients/:clientId/confirm': 'takes a number alone; test/operations/keys does it',
   'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
+  'POST /audit/successor': 'the log can be signed; its own test refuses that first',
   'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
 }
 

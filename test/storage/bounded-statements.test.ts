@@ -3,6 +3,12 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import { lockAuditLog } from '../../src/storage/audit/log.ts'
+import {
+  listEventsToEnter,
+  takeAttemptsToEnter,
+  takeRefusalsToEnter,
+} from '../../src/storage/audit/sources.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
@@ -147,7 +153,7 @@ const creation = {
 }
 const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
-const origin = { entryMode: 'chip', reference: 'R-1' }
+const origin = { entryMode: 'chip', reference: 'R-1', networkId: 'network', requestId: 'r' }
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
 
@@ -173,6 +179,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAttempts(database, 30, limit),
+  (database) => lockAuditLog(database),
+  (database, limit) => takeAttemptsToEnter(database, limit),
+  (database, limit) => takeRefusalsToEnter(database, limit),
+  ...[true, false].map(
+    (isCluster) => (database: Database, limit: number) =>
+      listEventsToEnter(database, [{ clientId, entered: '0', last: '1' }], { isCluster, limit }),
+  ),
   (database, limit) => listUnpublishedEvents(database, outboxStart, [], limit),
   (database, limit) => pruneDeliveries(database, reference, 30, limit),
   (database, limit) => removeDeliveries(database, reference, limit),
@@ -190,7 +203,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
   (database) => spendAllTries(database, act, 'cvv', today),
   (database) =>
-    recordDisclosure(database, act.event, { clientId, today, includesPin: true, limits: null }),
+    recordDisclosure(database, act.event, {
+      clientId,
+      today,
+      includesPin: true,
+      eventId: claimId,
+      limits: null,
+    }),
   (database) => updateCardStatus(database, keyedAct, { from: '00', to: '62' }),
   (database) => updatePin(database, keyedAct, today, newPin),
   (database) => updatePin(database, keyedAct, today, { ...newPin, envelope }),
@@ -208,9 +227,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, { ...origin, requestId: 'r' }, keyed).catch(
-          () => null,
-        ),
+        settleTry(database, { spent, comparison }, origin, keyed).catch(() => null),
     ),
   ),
   // What many ask for in one turn.
@@ -328,7 +345,7 @@ const boundedNames = async (): Promise<string[]> => {
     for (const [, name = '', text = ''] of source.matchAll(
       /statement\(\s*['`]([^'`]+)['`],\s*(`[^`]*`)/g,
     )) {
-      const isChange = /\b(insert into|update|delete from)\b/.test(text)
+      const isChange = /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text)
       if (isChange && /\blimit \$?\d/.test(text)) names.push(name.replace(/\$\{[^}]*\}/g, '.+'))
     }
   }

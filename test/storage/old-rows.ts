@@ -19,6 +19,7 @@ const switches = {
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
   attempt: ages('attempted_at'),
+  refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
   delivery: ages('created_at'),
@@ -58,6 +59,13 @@ const fills = (to: Due): string[] => [
   `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode,
      reference)
    select ${token}, 'pin', 100, 1, ${switches.attempt[to]}, 2, 'chip', 'R-1' from ${numbers}`,
+  // Never many: they wait for their results alone.
+  `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
+   select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
+  `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,
+     first_at, last_at, request_id)
+   select ${switches.refused_disclosure[to]}, '${clientId}', ${token}, 'pin.revealed', true, 'refused', 'rate_limited',
+     1, now(), now(), 'r' from ${numbers}`,
   `insert into event (public_token, sequence, client_id, type, details, published, occurred_at)
    select ${token}, 1, '${clientId}', 'card.created', '{}', true, ${switches.event[to]} from ${numbers}`,
   `insert into published_event (client_id, position, event_id, public_token, sequence, type,

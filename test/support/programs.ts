@@ -16,7 +16,7 @@ const folders = {
   service: ['service'],
   keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
   authorizations: ['operations/authorizations'],
-  webhooks: ['operations/webhooks', 'operations/events', 'outbound', 'sandbox'],
+  webhooks: ['operations/webhooks', 'operations/events', 'operations/audit', 'outbound', 'sandbox'],
   cards: [
     'operations/cards',
     'operations/card-data',

@@ -241,7 +241,8 @@ const inject = async (
     },
     ...(sent !== undefined && { payload: sent }),
   })
-  const isJson = /json/.test(String(answer.headers['content-type'])) && answer.payload !== ''
+  const isJson =
+    /[/+]json(;|$)/.test(String(answer.headers['content-type'])) && answer.payload !== ''
   return {
     status: answer.statusCode,
     headers: answer.headers,

@@ -25,7 +25,7 @@ export async function openInProcess(
     await databases.close()
   }
   try {
-    const { ask, readAll } = createRequests(
+    const { ask, readAll, readBytes } = createRequests(
       {
         ...addresses,
         issuer: config.baseUrl,
@@ -36,7 +36,7 @@ export async function openInProcess(
       role,
       await readCredentials(role, named, service.sandbox),
     )
-    return { ask, readAll, open: null, base: `/thr/${config.processorPath}`, close }
+    return { ask, readAll, readBytes, open: null, base: `/thr/${config.processorPath}`, close }
   } catch (error) {
     await close()
     throw error
@@ -58,9 +58,9 @@ const injecting =
       headers: { host, ...(headers as Record<string, string>) },
       ...(body && { payload: String(body) }),
     })
-    const { payload, statusCode: status } = answer
+    const { rawPayload, statusCode: status } = answer
     const given = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
-    return new Response(payload === '' ? null : payload, {
+    return new Response(rawPayload.length === 0 ? null : new Uint8Array(rawPayload), {
       status,
       headers: Object.fromEntries(given),
     })

@@ -11,6 +11,11 @@ type Ask = <Result>(method: string, path: string, body?: object) => Promise<Resu
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
 type ReadAll = <Row>(path: string) => Promise<Row[]>
 
+/** Reads what is no JSON; null where there is none. @throws Refused, Unreachable. */
+type ReadBytes = (
+  path: string,
+) => Promise<{ readonly status: number; readonly bytes: Uint8Array<ArrayBuffer> } | null>
+
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
 
@@ -18,6 +23,7 @@ export type Open = (path: string, headers: Request['headers']) => Promise<OpenAn
 export interface ServiceConnection {
   readonly ask: Ask
   readonly readAll: ReadAll
+  readonly readBytes: ReadBytes
   /** Null where the service is opened in this process: nothing happens there to be followed. */
   readonly open: Open | null
   /** What the paths of the specification begin with: `/thr/processor`. */
@@ -44,7 +50,7 @@ export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
   role: Role,
   credentials: CallerCredentials,
-): { readonly ask: Ask; readonly readAll: ReadAll; readonly open: Open } {
+): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
   const exchange = orUsageError(credentials, () =>
     createExchange(
@@ -64,15 +70,11 @@ export function createRequests(
       throw failureOf(error, new URL(origin).origin, credentials)
     }
   }
+  const openOnce = (path: string, headers: Request['headers']) =>
+    send(path, (url) => exchange.open({ url, method: 'GET', headers }))
   const request = async (method: string, path: string, body?: object) => {
-    const answer = await send(path, (url) =>
-      exchange.send({
-        url,
-        method: method as Request['method'],
-        headers: {},
-        body: body && JSON.stringify(body),
-      }),
-    )
+    const asked = { method: method as Request['method'], body: body && JSON.stringify(body) }
+    const answer = await send(path, (url) => exchange.send({ ...asked, url, headers: {} }))
     return { content: contentOf(answer), link: answer.headers.get('link') }
   }
   return {
@@ -87,8 +89,14 @@ export function createRequests(
       }
       return rows
     },
+    async readBytes(path) {
+      const { body, ...answer } = await openOnce(path, { accept: '*/*' })
+      if (answer.status === 404) return null
+      if (answer.status >= 300) contentOf(answer)
+      return { ...answer, bytes: new Uint8Array(await new Response(body).arrayBuffer()) }
+    },
     async open(path, headers) {
-      const answer = await send(path, (url) => exchange.open({ url, method: 'GET', headers }))
+      const answer = await openOnce(path, headers)
       if (answer.status >= 500) throw new Unreachable(`The service answered ${answer.status}.`)
       if (answer.status >= 400) contentOf(answer)
       return answer

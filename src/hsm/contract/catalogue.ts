@@ -1,3 +1,4 @@
+import type { Cryptoperiod, Publication, Retirement } from './key-lifecycle.ts'
 import { KeyRefusal } from './stored-keys.ts'
 
 /**
@@ -17,12 +18,14 @@ export const keyNames = [
   'card-data-sign',
   'card-data-sign-ec',
   'card-data-pin',
+  'audit',
+  'audit-ml-dsa',
 ] as const
 
 export type KeyName = (typeof keyNames)[number]
 
-/** The letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, elliptic curve, RSA. */
-type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R'
+/** Letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, EC, RSA. ML-DSA has none yet but a digit of ours. */
+type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R' | '1'
 
 export type BlockCipher = 'TDES' | 'AES'
 
@@ -63,6 +66,8 @@ export type KeyAction =
   | 'mac'
   | 'sign'
   | 'signPss'
+  | 'signEd25519'
+  | 'signMlDsa44'
   | 'unwrap'
   | 'agree'
 
@@ -76,34 +81,6 @@ export interface KeyKind {
   readonly action: KeyAction
   /** Bytes to draw; nothing for a key pair. */
   readonly lengthBytes: 16 | 24 | 32 | null
-}
-
-/** When a version that has a successor retires. */
-type Retirement =
-  /** When all that was under it has been re-encrypted under its successor. */
-  | { readonly by: 're-encryption' }
-  /** When what was made under it is of no use any more, so long after its successor became active. */
-  | { readonly by: 'time'; readonly seconds: number }
-  /** When an operator says so and no card names it: cards keep what they were issued with. */
-  | { readonly by: 'operator' }
-
-/** How the public half of a pair is published (RFC 7517). */
-type Publication =
-  | { readonly to: 'token verifiers'; readonly use: 'sig'; readonly algorithm: 'ES256' }
-  | {
-      readonly to: 'devices'
-      readonly use: 'enc' | 'sig'
-      readonly algorithm: 'RSA-OAEP-256' | 'PS256' | 'ES256' | 'ECDH-ES'
-    }
-
-/** For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5, 5.3.6). */
-export interface Cryptoperiod {
-  /** Days in which new things are made under it: the originator-usage period. Then a rotation is due. */
-  readonly originatorDays: number
-  /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
-  readonly recipientDays: number
-  /** Uses after which a rotation is due; null where there can never be too many. */
-  readonly usesAtMost: number | null
 }
 
 interface CatalogueEntry<Name extends string> {
@@ -272,6 +249,29 @@ export const keyCatalogue = {
     publication: { to: 'devices', use: 'enc', algorithm: 'ECDH-ES' },
     cryptoperiod: receiving,
   },
+  audit: {
+    description: 'Signs checkpoints of the audit log.',
+    kind: { purpose: 'audit', keyUsage: 'S0', modeOfUse: 'S', action: 'signEd25519', ...ec },
+    ...untilOperator,
+    columns: [],
+    ...staysHere,
+    cryptoperiod: signing,
+  },
+  'audit-ml-dsa': {
+    description: 'Signs checkpoints of the audit log, where AUDIT_LOG_ML_DSA asks for it.',
+    kind: {
+      purpose: 'audit-ml-dsa',
+      keyUsage: 'S0',
+      algorithm: '1',
+      modeOfUse: 'S',
+      action: 'signMlDsa44',
+      lengthBytes: null,
+    },
+    ...untilOperator,
+    columns: [],
+    ...staysHere,
+    cryptoperiod: signing,
+  },
 } as const satisfies { readonly [Name in KeyName]: CatalogueEntry<Name> }
 
 type Catalogue = typeof keyCatalogue
@@ -291,6 +291,9 @@ export const isInstallationKey = (name: string): name is KeyName =>
 
 /** Whether a key takes seconds to make: nobody waits for it at the start. */
 export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
+
+/** Whether a key is made when the HSM is opened: not one that is slow, or that only a setting asks for. */
+export const isMadeAtStart = (name: KeyName): boolean => !isSlow(name) && name !== 'audit-ml-dsa'
 
 /** What a version of a published key is known by outside: its `kid`. */
 export const publishedKeyId = (name: KeyName, version: number): string => `${name}-${version}`

@@ -3,6 +3,7 @@ import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { Pan } from '../../domain/pan.ts'
 import type { Pin } from '../../domain/pin.ts'
 import type { Secret } from '../../domain/secret.ts'
+import type { AuditHsm } from './audit.ts'
 import type {
   CardNumber,
   CardReference,
@@ -84,7 +85,7 @@ export interface TokenSigningKey {
  * *reveal*. Every verb throws `Problem` `unavailable` when the HSM gives no answer, and Error when
  * what it is given was not made by it.
  */
-export interface Hsm extends CardDataHsm {
+export interface Hsm extends CardDataHsm, AuditHsm {
   /** Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC 7812-1). */
   generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
   /** Draws a PIN without bias, again while it is weak. */

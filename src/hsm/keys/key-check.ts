@@ -23,6 +23,7 @@ const keyChecks: Readonly<Record<string, KeyCheck>> = {
   },
   E: { method: 'SPKI SHA-256', of: publicKeyHash },
   R: { method: 'SPKI SHA-256', of: publicKeyHash },
+  1: { method: 'SPKI SHA-256', of: publicKeyHash },
 }
 
 function publicKeyHash(pkcs8: Uint8Array): Buffer {

@@ -106,6 +106,14 @@ export interface PssKey {
   sign(message: Uint8Array): Promise<Uint8Array>
 }
 
+/** Signs whole messages: Ed25519 (RFC 8032), or ML-DSA-44 with an empty context (FIPS 204). */
+export interface MessageSigningKey {
+  /** As its standard encodes it: 32 bytes, or 1,312. */
+  readonly publicKey: Uint8Array
+  /** @returns 64 bytes, or 2,420. */
+  sign(message: Uint8Array): Promise<Uint8Array>
+}
+
 /** Agrees on a secret with the holder of another key on P-256 (SP 800-56A 5.7.1.2). */
 interface AgreementKey {
   readonly publicJwk: SigningKey['publicJwk']
@@ -122,6 +130,8 @@ export interface WorkingKeys {
   readonly mac: MacKey
   readonly sign: SigningKey
   readonly signPss: PssKey
+  readonly signEd25519: MessageSigningKey
+  readonly signMlDsa44: MessageSigningKey
   readonly unwrap: UnwrappingKey
   readonly agree: AgreementKey
 }

@@ -29,6 +29,8 @@ export interface KeyRing {
    * the pending ones.
    */
   versions<Name extends catalogue.KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
+  /** The same, and the retired ones after them. */
+  everyVersion<Name extends catalogue.KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
   /** Reads the store again. */
   refresh(): Promise<void>
   /** How often this process has used each version. */
@@ -59,7 +61,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   const present = new Set((await store.list()).map((stored) => stored.keyName))
   for (const keyName of catalogue.keyNames) {
-    if (present.has(keyName) || catalogue.isSlow(keyName)) continue
+    if (present.has(keyName) || !catalogue.isMadeAtStart(keyName)) continue
     const made = await engine.generate(catalogue.keyCatalogue[keyName].kind)
     await store.add({ keyName, keyVersion: 1, state: 'active', ...made })
   }
@@ -121,6 +123,7 @@ function ringOf(
       await readNow()
       return present(await find(name, version))
     },
+    everyVersion: all,
     versions: async (name) => (await all(name)).filter(({ state }) => state !== 'retired'),
   }
 }
@@ -256,6 +259,8 @@ const counters: {
   mac: (key, count) => ({ ...key, mac: after(count, key.mac) }),
   sign: (key, count) => ({ ...key, sign: after(count, key.sign) }),
   signPss: (key, count) => ({ ...key, sign: after(count, key.sign) }),
+  signEd25519: (key, count) => ({ ...key, sign: after(count, key.sign) }),
+  signMlDsa44: (key, count) => ({ ...key, sign: after(count, key.sign) }),
   unwrap: (key, count) => ({ ...key, unwrap: after(count, key.unwrap) }),
   agree: (key, count) => ({ ...key, agree: after(count, key.agree) }),
 }

@@ -4,8 +4,8 @@ import { Problem } from '../../domain/problem.ts'
 import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 
-/** Key pairs of this house: P-256, and RSA of 4096 bits. */
-const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152 }
+/** Key pairs of this house: P-256 and Ed25519, RSA of 4096 bits, and ML-DSA-44 (FIPS 204, category 2). */
+const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152, 1: 128 }
 
 /**
  * Bits of security of a key (NIST SP 800-57 part 1, table 2; PCI PIN Security 3.1, annex C).

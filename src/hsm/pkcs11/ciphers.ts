@@ -3,6 +3,7 @@ import { openAesGcm, sealAesGcm } from '../../crypto/aes-gcm.ts'
 import { cmac } from '../../crypto/cmac.ts'
 import { withSubkey, type XaesSubkey, xaesSubkeys } from '../../crypto/xaes-256-gcm.ts'
 import type { KeyKind } from '../contract/catalogue.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import { type Handle, type Mechanism, mechanism, parametersType } from './cryptoki.ts'
 import type { TokenKey } from './objects.ts'
 import { type PublicHalf, publicHalfOf } from './pairs.ts'
@@ -134,6 +135,9 @@ const checks: Record<KeyKind['algorithm'], Check> = {
   H: (session, whole) => macOf(session, whole, Buffer.alloc(0)).subarray(0, lengthBytes),
   E: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
   R: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
+  1: () => {
+    throw new KeyRefusal('A token has no ML-DSA-44.')
+  },
 }
 
 function publicKeyHash(jwk: PublicHalf): Buffer {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files). */
+/** Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files); Ed25519's are 3.0's. */
 
 export const sessionFlags = { readWrite: 0x2, serial: 0x4 } as const
 
@@ -14,6 +14,7 @@ export const objectClass = { publicKey: 2, privateKey: 3, secretKey: 4 } as cons
 export const keyType = {
   rsa: 0x0,
   ec: 0x3,
+  ecEdwards: 0x40,
   genericSecret: 0x10,
   des2: 0x14,
   des3: 0x15,
@@ -61,6 +62,8 @@ export const mechanism = {
   ecKeyPairGeneration: 0x1040,
   ecdsa: 0x1041,
   ecdh1Derive: 0x1050,
+  edwardsKeyPairGeneration: 0x1055,
+  eddsa: 0x1057,
   aesKeyGeneration: 0x1080,
   aesEcb: 0x1081,
   aesCbc: 0x1082,

@@ -29,7 +29,8 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   // One half of a pair cannot be made a key of its own without its bytes.
   if (tokenObjects.hasKeyA(kind)) return drawPair(session, kind, key)
   const { algorithm } = kind
-  if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, algorithm, key)
+  if (algorithm === '1') throw new KeyRefusal('A token has no ML-DSA-44.')
+  if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, key)
   else generateSecret(session, kind, algorithm, key)
   const whole = tokenObjects.findObject(session, key, 'whole')
   return {
@@ -110,18 +111,23 @@ function generateSecret(
   ])
 }
 
-const pairGenerations = { E: mechanism.ecKeyPairGeneration, R: mechanism.rsaKeyPairGeneration }
+const pairGenerations: Readonly<Record<tokenObjects.PairForm, number>> = {
+  'P-256': mechanism.ecKeyPairGeneration,
+  Ed25519: mechanism.edwardsKeyPairGeneration,
+  RSA: mechanism.rsaKeyPairGeneration,
+}
 
 function generatePair(
   { cryptoki, handle }: TokenSession,
   kind: KeyKind,
-  algorithm: 'E' | 'R',
   key: tokenObjects.TokenKey,
 ): void {
+  const onCurve = tokenObjects.isEdwards(kind) ? 'Ed25519' : 'P-256'
+  const form = kind.algorithm === 'R' ? 'RSA' : onCurve
   cryptoki.C_GenerateKeyPair(
     handle,
-    { mechanism: pairGenerations[algorithm] },
-    tokenObjects.publicTemplate(key, algorithm),
+    { mechanism: pairGenerations[form] },
+    tokenObjects.publicTemplate(key, form),
     tokenObjects.privateTemplate(key, permissionsOf(kind)),
   )
 }

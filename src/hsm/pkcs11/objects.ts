@@ -132,27 +132,41 @@ export const bytesTemplate = (type: number, bytes: Uint8Array): Attribute[] => [
   { type: attribute.value, value: Buffer.from(bytes) },
 ]
 
+/** Whether a pair is one of Ed25519: its label names no curve, but what it is for. */
+export const isEdwards = ({ purpose }: { readonly purpose: string | null }): boolean =>
+  purpose === 'audit'
+
 /** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
 const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
 
-/** The public half of a pair that is to be made: of P-256, or of RSA-4096 with exponent 65,537. */
-export const publicTemplate = (key: TokenKey, algorithm: 'E' | 'R'): Attribute[] => [
+/** `edwards25519` as a PrintableString, which names the curve to modules old and new (PKCS#11 3.0, 6.3.5). */
+const ed25519 = Buffer.from('130c656477617264733235353139', 'hex')
+
+/** A pair that can be made here: of P-256, of Ed25519, or of RSA-4096 with exponent 65,537. */
+export type PairForm = 'P-256' | 'Ed25519' | 'RSA'
+
+/** The public half of a pair that is to be made. */
+export const publicTemplate = (key: TokenKey, form: PairForm): Attribute[] => [
   ...nameOf(key, 'publicHalf'),
   { type: attribute.token, value: true },
-  ...pairParameters[algorithm],
+  ...pairParameters[form],
 ]
 
 const pairParameters = {
-  E: [
+  'P-256': [
     { type: attribute.keyType, value: keyType.ec },
     { type: attribute.ecParameters, value: p256 },
   ],
-  R: [
+  Ed25519: [
+    { type: attribute.keyType, value: keyType.ecEdwards },
+    { type: attribute.ecParameters, value: ed25519 },
+  ],
+  RSA: [
     { type: attribute.keyType, value: keyType.rsa },
     { type: attribute.modulusBits, value: 4096 },
     { type: attribute.publicExponent, value: Buffer.of(1, 0, 1) },
   ],
-} as const satisfies Record<string, readonly Attribute[]>
+} as const satisfies Record<PairForm, readonly Attribute[]>
 
 /** @throws KeyMissing unless there is exactly one. */
 export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {

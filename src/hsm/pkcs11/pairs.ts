@@ -12,7 +12,7 @@ import {
   parametersType,
   sha256,
 } from './cryptoki.ts'
-import { findObject, type TokenKey, useOf } from './objects.ts'
+import { findObject, isEdwards, type TokenKey, useOf } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
 /** Bytes of the modulus of RSA-4096: room for whatever comes of it. */
@@ -26,6 +26,16 @@ export function signDigest(
 ): Buffer {
   cryptoki.C_SignInit(handle, { mechanism: mechanism.ecdsa }, key)
   return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(64))
+}
+
+/** Ed25519 over the message itself (RFC 8032; PKCS#11 3.0, 6.3.14). @returns 64 bytes. */
+export function signMessage(
+  { cryptoki, handle }: TokenSession,
+  key: Handle,
+  message: Uint8Array,
+): Buffer {
+  cryptoki.C_SignInit(handle, { mechanism: mechanism.eddsa }, key)
+  return cryptoki.C_Sign(handle, Buffer.from(message), Buffer.alloc(64))
 }
 
 /** RSASSA-PSS with SHA-256 and 32 bytes of salt over a digest that was made already. */
@@ -95,9 +105,16 @@ export function agreeWith(
 }
 
 export type EcPublicJwk = SigningKey['publicJwk']
-export type PublicHalf = EcPublicJwk | RsaPublicJwk
+export type PublicHalf = EcPublicJwk | RsaPublicJwk | EdwardsPublicHalf
 
-/** The public half of a key pair. @throws Error when it is neither on P-256 nor of RSA. */
+/** The public half of an Ed25519 key (RFC 8037 2). */
+interface EdwardsPublicHalf {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+}
+
+/** The public half of a key pair. @throws Error when it is neither on P-256, nor Ed25519, nor of RSA. */
 export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
   const { cryptoki, handle } = session
   const object = findObject(session, key, 'publicHalf')
@@ -105,6 +122,7 @@ export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
     const attributes = types.map((type) => ({ type }))
     return cryptoki.C_GetAttributeValue(handle, object, attributes).map(({ value }) => value)
   }
+  if (isEdwards(useOf(key))) return edwardsHalf(read(attribute.ecPoint))
   if (useOf(key).algorithm !== 'R') return ecJwk(read(attribute.ecPoint))
   const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
   if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
@@ -116,6 +134,14 @@ const integer = (bytes: Buffer): string =>
   bytes.subarray(bytes.findIndex((byte) => byte !== 0)).toString('base64url')
 
 const coordinateLength = 32
+
+function edwardsHalf([value = Buffer.alloc(0)]: readonly Buffer[]): EdwardsPublicHalf {
+  // Bare, or wrapped as a DER octet string.
+  const isWrapped = value.length === 2 + coordinateLength && value[0] === 4
+  if (!isWrapped && value.length !== coordinateLength) throw new Error('This is no Ed25519 key.')
+  const x = value.subarray(-coordinateLength).toString('base64url')
+  return { kty: 'OKP', crv: 'Ed25519', x }
+}
 
 function ecJwk([value = Buffer.alloc(0)]: readonly Buffer[]): EcPublicJwk {
   // An uncompressed point (SEC 1, 2.3.3), which some modules wrap as a DER octet string.

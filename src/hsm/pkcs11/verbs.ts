@@ -45,6 +45,8 @@ export interface TokenVerbs {
   mac(reference: string, message: Uint8Array): Buffer
   signDigest(reference: string, digest: Uint8Array): Buffer
   signDigestPss(reference: string, digest: Uint8Array): Buffer
+  /** Ed25519. */
+  signMessage(reference: string, message: Uint8Array): Buffer
   /** @returns null when the padding is wrong. */
   unwrap(reference: string, wrapped: Uint8Array): Buffer | null
   /** @param point of another on P-256, uncompressed. */
@@ -105,6 +107,8 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     signDigest: (reference, digest) => tokenPairs.signDigest(session, object(reference), digest),
     signDigestPss: (reference, digest) =>
       tokenPairs.signDigestPss(session, object(reference), digest),
+    signMessage: (reference, message) =>
+      tokenPairs.signMessage(session, object(reference), message),
     unwrap: (reference, wrapped) => tokenPairs.unwrapOaep(session, object(reference), wrapped),
     agree: (reference, point) => tokenPairs.agreeWith(session, object(reference), point),
   }

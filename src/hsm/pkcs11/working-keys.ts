@@ -56,6 +56,14 @@ export const tokenKeys: {
     publicJwk: rsaHalf(publicHalf),
     sign: async (message) => token.ask('signDigestPss', reference, digestOf(message)),
   }),
+  signEd25519(token, reference, publicHalf) {
+    if (publicHalf?.kty !== 'OKP') throw new Error('This key has no public half of Ed25519.')
+    const sign = (message: Uint8Array) => token.ask('signMessage', reference, message)
+    return { publicKey: Buffer.from(publicHalf.x, 'base64url'), sign }
+  },
+  signMlDsa44() {
+    throw new Error('A token has no ML-DSA-44.')
+  },
   unwrap: (token, reference, publicHalf) => ({
     publicJwk: rsaHalf(publicHalf),
     unwrap: (wrapped) => token.ask('unwrap', reference, wrapped),

@@ -12,6 +12,7 @@ import {
 } from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
 import { cipherOfCode, type KeyAction, type KeyKind } from '../contract/catalogue.ts'
+import { KeyRefusal } from '../contract/stored-keys.ts'
 import { keyCheckValueOf } from '../keys/key-check.ts'
 import * as keyEngine from '../keys/key-engine.ts'
 import { headerOf, purposeIn } from '../keys/key-purposes.ts'
@@ -32,7 +33,7 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEng
         return wrapKey(kind, await drawFitKey(kind, crypto.randomBytes), exportability)
       }
       if (kind.algorithm === 'R') return wrapKey(kind, await generateRsaKey(signal), exportability)
-      const { privateKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const privateKey = generatePair(kind)
       return wrapKey(kind, privateKey.export({ format: 'der', type: 'pkcs8' }), exportability)
     },
     async import(kind, key) {
@@ -60,6 +61,19 @@ async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<Unwrapp
   } catch {
     await masterKeys.refresh()
     return masterKeys.unwrap(keyBlock)
+  }
+}
+
+/** A pair that is quickly made. @throws KeyRefusal where this runtime's OpenSSL has no such algorithm. */
+function generatePair({ action }: KeyKind): crypto.KeyObject {
+  if (action === 'signEd25519') return crypto.generateKeyPairSync('ed25519').privateKey
+  if (action !== 'signMlDsa44') {
+    return crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  }
+  try {
+    return crypto.generateKeyPairSync('ml-dsa-44').privateKey
+  } catch (cause) {
+    throw new KeyRefusal('This runtime has no ML-DSA-44.', { cause })
   }
 }
 
@@ -116,6 +130,8 @@ const softwareKeys: {
     }
   },
   signPss: (_, key) => softwarePssKey(key),
+  signEd25519: (_, pkcs8) => messageSigningKey(pkcs8),
+  signMlDsa44: (_, pkcs8) => messageSigningKey(pkcs8),
   unwrap: (_, key) => softwareUnwrappingKey(key),
   // ECDH on P-256, without a key derivation of its own (SP 800-56A 5.7.1.2).
   agree(_, pkcs8) {
@@ -138,6 +154,19 @@ const ciphers = {
   AES: { encipher: encipherAesEcb, decipher: decipherAesEcb },
   TDES: { encipher: encipherTdesEcb, decipher: decipherTdesEcb },
 } as const
+
+/** Signs with the algorithm of the key, which hashes for itself. */
+function messageSigningKey(pkcs8: Uint8Array): keyEngine.MessageSigningKey {
+  const key = readPkcs8(pkcs8)
+  const jwk = crypto.createPublicKey(key).export({ format: 'jwk' }) as Record<string, unknown>
+  // RFC 8037 names it `x`, RFC 9964 of ML-DSA `pub`.
+  const encoded = jwk.x ?? jwk.pub
+  if (typeof encoded !== 'string') throw new Error('This key signs no messages.')
+  return {
+    publicKey: Buffer.from(encoded, 'base64url'),
+    sign: (message) => signInBackground(null, message, key),
+  }
+}
 
 const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
   crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })

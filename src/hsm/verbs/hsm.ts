@@ -4,6 +4,7 @@ import type { KeyAdministration, KeyCustody } from '../contract/key-administrati
 import type { KeyStore } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
 import { openKeyRing } from '../keys/key-ring.ts'
+import { auditVerbs } from './audit.ts'
 import { cardDataVerbs } from './card-data.ts'
 import { cardNumberVerbs, type DigitSource, randomDigits } from './card-numbers.ts'
 import { keyLifeVerbs } from './keys.ts'
@@ -38,6 +39,7 @@ export async function openEngineHsm(
     ...recordVerbs(ring),
     ...zoneKeyVerbs(engine),
     ...macVerbs(engine),
+    ...auditVerbs(engine, ring, keyStore),
     ...cardDataVerbs(engine, ring, keyStore, pins),
     ...verificationVerbs(ring, openZoneKeys(engine)),
     async tokenSigningKeys() {

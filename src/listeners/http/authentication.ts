@@ -24,6 +24,10 @@ declare module 'fastify' {
     readonly bodyRules?: readonly BodyRule[]
     /** What this operation refuses, beside what any call may meet: for its description. */
     readonly problems?: readonly ProblemCode[]
+    /** Whether an answer discloses something, and names its entry of the audit log. */
+    readonly discloses?: boolean
+    /** What is done before a known caller is answered a failure. Never rejects. */
+    readonly beforeProblem?: (request: FastifyRequest, problem: Problem) => Promise<void>
   }
   interface FastifyRequest {
     /** Who calls: set on every route that is not open. */

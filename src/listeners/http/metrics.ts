@@ -34,10 +34,14 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
     registers: [registry],
   })
   return {
-    read: async () =>
-      others
-        ? merge([await registry.getMetricsAsJSON(), ...(await others.read())])
-        : registry.metrics(),
+    async read() {
+      if (!others) return registry.metrics()
+      const processes = [await registry.getMetricsAsJSON(), ...(await others.read())]
+      // Nothing is summed up: each sample has the label of its process, so that every one is the first of its kind.
+      return AggregatorRegistry.aggregate(
+        processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
+      ).metrics()
+    },
     contentType: registry.contentType,
     registry,
     observe(listener, request, reply) {
@@ -51,12 +55,6 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
     },
   }
 }
-
-/** Nothing is summed up: each sample has the label of its process, so that every one is the first of its kind. */
-const merge = (processes: readonly (readonly object[])[]): Promise<string> =>
-  AggregatorRegistry.aggregate(
-    processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
-  ).metrics()
 
 /** The pattern that a request's path matched: `/cards/:publicToken`. */
 export const routeOf = (request: FastifyRequest): string => patternOf(request) ?? 'none'

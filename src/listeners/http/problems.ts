@@ -32,14 +32,20 @@ const problemType = 'application/problem+json; charset=utf-8'
 /** Answers a failure; what is not in the table of failures is logged and becomes a 500. */
 export const replyWithProblem =
   (formats: FormatDetails) =>
-  (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  (
+    error: FastifyError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply | Promise<FastifyReply> => {
     // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
     const problem = isGone ? new Problem('malformed_request') : problemOf(error, request, formats)
     if (problem.status >= 500) {
       request.log.error({ requestId: request.id, err: problem.cause ?? error }, problem.title)
     }
-    return sendProblem(reply, problem)
+    const before = request.caller ? request.routeOptions.config.beforeProblem : undefined
+    if (!before) return sendProblem(reply, problem)
+    return before(request, problem).then(() => sendProblem(reply, problem))
   }
 
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {

@@ -7,15 +7,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
  */
 const publishedCacheControl = 'no-cache'
 
-/**
- * Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared
- * weakly: a proxy that compresses makes ours a weak one.
- */
-const hasEntity = (ifNoneMatch: string | undefined, entityTag: string): boolean =>
-  (ifNoneMatch ?? '')
-    .split(',')
-    .some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))
-
 /** What anybody may have, made once and sent as it is. */
 export interface PublishedDocument {
   readonly mediaType: string
@@ -37,7 +28,10 @@ export function sendPublished(
   { bytes, entityTag, mediaType }: PublishedDocument,
 ): FastifyReply {
   reply.headers({ 'cache-control': publishedCacheControl, etag: entityTag })
-  if (hasEntity(request.headers['if-none-match'], entityTag)) return reply.code(304).send()
+  // Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared weakly: a proxy that compresses makes ours a weak one.
+  const known = (request.headers['if-none-match'] ?? '').split(',')
+  const isKnown = known.some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))
+  if (isKnown) return reply.code(304).send()
   return reply.type(mediaType).send(bytes)
 }
 

@@ -71,7 +71,11 @@ export function createAccessTokenVerifier(
   )
   return {
     async verify(header = '', presented = null) {
-      if (!/^bearer( |$)/i.test(header)) throw notAuthenticated()
+      if (!/^bearer( |$)/i.test(header)) {
+        // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
+        const headers = { 'www-authenticate': 'Bearer realm="pinfold"' }
+        throw new Problem('unauthenticated', { headers })
+      }
       const caller = await verify(header)
       // Never remembered: the certificate of one connection says nothing of the next.
       const { boundThumbprint: bound } = caller
@@ -149,10 +153,6 @@ async function verifyToken(
 /** Of `Bearer `. */
 const schemeLength = 7
 const tokenLengthLimit = 8_192
-
-/** The challenge alone, and no error (RFC 6750 section 3.1, last paragraph). */
-const notAuthenticated = (): Problem =>
-  new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer realm="pinfold"' } })
 
 /** `credentials` of RFC 6750 section 2.1; the scheme in any case (RFC 9110 section 11.1). */
 const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i

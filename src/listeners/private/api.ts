@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isClientId, type Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
 import type { ClientOperations } from '../../operations/clients/clients.ts'
 import type { KeyOperations } from '../../operations/keys/keys.ts'
@@ -9,6 +10,20 @@ import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
 import type { Server } from '../http/server.ts'
 
+/** The page that shows the audit log's tree, with its style and its scripts. */
+interface AuditPages {
+  answer(request: {
+    readonly method: string
+    readonly path: string
+    readonly headers: object
+    readonly body: string
+  }): Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }>
+}
+
 /** What the routes of the private listener work with. */
 export interface PrivateApi {
   readonly app: Server
@@ -16,6 +31,8 @@ export interface PrivateApi {
   readonly keys: KeyOperations
   readonly administration: ClientOperations
   readonly links: LinkOperations
+  readonly audit: AuditLogOperations
+  readonly auditPages: AuditPages
 }
 
 /** What an administrator reads. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Requester } from '../../domain/client.ts'
 import { isPublicToken, isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
 import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { callerOf } from '../http/authentication.ts'
@@ -16,6 +17,7 @@ export interface PublicApi {
   /** The URL of this service, which its answers name. */
   readonly baseUrl: string
   readonly eventStreams: EventStreams
+  readonly audit: AuditLogOperations
   /** What is wrong with an address that a client wants called, or null. */
   faultOfTarget(url: string): string | null
 }

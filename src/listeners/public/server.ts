@@ -12,6 +12,7 @@ import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
 import { oauthRoutes, type PublicAuthorizationServer } from './routes/oauth.ts'
 import { listProductsRoute } from './routes/products.ts'
+import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 
@@ -56,6 +57,7 @@ const routes = [
     deliveryRoutes.replayWebhookRoute,
   ],
   ...[getCardDataRoute, cardDataKeySetRoute, cardDataKeyRoute],
+  ...[readReceiptRoute, auditLogKeysRoute],
 ]
 
 /** What a client system calls. Nothing private is reachable here. */

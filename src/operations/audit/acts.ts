@@ -18,12 +18,22 @@ interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
 }
 
 /** Puts an operator's act on record, in the transaction of its change. */
-export const recordAct = (
+export async function recordAct(
   connection: Connection,
   { clientId, requestId }: Requester,
   { details, ...act }: OperatorAct,
-): Promise<void> =>
-  insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+): Promise<void> {
+  await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+}
+
+/** Puts on record that the configuration made a client what it is, at a start. */
+export async function recordRegistration(connection: Connection, clientId: string): Promise<void> {
+  await insertAct(connection, {
+    ...{ act: 'registered', subjectKind: 'client', subject: clientId },
+    details: JSON.stringify({ from: 'ADMIN_JWK_FILE' }),
+    ...{ clientId: null, requestId: null },
+  })
+}
 
 /** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
 export interface KeyAct extends Partial<Requester> {
@@ -32,10 +42,10 @@ export interface KeyAct extends Partial<Requester> {
 }
 
 /** Puts what happened to a key on record, in the transaction of its change. */
-export function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
+export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
   const { act, clientId = null, key, requestId = null } = keyAct
   const subject = { subjectKind: 'key', subject: key } as const
-  return insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
+  await insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
 }
 
 export type { ActPosition }

@@ -51,7 +51,10 @@ async function answerFirst(
         : null
     return answerUnspent(operations, keyed, answerOf(presented.objection, presented, asked), wrong)
   }
-  const kinds = kindsToCheck(presented, asked)
+  const kinds: TryKind[] = [
+    ...(presented.pinBlock ? (['pin'] as const) : []),
+    ...(asked.cvv2 === undefined ? [] : (['cvv'] as const)),
+  ]
   const [kind] = kinds
   const { publicToken } = presented.card
   // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
@@ -65,23 +68,12 @@ async function answerFirst(
   return check(operations, presented, asked, { kinds, firstSpent: begun.spent, recorder })
 }
 
-/** What is to be compared, the PIN first. */
-const kindsToCheck = ({ pinBlock }: Presentable, { cvv2 }: AuthorizationRequest): TryKind[] => [
-  ...(pinBlock ? (['pin'] as const) : []),
-  ...(cvv2 === undefined ? [] : (['cvv'] as const)),
-]
-
 const remainingTries = ({
   cvvRemaining,
   pinRemaining,
 }: AuthorizedCard): Readonly<Record<TryKind, number>> => ({
   pin: pinRemaining,
   cvv: cvvRemaining,
-})
-
-const tryLimits = ({ cvvLimit, pinLimit }: AuthorizedCard): Readonly<Record<TryKind, number>> => ({
-  pin: pinLimit,
-  cvv: cvvLimit,
 })
 
 /** What a negative outcome answers. */
@@ -137,7 +129,8 @@ async function check(
           ...outcomes,
           [kind]: { result: comparison, remainingTries },
         })
-      const last = { spent, comparison, limit: tryLimits(presented.card)[kind], answer }
+      const { cvvLimit, pinLimit } = presented.card
+      const last = { spent, comparison, limit: kind === 'pin' ? pinLimit : cvvLimit, answer }
       return settleAndAnswer(operations, last, asked, recorder)
     }
     const settled = await settleAndGoOn(operations, spent, next, asked)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
@@ -12,11 +13,13 @@ import type { CardOperations } from '../cards/cards.ts'
 import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.ts'
 import { spendUse } from '../cards/limits.ts'
 import type { FairQueue } from './fair-queue.ts'
+import type { RefusedDisclosures } from './refused-disclosures.ts'
 
 /** What the operations on card data work with. */
 export interface CardDataOperations extends CardOperations {
   /** Opens session keys: each costs a private RSA operation, and all clients share one machine's. */
   readonly sessionKeyQueue: FairQueue
+  readonly refusedDisclosures: RefusedDisclosures
 }
 
 export type { CardDataKey }
@@ -56,7 +59,12 @@ interface ForDeviceKey {
   readonly issuer: string
 }
 
-/** Card data that only the device can open. */
+/** Card data that only the device can open, and the entry of the audit log that says to whom they went. */
+interface RevealedCardData {
+  readonly sealed: SealedCardData
+  readonly entryId: string
+}
+
 type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
 
 /**
@@ -68,18 +76,19 @@ export async function revealCardData(
   operations: CardDataOperations,
   requester: Requester,
   asked: CardDataRequest,
-): Promise<SealedCardData> {
+): Promise<RevealedCardData> {
   // Before anything is recorded: it takes as long as it takes, and may come to nothing.
   const seal = await importKey(operations, requester, asked)
   const { form, includePin, publicToken } = asked
   const { clientId, requestId } = requester
-  const card = await disclose(operations, requester, {
+  const device = asked.form === 'deviceKey' ? deviceKeyThumbprint(asked.deviceKey) : null
+  const { card, entryId } = await disclose(operations, requester, {
     publicToken,
     includesPin: includePin,
     type: 'card_data.revealed',
-    details: { clientId, requestId, form, includePin },
+    details: { clientId, requestId, form, includePin, ...(device !== null && { device }) },
   })
-  return seal({
+  const sealed = await seal({
     card,
     cvk: card.cvk,
     expiry: expiryOfDate(card.expiryDate),
@@ -87,6 +96,21 @@ export async function revealCardData(
     // The device compares it with its own clock, so this is the machine's.
     at: new Date(),
   })
+  return { sealed, entryId }
+}
+
+/** The thumbprint of a device's key (RFC 7638, SHA-256, base64url); null where it cannot be one. */
+export function deviceKeyThumbprint({
+  crv,
+  kty,
+  x,
+  y,
+}: Readonly<Partial<Record<keyof DeviceKeyJwk, unknown>>>): string | null {
+  const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
+  const isKey = Object.values(members).every(
+    (member) => typeof member === 'string' && /^[\w-]{1,100}$/.test(member),
+  )
+  return isKey ? createHash('sha256').update(JSON.stringify(members)).digest('base64url') : null
 }
 
 type Seal = (disclosure: Parameters<DeviceSeal<unknown>['seal']>[0]) => Promise<SealedCardData>

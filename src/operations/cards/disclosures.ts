@@ -6,7 +6,7 @@ import type { StoredPin } from '../../hsm/contract/card.ts'
 import { findCardWithProduct } from '../../storage/cards/cards.ts'
 import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
 import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'
-import type { EventType } from '../../storage/events/events.ts'
+import { type EventType, newEventId } from '../../storage/events/events.ts'
 import { type CardOperations, changeEvent, refuseClosed } from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
@@ -16,6 +16,13 @@ interface Disclosure {
   readonly includesPin: boolean
   readonly type: Extract<EventType, 'pin.revealed' | 'card_data.revealed'>
   readonly details: Readonly<Record<string, string | boolean>>
+}
+
+/** What is disclosed, and the entry of the audit log that says so. */
+interface Disclosed {
+  readonly card: DisclosedCard
+  /** The id of its event. */
+  readonly entryId: string
 }
 
 /** Between what is read and what is recorded another may be quicker: then it is read again, so often. */
@@ -30,15 +37,16 @@ export async function disclose(
   operations: CardOperations,
   requester: Requester,
   disclosure: Disclosure,
-): Promise<DisclosedCard> {
+): Promise<Disclosed> {
   const { includesPin } = disclosure
+  const eventId = newEventId()
   const limits = operations.limits.reveals
   const event = await changeEvent(operations, requester, disclosure)
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const today = dateOf(operations.now())
-    const terms = { clientId: requester.clientId, today, includesPin, limits }
+    const terms = { clientId: requester.clientId, today, includesPin, eventId, limits }
     const card = await recordDisclosure(operations.database, event, terms)
-    if (card) return card
+    if (card) return { card, entryId: eventId }
     await refuseDisclosure(operations, requester, disclosure, [limits])
   }
   throw new Problem('unavailable', { detail: 'Others are changing the same card.' })

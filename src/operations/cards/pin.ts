@@ -90,6 +90,12 @@ async function importEncryptedPin(
   return { ...imported.pin, envelope: imported.envelope }
 }
 
+/** A PIN, and the entry of the audit log that says to whom it was shown. */
+interface RevealedPin {
+  readonly pin: Pin
+  readonly entryId: string
+}
+
 /**
  * A card's PIN in clear. The disclosure is on record before it leaves.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
@@ -98,13 +104,13 @@ export async function revealPin(
   operations: cards.CardOperations,
   requester: Requester,
   publicToken: PublicToken,
-): Promise<Pin> {
+): Promise<RevealedPin> {
   const { clientId, requestId } = requester
-  const card = await disclose(operations, requester, {
+  const { card, entryId } = await disclose(operations, requester, {
     publicToken,
     includesPin: true,
     type: 'pin.revealed',
     details: { clientId, requestId },
   })
-  return operations.hsm.revealPin(card, revealablePin(card))
+  return { pin: await operations.hsm.revealPin(card, revealablePin(card)), entryId }
 }

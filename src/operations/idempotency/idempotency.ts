@@ -189,14 +189,14 @@ export async function commitOnce<Result>(
     const isFault = 'error' in attempted && !(attempted.error instanceof Problem)
     const first = isFault ? null : await findFirst()
     if (first) return first
-    if ('error' in attempted) throw keyed ? asInUse(attempted.error) : attempted.error
+    if (!('error' in attempted)) continue
+    const { error } = attempted
+    // A statement under a key waited for the key, or for a card: in a moment neither is locked.
+    const isInUse = keyed !== null && error instanceof LockTimeout
+    throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
   }
   throw new Problem('unavailable', { detail: 'Others are changing the same thing.' })
 }
-
-/** A statement under a key waited for the key, or for a card: in a moment neither is locked. */
-const asInUse = (error: unknown): unknown =>
-  error instanceof LockTimeout ? new Problem('idempotency_key_in_use', { cause: error }) : error
 
 /** What a key has answered; null where it is free. @throws `Problem` `idempotency_key_reused`. */
 async function findFirstAnswer<Result>(

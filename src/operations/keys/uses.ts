@@ -1,4 +1,4 @@
-import type { Cryptoperiod } from '../../hsm/contract/catalogue.ts'
+import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow } from '../../storage/keys/hsm-keys.ts'
 import { type KeyOperations, referenceOf } from './keys.ts'
 

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
+import { type AuditConfig, readAudit } from './audit.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
 import { acceptances } from './refusals.ts'
 import { readTls, type TlsConfig } from './tls.ts'
 import * as variables from './variables.ts'
+import { findWeakSettings, type WeakSetting } from './weak-settings.ts'
 
 /** What is wrong with the environment, all of it at once. */
 export class ConfigError extends Error {
@@ -61,6 +63,7 @@ export interface Config {
   /** How long a call waits until it is begun, before it is answered that it was not. */
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
+  readonly audit: AuditConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
   readonly tlsRefreshMs: number
@@ -76,6 +79,8 @@ export interface Config {
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
   readonly sandboxClock: Date | null
+  /** Settings that make it weaker than it comes; for the audit log. */
+  readonly weakened: readonly WeakSetting[]
   /** What production runs with because somebody says that it is meant. */
   readonly accepted: readonly AcceptedRisk[]
 }
@@ -116,15 +121,17 @@ export function parseConfig(environment: variables.Environment): {
   }
   const databaseUrl = read.databaseUrl()
   const sandboxSeed = read.text('SANDBOX_SEED')
+  const dataDir = resolve(read.text('DATA_DIR') ?? '.data')
+  const baseUrl = read.url('BASE_URL') ?? urlOf(publicListener)
   const config = {
     sandbox: read.sandbox(),
-    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+    dataDir,
     databaseUrl,
     processes: read.processes({ databaseUrl, sandboxSeed }),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 1, 500),
     publicListener,
     privateListener,
-    baseUrl: read.url('BASE_URL') ?? urlOf(publicListener),
+    baseUrl,
     privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
     processorPath: read.segment('PROCESSOR_PATH', 'processor'),
     pkcs11: read.pkcs11(),
@@ -137,6 +144,7 @@ export function parseConfig(environment: variables.Environment): {
     // Who asks at a till has gone by then.
     callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
+    audit: readAudit(read, { baseUrl, dataDir }),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
@@ -155,7 +163,8 @@ export function parseConfig(environment: variables.Environment): {
   }
   for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
-  return { config: { ...config, accepted }, faults: read.faults }
+  const weakened = findWeakSettings(config, read)
+  return { config: { ...config, accepted, weakened }, faults: read.faults }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>

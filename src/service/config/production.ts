@@ -1,4 +1,5 @@
 import { relative, resolve } from 'node:path'
+import { auditRetentionLeastDays } from './audit.ts'
 import { faultOfDatabaseUrl, faultOfPublicFile, wideBlocks } from './exposure.ts'
 import {
   type Acceptance,
@@ -137,6 +138,15 @@ export const refusals: readonly Refusal[] = [
     remedy: 'Leave it out.',
     acceptance: null,
     find: ({ limits }) => (limits === null ? 'is off' : null),
+  },
+  {
+    variable: 'AUDIT_RETENTION_DAYS',
+    refused: `is less than ${auditRetentionLeastDays}`,
+    why: 'PCI DSS 10.5.1 asks for records of twelve months.',
+    remedy: 'Leave it out.',
+    acceptance: null,
+    find: ({ audit: { retentionDays } }) =>
+      retentionDays < auditRetentionLeastDays ? `is ${retentionDays}` : null,
   },
   ofSandbox('SANDBOX_SEED', ({ sandboxSeed }) => sandboxSeed !== null),
   ofSandbox('SANDBOX_CLOCK', ({ sandboxClock }) => sandboxClock !== null),

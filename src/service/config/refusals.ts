@@ -15,6 +15,7 @@ export interface Configured {
   readonly outsideIssuer: OutsideIssuer | null
   readonly privateOutsideIssuer: OutsideIssuer | null
   readonly limits: object | null
+  readonly audit: { readonly retentionDays: number }
   readonly delivery: { readonly allowCidrs: readonly string[] | null }
   readonly sandboxSeed: string | null
   readonly sandboxClock: Date | null

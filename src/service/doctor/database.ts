@@ -83,7 +83,7 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
       release()
     }
   } catch (error) {
-    if (error instanceof StartRefusal) return [await holderFinding(config, error)]
+    if (error instanceof StartRefusal) return holderFindings(config, error)
     return [
       fault(
         'database',
@@ -95,28 +95,48 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
   }
 }
 
-/** Whoever has locked the data directory must answer. */
-async function holderFinding(
+/** Whoever has locked the data directory must answer, and says how what it works with is. */
+async function holderFindings(
   { dataDir, privateListener }: Config,
   refusal: StartRefusal,
-): Promise<Finding> {
+): Promise<readonly Finding[]> {
   const privateUrl = (await readHolder(dataDir))?.privateUrl
   if (privateListener.tls?.clientCertificates === 'required') {
     // Who is asked for a certificate here has none, as with the listeners.
-    return good(
-      'lock',
-      `It is in use by ${privateUrl ?? 'a start'}; whether that answers is not seen.`,
-    )
+    const found = `It is in use by ${privateUrl ?? 'a start'}; whether that answers is not seen.`
+    return [good('lock', found)]
   }
   const answer = privateUrl === undefined ? null : await readJson(`${privateUrl}/livez`)
   if (answer?.json.status === 'alive') {
-    return good('database', `A server works with it: ${privateUrl}.`)
+    const health = await readJson(`${privateUrl}/health`)
+    const checks = Object.entries((health?.json.checks ?? {}) as Readonly<Record<string, Health>>)
+    return [
+      good('database', `A server works with it: ${privateUrl}.`),
+      ...checks.map(([name, [found]]) => healthFinding(name, found)),
+    ]
   }
-  return fault(
-    'lock',
-    `${refusal.message} It does not answer.`,
-    'Nothing else can use this data directory, and nothing serves it.',
-    'End that process, or start this one with another DATA_DIR.',
+  return [
+    fault(
+      'lock',
+      `${refusal.message} It does not answer.`,
+      'Nothing else can use this data directory, and nothing serves it.',
+      'End that process, or start this one with another DATA_DIR.',
+    ),
+  ]
+}
+
+/** What the health document of the private listener says of one thing. */
+type Health = readonly [{ readonly status: string; readonly output?: string }]
+
+function healthFinding(name: string, { output = '', status }: Health[0]): Finding {
+  if (status === 'pass') return good('health', `${name}: as it should be.`)
+  const say = status === 'fail' ? fault : warning
+  const why = 'The server works, and says itself that something is not right.'
+  return say(
+    'health',
+    `${name}: ${output}`,
+    why,
+    'See "When the database goes back in time" in docs/audit-log.md.',
   )
 }
 

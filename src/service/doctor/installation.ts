@@ -11,6 +11,7 @@ import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { listLinksAfter } from '../../storage/links/links.ts'
 import type { Config } from '../config/config.ts'
 import { installationKindOf } from '../database.ts'
+import { auditCheckFindings, auditLogFindings } from './audit-check.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
 const migrations = new URL('../../../migrations/', import.meta.url)
@@ -32,6 +33,8 @@ export async function contentFindings(
     // The table of keys is read as this program's schema has it.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
     ...(facts.newestMigration === known ? await linkFindings(database) : []),
+    ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
+    ...(facts.newestMigration === known ? await auditCheckFindings(database, now) : []),
   ]
 }
 

@@ -44,7 +44,9 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
   const running: Running = { slots, relay, ready, log, onEnd: metrics.count, isStopping: false }
   if (canSharePorts) await requireFreePorts(config)
   // Whatever ends this process, none is left behind.
-  process.once('exit', () => killAll(slots))
+  process.once('exit', () => {
+    for (const { worker } of slots) worker?.process.kill('SIGKILL')
+  })
   const stop = () => stopAll(running)
   // From now on: a signal while they start stops them, too.
   stopOnce({ stop }, () => process.exit(), stopAllTimeoutMs)
@@ -176,10 +178,6 @@ async function stopAll(running: Running): Promise<void> {
     if (isReady && code !== 0) process.exitCode = 1
   })
   await Promise.all(ends)
-}
-
-function killAll(slots: readonly Slot[]): void {
-  for (const { worker } of slots) worker?.process.kill('SIGKILL')
 }
 
 /** What an operator can watch of the processes. */

@@ -1,10 +1,10 @@
 import { type Connection, statement } from '../engine/database.ts'
 
-/** Something that was done to a product, a client system, a network's zone or a key. */
+/** Something that was done to a product, a client system, a network's zone, a key, a process or the audit log. */
 export interface NewAct {
   readonly act: string
-  readonly subjectKind: 'product' | 'client' | 'key'
-  /** Names the product, the client or the key. */
+  readonly subjectKind: 'product' | 'client' | 'key' | 'process' | 'setting' | 'log'
+  /** Names it. */
   readonly subject: string
   /** What changed, as JSON. Never a secret. */
   readonly details: string
@@ -37,16 +37,19 @@ export interface OperatorActRow extends KeyActRow {
 const insertStatement = statement(
   'insert_audit_act',
   `insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
-   values ($1, $2, $3, $4, $5, $6)`,
+   values ($1, $2, $3, $4, $5, $6)
+   returning act_id as "actId"`,
 )
 
-/** Puts an act on record. */
+/** Puts an act on record. @returns its id. */
 export const insertAct = async (
   connection: Connection,
   { act, clientId, details, requestId, subject, subjectKind }: NewAct,
-): Promise<void> => {
+): Promise<string> => {
   const values = [act, subjectKind, subject, details, clientId, requestId]
-  await connection.query(insertStatement, values)
+  const [row] = await connection.query<{ actId: string }>(insertStatement, values)
+  if (!row) throw new Error('The act was not put on record.')
+  return row.actId
 }
 
 // The position keeps the microseconds that a JavaScript date would lose. Each list has an index of its own.
@@ -60,10 +63,13 @@ const listStatement = (name: string, condition: string) =>
      where ${condition} and (acted_at, act_id) < ($1::timestamptz, $2::uuid)
      order by acted_at desc, act_id desc limit $3`,
   )
-const listOperatorActsStatement = listStatement('list_operator_acts', `subject_kind <> 'key'`)
+const listOperatorActsStatement = listStatement(
+  'list_operator_acts',
+  `subject_kind <> 'key' and client_id is not null`,
+)
 const listKeyActsStatement = listStatement('list_key_acts', `subject_kind = 'key'`)
 
-/** What was done to products, clients and zones, the newest first. */
+/** What operators did to other things than keys, the newest first. */
 export const findOperatorActs = (
   connection: Connection,
   after: ActPosition,

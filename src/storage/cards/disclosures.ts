@@ -32,11 +32,13 @@ interface DisclosureTerms {
   readonly today: string
   /** Whether its PIN is disclosed too, and so must be kept to be shown. */
   readonly includesPin: boolean
+  /** What its event is known by. */
+  readonly eventId: string
   /** Null where there are no limits. */
   readonly limits: CardAndClientLimit | null
 }
 
-const ownTypes = ['text', 'date', 'boolean'] as const
+const ownTypes = ['text', 'date', 'boolean', 'uuid'] as const
 const limitsFirst = eventValueTypes.length + ownTypes.length + 1
 const [cardLimit, clientLimit] = [limitsFirst, limitsFirst + limitTypes.length] as const
 
@@ -68,10 +70,10 @@ const declareRecord = (name: string, isLimited: boolean): SharedStatement =>
        returning public_token, last_sequence, client_id, encrypted_pan, expiry_date, pin_block,
          pin_key, cvk ${carried}
      ), ${isLimited ? `${uses},` : ''} recorded as (
-       insert into event (public_token, sequence, client_id, type, request_id, details, note)
+       insert into event (public_token, sequence, client_id, type, request_id, details, note, event_id)
        select disclosed.public_token, last_sequence,
          ${isLimited ? 'case when card_use.public_token is not null then client_use.client_id end' : 'disclosed.client_id'},
-         $2, $3, $4, $5
+         $2, $3, $4, $5, $9
        from disclosed ${
          isLimited
            ? `left join card_use on card_use.public_token = disclosed.public_token
@@ -94,11 +96,11 @@ const unlimitedRecord = declareRecord('record_unlimited_disclosure', false)
 export async function recordDisclosure(
   database: Database,
   event: NewEvent,
-  { clientId, includesPin, limits, today }: DisclosureTerms,
+  { clientId, eventId, includesPin, limits, today }: DisclosureTerms,
 ): Promise<DisclosedCard | null> {
   const uses = limits ? [...limitValues(limits.perCard), ...limitValues(limits.perClient)] : []
   const record = limits ? limitedRecord : unlimitedRecord
-  const values = [...eventValues(event), clientId, today, includesPin, ...uses]
+  const values = [...eventValues(event), clientId, today, includesPin, eventId, ...uses]
   try {
     return await database.change(record, event.publicToken, values)
   } catch (error) {

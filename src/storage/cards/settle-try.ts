@@ -13,6 +13,7 @@ import {
   type AttemptOrigin,
   type NoTry,
   openedColumns,
+  originValues,
   type SpentTry,
   spendText,
   spentOf,
@@ -190,11 +191,6 @@ const keyedSettlings: Record<Comparison, SharedStatement> = {
   unresolved: declareSettling('settle_unresolved_and_store', 'unresolved', true),
 }
 
-/** How a value came to be tried, and in which request. */
-interface SettledOrigin extends AttemptOrigin {
-  readonly requestId: string
-}
-
 /** An answer to be kept under a claim, if so many tries remain as it says. */
 export interface ForeseenAnswer extends OnlyHash {
   readonly claimId: string
@@ -223,7 +219,7 @@ interface Settlement {
 export async function settleTry(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { entryMode, reference, requestId }: SettledOrigin,
+  { entryMode, reference, requestId }: AttemptOrigin,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const { epoch, kind, publicToken, tryNumber } = spent
@@ -249,7 +245,7 @@ const matchAndSpendStatement = statement(
   'settle_match_and_spend',
   `with ${clock}, locked as materialized (${lockedSelect(false)}),
    ${effectText('match', '')}, ${settledText('match', forOne)},
-   ${spendText({ source: 'settled cross join clock', values: ['$1', '$5', '$6', '$7'] })}
+   ${spendText({ source: 'settled cross join clock', values: ['$1', '$5', '$6', '$7', '$8', '$9'] })}
    select settled.remaining as "left", ${openedColumns} from settled left join opened on true`,
 )
 
@@ -258,9 +254,9 @@ export async function settleMatchAndSpend(
   connection: Connection,
   { epoch, kind, publicToken, tryNumber }: SpentTry,
   next: TryKind,
-  { entryMode, reference }: AttemptOrigin,
+  origin: AttemptOrigin,
 ): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> {
-  const values = [publicToken, kind, tryNumber, epoch, next, entryMode, reference]
+  const values = [publicToken, kind, tryNumber, epoch, next, ...originValues(origin)]
   const row = firstRow(
     await connection.query<(SpentTry | NoTry) & { left: number }>(matchAndSpendStatement, values),
   )

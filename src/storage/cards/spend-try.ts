@@ -29,11 +29,18 @@ export interface NewTry {
   readonly kind: TryKind
 }
 
-/** How a value came to be tried. */
+/** How a value came to be tried, by which card network and in which request. */
 export interface AttemptOrigin {
   readonly entryMode: string
   readonly reference: string
+  readonly networkId: string
+  readonly requestId: string
 }
+
+const originTypes = ['text', 'text', 'text', 'text'] as const
+
+export const originValues = ({ entryMode, networkId, reference, requestId }: AttemptOrigin) =>
+  [entryMode, reference, networkId, requestId] as const
 
 // Where nothing is outstanding, what stands there yet is of an epoch that ended.
 const spending = (column: string, last: string, empty: string): string =>
@@ -42,20 +49,20 @@ const spending = (column: string, last: string, empty: string): string =>
 interface SpendParts {
   /** Has one row, if a try is to be spent. */
   readonly source: string
-  /** How token, kind, entry mode and reference are written. */
-  readonly values: readonly [string, string, string, string]
+  /** How token, kind and the origin's values are written. */
+  readonly values: readonly string[]
   readonly carried?: string
 }
 
 /**
- * Spends one try and puts it on record, or does nothing where none is left, as two parts of a statement that has
- * `clock`: `spent` and `opened`. The row's lock makes racing spends take turns, and each sees what the one before
+ * Spends one try and puts it on record, or does nothing where none is left, as parts of a statement that has
+ * `clock`: `spent`, `opened` and what notes it for the audit log. The row's lock makes racing spends take turns, and each sees what the one before
  * it left.
  */
 export const spendText = ({
   carried = '',
   source,
-  values: [publicToken, kind, entryMode, reference],
+  values: [publicToken, kind, entryMode, reference, networkId, requestId],
 }: SpendParts): string =>
   `spent as (
      update try_counter set spent = spent + 1,
@@ -70,6 +77,9 @@ export const spendText = ({
      insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode, reference)
      select public_token, kind, spent, epoch, remaining, ${entryMode}, ${reference} from spent
      returning public_token, kind, try_number, epoch, remaining_tries
+   ), to_enter as (
+     insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
+     select public_token, kind, spent, ${networkId}, ${requestId} from spent
    )`
 
 /** A `SpentTry`, of `opened`. */
@@ -85,19 +95,19 @@ const declareSpend = (name: string, keying: Keying): SharedStatement => {
   const asking = hasOriginal ? 'unreversed' : 'locked'
   return sharedChange(name, {
     types: [
-      ...['text', 'text', 'text', 'text'],
+      ...['text', 'text', ...originTypes],
       ...(isKeyed ? claimTypes : []),
       ...(hasOriginal ? originalTypes : []),
     ],
     text: ({ answered, carried, lock }) => {
-      const asked = isKeyed ? `${asking} ${withClaim(5)}` : asking
+      const asked = isKeyed ? `${asking} ${withClaim(7)}` : asking
       const source = `${asked} cross join clock`
       return `${clock},
         ${lock(`select 1 as one from try_counter where public_token = any(array[$1]) and kind = $2
           limit 1 for no key update`)},
-        ${hasOriginal ? `${originalOf(10, 'locked', '$5')},` : ''}
-        ${isKeyed ? `${claimOf(5, asking)},` : ''}
-        ${spendText({ source, values: ['$1', '$2', '$3', '$4'], carried })}
+        ${hasOriginal ? `${originalOf(12, 'locked', '$7')},` : ''}
+        ${isKeyed ? `${claimOf(7, asking)},` : ''}
+        ${spendText({ source, values: ['$1', '$2', '$3', '$4', '$5', '$6'], carried })}
         select ${answered(asking)}, ${openedColumns}
         from ${asked} left join opened on opened.public_token = $1 and opened.kind = $2`
     },
@@ -126,13 +136,13 @@ function spendUnder(claim: Claim | null): readonly [SharedStatement, readonly Sq
 export async function spendTry(
   database: Database,
   { kind, publicToken }: NewTry,
-  { entryMode, reference }: AttemptOrigin,
+  origin: AttemptOrigin,
   claim: Claim | null,
 ): Promise<{ readonly spent: SpentTry | null } | null> {
   const [change, values] = spendUnder(claim)
   try {
     const row = await database.change<SpentTry | NoTry>(change, `${kind} ${publicToken}`, [
-      ...[publicToken, kind, entryMode, reference],
+      ...[publicToken, kind, ...originValues(origin)],
       ...values,
     ])
     return row && { spent: spentOf(row) }

@@ -90,10 +90,15 @@ const pruneStatement = statement(
    delete from attempt using old
    where ${onKey('attempt', 'old', ['public_token', 'kind', 'try_number'])}
      and now() - attempted_at > make_interval(days => $1)
+     and (
+       select count(*) from attempt_to_enter
+       where attempt_to_enter.public_token = attempt.public_token and attempt_to_enter.kind = attempt.kind
+         and attempt_to_enter.try_number = attempt.try_number
+     ) = 0
    returning attempt.try_number`,
 )
 
-/** Forgets some of the attempts that are older than so many days. @returns how many. */
+/** Forgets some of the attempts that are older than so many days and entered in the audit log. @returns how many. */
 export const pruneAttempts = async (
   connection: Connection,
   days: number,

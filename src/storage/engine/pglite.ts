@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,8 +47,21 @@ const roomyBytes = 1.5 * 2 ** 30
 // Both: while a program runs, V8 does not conclude the one from the other, as it would at its start.
 const compiledOnce = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 
-/** What this process may take: of the machine, or of the container or unit that it runs in. */
-const memoryBytes = (): number => Math.min(process.constrainedMemory() || Infinity, totalmem())
+/** What there is of it in every runtime, and in no types of Node. */
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
+
+let compiled: Promise<object> | undefined
+
+/**
+ * The engine's code: compiled once, for all engines of this process, and kept. Where the code of one that was closed is
+ * given up while it is still being compiled to run faster, V8 may end the process (nodejs/node#64500).
+ */
+function engineCode(): Promise<object> {
+  compiled ??= readFile(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))).then(
+    (bytes) => WebAssembly.compile(bytes),
+  )
+  return compiled
+}
 
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
@@ -56,8 +69,11 @@ const memoryBytes = (): number => Math.min(process.constrainedMemory() || Infini
  */
 export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
   const isDurable = typeof files === 'string'
-  if (memoryBytes() < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
+  // What this process may take: of the machine, or of the container or unit that it runs in.
+  const memoryBytes = Math.min(process.constrainedMemory() || Infinity, totalmem())
+  if (memoryBytes < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
   const engine = await PGlite.create({
+    pgliteWasmModule: await engineCode(),
     fs: isDurable ? new DurableFiles(files) : files,
     startParams: [...PGlite.defaultStartParams, ...settings, ...(isDurable ? durable : [])],
     parsers: {

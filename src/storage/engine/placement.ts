@@ -16,10 +16,12 @@ const spread: readonly SpreadTables[] = [
       'card',
       'try_counter',
       'attempt',
+      'attempt_to_enter',
       'wrong_expiry',
       'pin_envelope',
       'card_limit',
       'event',
+      'card_digest',
     ],
   },
   {
@@ -27,6 +29,7 @@ const spread: readonly SpreadTables[] = [
     tables: [
       'feed_head',
       'published_event',
+      'audit_feed',
       'event_stream',
       'webhook',
       'webhook_former_secret',
@@ -67,6 +70,16 @@ const coordinator: readonly string[] = [
   'lease',
   'sandbox_secret',
   'audit_act',
+  'audit_log',
+  'audit_entry',
+  'audit_tile',
+  'audit_checkpoint',
+  'audit_act_number',
+  'audit_entered',
+  'refused_disclosure',
+  'audit_erasure',
+  'row_digest',
+  'audit_check',
 ]
 
 /** Where each table lies on a cluster, all of them. */

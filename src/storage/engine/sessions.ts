@@ -214,7 +214,9 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
 
     /** Goes by what its server said, or by that it said nothing. */
     judge(said: DatabaseError | null): void {
-      if (said === null || isOver(said)) this.isSound = false
+      // Its server shuts down, or has ended it: it is of no use any more.
+      const isOver = said?.severity === 'FATAL' || /^(?:08|57P)/.test(said?.code ?? '')
+      if (said === null || isOver) this.isSound = false
       if (said === null || said.code === readOnly) choice.distrust()
     }
   }
@@ -226,7 +228,3 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
 const standbyWait = 'SyncRepWaitForLSN'
 
 export const readOnly = '25006'
-
-/** Whether a connection is of no use any more: its server shuts down, or has ended it. */
-const isOver = ({ code = '', severity }: DatabaseError): boolean =>
-  severity === 'FATAL' || /^(?:08|57P)/.test(code)

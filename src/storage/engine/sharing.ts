@@ -50,7 +50,11 @@ function createAnswering(query: Query) {
     askAlone(query, shared, values).then(resolve, reject)
 
   async function answerTogether(shared: SharedStatement, waiters: readonly Waiter[]) {
-    const rows = await query<{ ordinal: number }>(shared.several, listsOf(shared, waiters))
+    // Their values, each as a list; once where they have it in common.
+    const lists = (waiters[0]?.values ?? []).map((value, at) =>
+      shared.isCommon(at) ? value : waiters.map(({ values }) => values[at] ?? null),
+    )
+    const rows = await query<{ ordinal: number }>(shared.several, lists)
     const found = new Map(rows.map((row) => [row.ordinal, withoutOrdinal(row)]))
     for (const [at, waiter] of waiters.entries()) {
       // They are counted from one.
@@ -64,10 +68,13 @@ function createAnswering(query: Query) {
     const [first] = waiters
     if (first && waiters.length === 1) return answerAlone(shared, first)
     await answerTogether(shared, waiters).catch((error) => {
-      const isOfAll = !isOfOne(error)
+      // Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what it may not do (21, 23), or a lock that it waited for.
+      const isOfOne =
+        error instanceof LockTimeout ||
+        (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
       for (const waiter of waiters) {
-        if (isOfAll) waiter.reject(error)
-        else void answerAlone(shared, waiter)
+        if (isOfOne) void answerAlone(shared, waiter)
+        else waiter.reject(error)
       }
     })
   }
@@ -152,20 +159,6 @@ function chooseTogether({ shared: { isCommon }, subjects, waiters }: Queue) {
   }
   return { chosen, others }
 }
-
-/** Their values, each as a list; once where they have it in common. */
-const listsOf = ({ isCommon }: SharedStatement, waiters: readonly Waiter[]): SqlValue[] =>
-  (waiters[0]?.values ?? []).map((value, at) =>
-    isCommon(at) ? value : waiters.map(({ values }) => values[at] ?? null),
-  )
-
-/**
- * Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what it
- * may not do (21, 23), or a lock that it waited for.
- */
-const isOfOne = (error: unknown): boolean =>
-  error instanceof LockTimeout ||
-  (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
 
 const newQueue = (shared: SharedStatement): Queue => ({
   shared,

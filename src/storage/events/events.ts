@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 
@@ -12,6 +13,16 @@ export interface NewEvent {
   readonly details: Readonly<Record<string, string | number | boolean>>
   /** What the client said of the act, sealed; nobody reads it from the event. */
   readonly note: Uint8Array | null
+}
+
+/** An id for an event, where it is to be known before: as the database would make it (RFC 9562 5.7). */
+export function newEventId(): string {
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(Date.now(), 0, 6)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
 /** The types of what a statement that records an event takes. */

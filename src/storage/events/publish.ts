@@ -11,6 +11,7 @@ export interface UnpublishedEvent {
   /** As the database writes it, to the microsecond. */
   readonly occurredAt: string
   readonly details: string
+  readonly requestId: string | null
   /** Whether the card's event before it is not published either. */
   readonly followsUnpublished: boolean
 }
@@ -18,7 +19,7 @@ export interface UnpublishedEvent {
 const listStatement = statement(
   'list_unplaced_events',
   `select client_id as "clientId", public_token as "publicToken", sequence, event_id as "eventId",
-     type, occurred_at::text as "occurredAt", details,
+     type, occurred_at::text as "occurredAt", details, request_id as "requestId",
      exists (
        select 1 from event earlier
        where earlier.public_token = event.public_token
@@ -59,7 +60,7 @@ const publishStatement = statement(
   `with given as (
      select * from jsonb_to_recordset($2::jsonb) as given (
        "publicToken" text, sequence integer, "eventId" uuid, type text,
-       "occurredAt" timestamptz, details text, ordinal integer)
+       "occurredAt" timestamptz, details text, "requestId" text, ordinal integer)
    ), head as (
      insert into feed_head (client_id, last_position) values ($1, $3::bigint)
      on conflict (client_id) do update
@@ -67,8 +68,8 @@ const publishStatement = statement(
      returning last_position - $3::bigint as base
    ), published as (
      insert into published_event
-       (client_id, position, event_id, public_token, sequence, type, occurred_at, details)
-     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, request_id)
+     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details, "requestId"
      from given cross join head
      on conflict (event_id, client_id, occurred_at) do nothing
      returning position, event_id, public_token, type

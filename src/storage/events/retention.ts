@@ -37,11 +37,15 @@ export const listFeeds = async (
     ({ clientId }) => clientId,
   )
 
+/** How far a client's feed is entered in the audit log: what comes after that is kept, however old it is. */
+export const enteredPosition = `coalesce((select position from audit_feed where client_id = $1), 0)`
+
 const feedStatement = statement(
   'prune_feed',
   `with looked as materialized (
      select position, published_at, occurred_at from published_event
-     where client_id = $1 and position > $4::bigint order by position limit $3
+     where client_id = $1 and position > $4::bigint and position <= ${enteredPosition}
+     order by position limit $3
    ), step as materialized (
      select position from looked
      where published_at < now() - make_interval(days => $2) and occurred_at < to_timestamp($5::float8 * 86400)
@@ -72,7 +76,7 @@ interface FeedStep {
 
 /**
  * Looks at some of a client's events after a position that are older than so many days, and forgets
- * those that are not still to be delivered. So goes what has no slice, or one that something else keeps.
+ * those that are entered in the audit log and not still to be delivered. So goes what has no slice, or one that something else keeps.
  * @returns the position of the last old one that was looked at, or null when there was none.
  */
 export const pruneFeed = async (

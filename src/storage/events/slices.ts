@@ -6,7 +6,7 @@ import {
   type Statement,
   statement,
 } from '../engine/database.ts'
-import { listFeeds } from './retention.ts'
+import { enteredPosition, listFeeds } from './retention.ts'
 
 /** The tables whose rows lie in slices, by when their act took place. */
 export const slicedTables = ['event', 'published_event'] as const
@@ -132,7 +132,7 @@ const keptStatement = (slice: Slice): Statement =>
        order by position desc limit 1
      )
      select 1 as one from first cross join last
-     where last.published_at > now() - make_interval(days => $2) or exists (
+     where last.published_at > now() - make_interval(days => $2) or last.position > ${enteredPosition} or exists (
        select 1 from webhook cross join lateral (
          select 1 as one from delivery
          where delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
@@ -147,8 +147,8 @@ const keptStatement = (slice: Slice): Statement =>
 const clientsEach = 500
 
 /**
- * Removes a slice of the feeds, unless an event in it was published within so many days, is still to be published, or
- * has a delivery. @returns whether it did.
+ * Removes a slice of the feeds, unless an event in it was published within so many days, is still to be published or
+ * entered in the audit log, or has a delivery. @returns whether it did.
  */
 export async function forgetFeedSlice(
   database: Database,

@@ -11,7 +11,7 @@ import {
 import { Pin } from '../../../src/domain/pin.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import {
-  isSlow,
+  isMadeAtStart,
   type KeyKind,
   type KeyName,
   keyCatalogue,
@@ -212,4 +212,4 @@ export function keyGuarantees(subject: Subject): void {
 }
 
 /** Those that take seconds to make are made once each, where pairs are proven. */
-const quickNames = keyNames.filter((name) => !isSlow(name))
+const quickNames = keyNames.filter(isMadeAtStart)

@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
+import { requestCardData } from '../../../sdk/device/device.ts'
 import {
   type CardDataService,
   keepKeyVersion,
   openCardDataService,
 } from '../../operations/card-data/service.ts'
+import { sql } from '../../support/service.ts'
 import { operations } from './operations.ts'
+
+interface Documented {
+  readonly operationId: string
+  readonly responses: Record<string, { readonly headers?: Record<string, unknown> }>
+}
 
 let service: CardDataService
 let publicToken: string
@@ -204,4 +211,40 @@ test('a path below the reference that no file can have is 404, and not a fault o
     const { json, status } = await ask(`//docs/static/${path}`)
     assert.deepEqual([status, json?.code], [404, 'not_found'], path)
   }
+})
+
+test('an answer that discloses names its entry of the audit log, which is its event; no other does', async () => {
+  const listed = await service.call('GET', '/events?types=pin.revealed,card_data.revealed')
+  const known = new Set(listed.json.map(({ id }: { id: string }) => id))
+  const { body } = await requestCardData(service.serviceKeys, publicToken, { form: 'deviceKey' })
+  const disclosed = [
+    await service.call('GET', `/card-pin/${publicToken}/pin`),
+    await service.getCardData(publicToken, body),
+  ]
+  const entries = disclosed.map(({ headers }) => String(headers['audit-entry']))
+  const rows = await sql<{ id: string }>(
+    service.database,
+    `select event_id as "id" from event where type in ('pin.revealed', 'card_data.revealed')
+     order by occurred_at desc limit 2`,
+  )
+  assert.deepEqual(rows.map(({ id }) => id).reverse(), entries)
+  assert.ok(entries.every((entry) => /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(entry) && !known.has(entry)))
+  for (const { headers, status } of [
+    await service.call('GET', '/card-pin/9999999999/pin'),
+    await service.getCardData(publicToken, { key: 'AAAA' }),
+    await service.call('GET', `/card-pin/${publicToken}/pin/status`),
+  ]) {
+    assert.equal(headers['audit-entry'], undefined, `${status}`)
+  }
+})
+
+test('the document gives that header to what discloses, and to nothing else', async () => {
+  const { json } = await service.call('GET', '//openapi.json', { token: null })
+  const named = Object.values<Record<string, Documented>>(json.paths)
+    .flatMap((item) => Object.values(item))
+    .filter(({ responses }) =>
+      Object.values(responses).some(({ headers }) => headers?.['Audit-Entry']),
+    )
+  const names = named.map(({ operationId }) => operationId)
+  assert.deepEqual(names.toSorted(), ['getCardData', 'getCurrentPin'])
 })

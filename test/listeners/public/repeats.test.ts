@@ -11,6 +11,7 @@ import { hashClientSecret } from '../../../src/operations/clients/credentials.ts
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
+import { enterAll } from '../../support/audit.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import {
   type Answer,
@@ -238,6 +239,15 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: `/webhooks/${await createWebhook()}/replay`,
     body: { since: new Date(Date.now() - 60_000).toISOString() },
   }),
+  'POST /audit/erasures': async () => ({
+    path: '//audit/erasures',
+    body: { publicToken: (await service.createCard()).publicToken, reason: 'It was asked for' },
+  }),
+  'POST /audit/successor': async () => {
+    await enterAll(service.database)
+    await sql(service.database, `update audit_log set refusal = 'It lags behind' returning log`)
+    return { path: '//audit/successor', body: { reason: 'A standby took over' } }
+  },
   'POST /sandbox/clock': async () => ({
     path: '//sandbox/clock',
     body: { now: new Date(Date.now() + 60_000).toISOString() },

@@ -19,8 +19,9 @@ before(async () => {
 })
 
 const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
-/** What reads and answers in terms of its own: the token endpoint, and the demo's pages. */
-const isForeign = ({ url }: Route): boolean => /^\/(?:oauth|\.well-known\/oauth|demo)/.test(url)
+/** What reads and answers in terms of its own: the token endpoint, the demo's pages and the audit log's. */
+const isForeign = ({ url }: Route): boolean =>
+  /^\/(?:oauth|\.well-known\/oauth|demo|audit$|audit\/assets)/.test(url)
 
 test('every route says which scope it needs, or that it is open, and belongs to its listener', () => {
   assert.ok(routes.length > 20)

@@ -86,6 +86,7 @@ onEachEngine((engine) => {
   const startAnew = async (): Promise<void> => {
     const values = [card.publicToken]
     await sql(opened.database, 'delete from attempt where public_token = $1', values)
+    await sql(opened.database, 'delete from attempt_to_enter where public_token = $1', values)
     await sql(opened.database, 'delete from event where public_token = $1', values)
     await sql(opened.database, 'update card set last_sequence = 0 where public_token = $1', values)
     await sql(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { webcrypto } from 'node:crypto'
 import { before, mock, test } from 'node:test'
+import { calculateJwkThumbprint } from 'jose'
 import { requestCardData } from '../../../sdk/device/device.ts'
 import { type Answer, type CreatedCard, sql, strongPins } from '../../support/service.ts'
 import { type CardDataService, openCardDataService, relay } from './service.ts'
@@ -83,7 +84,7 @@ test('a PIN that is not kept to be shown is refused, and the rest of the card is
   assert.equal((await disclosures(sealed.publicToken)).length, 2)
 })
 
-test('each disclosure is one event, which says who, in which form and whether with the PIN, and no more', async () => {
+test('each disclosure is one event, which says who, in which form whether with the PIN and to which device’s key, and no more', async () => {
   const told = await service.createCard()
   const expected = []
   for (const form of forms) {
@@ -92,7 +93,9 @@ test('each disclosure is one event, which says who, in which form and whether wi
       const { body } = await ask(form, includePin, told)
       const headers = { 'x-request-id': requestId }
       assert.equal((await service.getCardData(told.publicToken, body, { headers })).status, 200)
-      expected.push({ clientId: service.sandbox?.clientId, requestId, form, includePin })
+      const device = 'deviceKey' in body ? await calculateJwkThumbprint(body.deviceKey) : null
+      const clientId = service.sandbox?.clientId
+      expected.push({ clientId, requestId, form, includePin, ...(device && { device }) })
     }
   }
   const events = await disclosures(told.publicToken)

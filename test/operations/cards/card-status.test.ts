@@ -207,7 +207,7 @@ test('a filter by status finds a card as expired from the same instant', async (
 test('decisions hold a card for expired from the same instant', async () => {
   const publicToken = await expiringCard()
   const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
-  assert.equal((await revealPin(before, caller, publicToken)).length, 4)
+  assert.equal((await revealPin(before, caller, publicToken)).pin.length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
   const restrict = (operations: CardOperations) =>
     changeCardStatus(operations, caller, { publicToken, to: '62', note: {} }, null)

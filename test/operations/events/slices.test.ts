@@ -9,6 +9,7 @@ import {
   makeSlice,
   type SlicedTable,
 } from '../../../src/storage/events/slices.ts'
+import { enterPublished } from '../../support/audit.ts'
 import { sql, type TestService } from '../../support/service.ts'
 import { onEachEngine } from '../authorizations/engines.ts'
 
@@ -108,13 +109,14 @@ onEachEngine(({ open, openOne }) => {
     assert.deepEqual(left, [{ sequence: 3 }])
   })
 
-  test('a slice of the feeds stays while an event of it was published lately, is unpublished or to be delivered', async () => {
+  test('a slice of the feeds stays while an event of it was published lately, is unpublished, not entered or to be delivered', async () => {
     const service = await openOne()
     const { database } = service
     const over = await makeOldSlice(database, 'published_event', 30)
     const { publicToken } = await service.createCard()
     await act(service, publicToken, 1)
     await publishBatch(database)
+    await enterPublished(database)
     await act(service, publicToken, 1)
     await sql(database, `update event set occurred_at = ${daysAgo(32)}`)
     await sql(database, `update published_event set occurred_at = ${daysAgo(32)}`)
@@ -130,6 +132,8 @@ onEachEngine(({ open, openOne }) => {
     await publishBatch(database)
     await kept('one that was published late', 1)
     await sql(database, `update published_event set published_at = ${daysAgo(31)}`)
+    await kept('one that is not entered in the audit log', 1)
+    await enterPublished(database)
     const body = { url: 'http://127.0.0.1:9/', events: ['*'] }
     const { json: webhook } = await service.call('POST', '/webhooks', { body })
     await sql(
@@ -202,7 +206,14 @@ onEachEngine(({ open, openOne }) => {
       database,
       `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode, reference)
        select $1, 'pin', n, 1, now() - make_interval(days => 80 + n), 2, 'chip', 'R-1'
-       from generate_series(1, 20) as n`,
+       from generate_series(1, 21) as n`,
+      [publicToken],
+    )
+    // The last is not entered in the audit log yet.
+    await sql(
+      database,
+      `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
+       values ($1, 'pin', 21, 'network', 'r')`,
       [publicToken],
     )
     await sql(
@@ -213,15 +224,15 @@ onEachEngine(({ open, openOne }) => {
     const status = async () =>
       (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
     assert.equal(await status(), 1)
-    await prune(database, retention)
-    const left = await sql<{ n: number }>(
-      database,
-      'select try_number as n from attempt order by try_number',
-    )
-    assert.deepEqual(
-      left.map(({ n }) => n),
-      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-    )
+    const leftAfter = async (): Promise<number[]> => {
+      await prune(database, retention)
+      const text = 'select try_number as n from attempt order by try_number'
+      return (await sql<{ n: number }>(database, text)).map(({ n }) => n)
+    }
+    const young = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert.deepEqual(await leftAfter(), [...young, 21])
+    await enterPublished(database)
+    assert.deepEqual(await leftAfter(), young)
     assert.equal(await status(), 1)
     const listed = await service.call('GET', `/cards/${publicToken}/attempts`)
     assert.equal(listed.json.length, 10)

@@ -6,6 +6,7 @@ import { prune } from '../../../src/operations/events/prune.ts'
 import { backOffSeconds, isGivenUp } from '../../../src/operations/webhooks/attempt.ts'
 import { createPost } from '../../../src/operations/webhooks/post.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
+import { enterAll } from '../../support/audit.ts'
 import { sql } from '../../support/service.ts'
 import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
 import { openReceiver, type Received, type Receiver, until } from './receiver.ts'
@@ -157,6 +158,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   const pending = await sql(service.database, `select from delivery where status = 'Pending'`)
   const { publicToken } = await service.createCard()
   await until(() => receiver.received.length === 3)
+  await enterAll(service.database)
   await prune(service.database, { eventDays: 30, attemptDays: 400 })
   const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
   assert.equal(await left('event'), 1)
@@ -201,6 +203,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
      from published_event where client_id = $1`,
     [client, webhookId],
   )
+  await enterAll(database)
   await prune(database, { eventDays: 30, attemptDays: 400 })
   for (const table of ['published_event', 'delivery']) {
     const text = `select from ${table} where client_id = $1`

@@ -9,6 +9,7 @@ import { suspensionFindings } from '../../../src/service/doctor/installation.ts'
 import { listSuspendedDeliveries } from '../../../src/storage/clients/suspensions.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { examineDatabase } from '../../../src/storage/engine/installation.ts'
+import { enterAll } from '../../support/audit.ts'
 import { newCard, sql } from '../../support/service.ts'
 import { type Engine, onEachEngine } from '../authorizations/engines.ts'
 import { administerOf } from '../clients/administer.ts'
@@ -104,6 +105,7 @@ onEachEngine((engine) => {
       clientId,
     ])
     await sql(database, `update delivery set created_at = ${age} where client_id = $1`, [clientId])
+    await enterAll(database)
     await prune(database, { eventDays: 30, attemptDays: 400 })
 
     const again = await change({ scopes: without('webhooks.write') })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
+import { parseVerifierKeys } from '../../../sdk/audit/audit.ts'
 import {
   CallFailed,
   CardClosed,
@@ -19,6 +20,8 @@ import {
   WeakPin,
 } from '../../../sdk/client/client.ts'
 import { fetchKeys, requestCardData, sealPin } from '../../../sdk/device/device.ts'
+import { createSigner } from '../../../src/operations/audit/sign.ts'
+import { enterAll } from '../../support/audit.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 
@@ -111,7 +114,14 @@ test('every operation of the document has its method, which the service understa
   const sealed = await pinfold.cardData.relay(publicToken, request.body)
   const card = await request.open(sealed)
   assert.equal(card.pan.slice(-4), newest.maskedPan.slice(-4))
-  assert.equal((await pinfold.events.list({ limit: 1 }).page()).items[0]?.type, 'card.created')
+  const [event] = (await pinfold.events.list({ limit: 1 }).page()).items
+  assert.equal(event?.type, 'card.created')
+
+  await enterAll(service.database)
+  assert.equal(await createSigner(service.audit)(), 'signed')
+  const logKeys = await fetch(`${service.sandbox.baseUrl}/.well-known/audit-log-keys`)
+  const receipt = await pinfold.receipt(event.id, await parseVerifierKeys(await logKeys.text()))
+  assert.equal(receipt.entry.card, publicToken)
 
   const called = new Set(recorder.sent.map(({ method, path }) => operationOf(method, path)))
   const operations = Object.values(document.paths).flatMap((methods) =>

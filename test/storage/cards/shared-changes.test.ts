@@ -40,7 +40,7 @@ const disclosures: typeof acts = Object.fromEntries(
   [null, { perCard: { ...limit, uses: 3 }, perClient: { ...limit, uses: 1_000 } }].map((limits) => [
     limits ? 'a disclosure within limits' : 'a disclosure',
     async (database, { clientId, event }) => {
-      const terms = { clientId, today, includesPin: false, limits }
+      const terms = { clientId, today, includesPin: false, eventId: randomUUID(), limits }
       return (await recordDisclosure(database, event, terms)) !== null
     },
   ]),
@@ -272,7 +272,7 @@ for (const { name, open, skip } of databaseEngines) {
       const limits = { perCard: { ...limit, limitName: 'few', uses: 1 }, perClient }
       const shown = await Promise.all(
         lot.map((publicToken) => {
-          const terms = { clientId, today, includesPin: false, limits }
+          const terms = { clientId, today, includesPin: false, eventId: randomUUID(), limits }
           return recordDisclosure(database, eventOf(publicToken), terms)
         }),
       )

@@ -20,7 +20,10 @@ export let database: Database
 export let card: PublicToken
 export let other: PublicToken
 let cards = 0
-export const origin = { entryMode: 'chip', reference: 'R-1', requestId: 'request-1' }
+export const origin = {
+  ...{ entryMode: 'chip', reference: 'R-1' },
+  ...{ networkId: 'network', requestId: 'request-1' },
+}
 export const clientId = 'client-1'
 
 /** Opens a database for the tests of a file, with two cards of their own for each of them. */

@@ -15,7 +15,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'pin.write': 'Set and unblock the PIN.',
   'cvv.read': 'Read the CVV status.',
   'cvv.write': 'Block and unblock the CVV.',
-  'events.read': 'Read events.',
+  'events.read': 'Read events, and receipts of them.',
   'webhooks.write': 'Manage webhook endpoints.',
   'simulator.write': 'Simulate authorizations, in the sandbox.',
   'authorizations.write': 'Ask for authorizations, on the private listener.',
@@ -59,6 +59,10 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
         description: 'PAN, CVV2, expiry and PIN, encrypted for the device.',
       },
       {
+        name: 'Audit log',
+        description: 'Receipts that verify without this service.',
+      },
+      {
         name: 'Simulator',
         description: 'Authorizations as a card network would ask for them, in the sandbox.',
       },
@@ -76,12 +80,13 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
     },
   },
   transform: ({ route, schema, url }) => {
-    const { access, bodyRequired, repeatable } = route.config ?? {}
+    const { access, bodyRequired, discloses, repeatable } = route.config ?? {}
     if (access === undefined || access === 'open') return { schema, url }
     const notes: RouteNotes = {
       problemCodes: problemCodesOf(route),
       isRepeatable: repeatable === true,
       isBodyRequired: bodyRequired === true,
+      isDisclosure: discloses === true,
     }
     return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
   },

@@ -18,6 +18,7 @@ export interface RouteNotes {
   readonly problemCodes: readonly ProblemCode[]
   readonly isRepeatable: boolean
   readonly isBodyRequired: boolean
+  readonly isDisclosure: boolean
 }
 
 /** The member of an operation that holds its {@link RouteNotes} until the document is finished. */
@@ -103,6 +104,7 @@ function finishOperation(operation: Operation): object {
           ...(status === '201' ? ['Location'] : []),
           ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
           ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
+          ...(notes.isDisclosure ? ['Audit-Entry'] : []),
           ...['RateLimit', 'RateLimit-Policy'],
         ]),
         ...(response.content && { content: contentOf(response.content) }),

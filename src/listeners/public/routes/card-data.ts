@@ -8,6 +8,7 @@ import {
 } from '../../http/published-document.ts'
 import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { recordingRefusals } from '../refused-disclosures.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
 
@@ -35,6 +36,8 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         notRepeatable: 'each answer is sealed and on record anew',
         ciphertexts: ['key'],
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
+        discloses: true,
+        beforeProblem: recordingRefusals({ operations }, 'card_data.revealed'),
       },
       schema: {
         operationId: 'getCardData',
@@ -51,7 +54,7 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         if (includePin === true) requireScope(callerOf(request), 'pin.encrypted')
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { body } = request
       const form = formOf(body, baseUrl)
       const question = {
@@ -59,11 +62,12 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         includePin: body.includePin ?? false,
         ...form,
       }
-      const sealed = await cardDataOperations.revealCardData(
+      const { entryId, sealed } = await cardDataOperations.revealCardData(
         operations,
         actingOf(request),
         question,
       )
+      reply.header('audit-entry', entryId)
       if ('jwe' in sealed) return sealed
       const { encryptedPayload, iv, signatureOfPayloadAndIv } = sealed.sessionSealed
       return {

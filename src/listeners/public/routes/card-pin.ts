@@ -4,6 +4,7 @@ import { readTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { recordingRefusals } from '../refused-disclosures.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 export function setPinRoute({ app, base, operations }: PublicApi): void {
@@ -54,7 +55,12 @@ export function revealPinRoute({ app, base, operations }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin`,
     {
-      config: { access: 'pin.reveal', problems: ['card_closed', 'pin_not_revealable'] },
+      config: {
+        access: 'pin.reveal',
+        problems: ['card_closed', 'pin_not_revealable'],
+        discloses: true,
+        beforeProblem: recordingRefusals({ operations }, 'pin.revealed'),
+      },
       // A HEAD would record a disclosure in which nobody learned anything.
       exposeHeadRoute: false,
       schema: {
@@ -66,8 +72,10 @@ export function revealPinRoute({ app, base, operations }: PublicApi): void {
         response: { 200: cardSchemas.PinSchema },
       },
     },
-    async (request) => {
-      const pin = await revealPin(operations, actingOf(request), publicTokenOf(request))
+    async (request, reply) => {
+      const acting = actingOf(request)
+      const { entryId, pin } = await revealPin(operations, acting, publicTokenOf(request))
+      reply.header('audit-entry', entryId)
       return { pin: pin.reveal() }
     },
   )

@@ -63,6 +63,12 @@ export const messageSchemas = {
     ...revealed,
     form: Type.Enum(['sessionKey', 'deviceKey']),
     includePin: Type.Boolean(),
+    device: Type.Optional(
+      Type.String({
+        description: 'With `deviceKey`: the thumbprint of that key (RFC 7638, SHA-256).',
+        examples: ['NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'],
+      }),
+    ),
   }),
   'pin.set': messageSchema('pin.set', {}),
   'pin.revealed': messageSchema('pin.revealed', revealed),

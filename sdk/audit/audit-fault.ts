@@ -1,0 +1,34 @@
+/**
+ * What is wrong with something that was to be verified:
+ *
+ * | code | meaning |
+ * |---|---|
+ * | `malformed` | it is not of the form that it must have |
+ * | `wrong_signature` | a signature by a key that was given is wrong: it was changed, or another signed it |
+ * | `unverified` | there is no signature by a key that was given |
+ * | `not_included` | the entry is not in the tree that was signed |
+ * | `erased` | the receipt does not hold the text that it is about |
+ * | `unsupported` | this runtime cannot verify signatures of that kind |
+ * | `unreachable` | it could not be read |
+ * | `another_log` | a successor has taken the log's place: its own export says why |
+ */
+export type AuditFaultCode =
+  | 'malformed'
+  | 'wrong_signature'
+  | 'unverified'
+  | 'not_included'
+  | 'erased'
+  | 'unsupported'
+  | 'unreachable'
+  | 'another_log'
+
+/** Something that was to be verified and is not right, or could not be. */
+export class AuditFault extends Error {
+  readonly code: AuditFaultCode
+
+  constructor(code: AuditFaultCode, detail: string, options?: ErrorOptions) {
+    super(detail, options)
+    this.name = 'AuditFault'
+    this.code = code
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Verifies an audit log, its receipts and its exports, without the service: by Web Crypto, in Node.js 20.3 and later and
+ * in browsers.
+ *
+ * ```ts
+ * const keys = await parseVerifierKeys(await readFile('keys', 'utf8'))
+ * const { entry, checkpoint } = await verifyReceipt(receipt, keys)
+ * const { findings } = await verifyFolder(read, { keys })
+ * ```
+ */
+export { AuditFault, type AuditFaultCode } from './audit-fault.ts'
+export type { ReadFile } from './bundle.ts'
+export type { Finding, FindingCode } from './findings.ts'
+export { type FolderOptions, type FolderReport, type LogReport, verifyFolder } from './folder.ts'
+export { type Growth, lookAtGrowth } from './monitor.ts'
+export {
+  type Checkpoint,
+  openCheckpoint,
+  openNote,
+  parseCheckpoint,
+  parseVerifierKey,
+  parseVerifierKeys,
+  type SignedCheckpoint,
+  type VerifiedSignature,
+  type VerifierKey,
+} from './notes.ts'
+export { parseReceipt, type Receipt, type VerifiedReceipt, verifyReceipt } from './receipt.ts'
+export {
+  entriesOf,
+  leafHash,
+  rootOf,
+  tilePath,
+  verifyConsistency,
+  verifyInclusion,
+} from './tree.ts'

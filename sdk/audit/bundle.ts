@@ -1,0 +1,197 @@
+/** 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what they say. */
+import { AuditFault } from './audit-fault.ts'
+import type { FindingCode, Report } from './findings.ts'
+import { fromBase64 } from './notes.ts'
+import {
+  type Bytes,
+  entriesOf,
+  entryOf,
+  hashesOf,
+  isSame,
+  leafHash,
+  tilePath,
+  tileWidth,
+} from './tree.ts'
+
+/** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
+export type ReadFile = (path: string) => Promise<Bytes | null>
+
+/** The files of a log, and who is told what is wrong with them. */
+interface Files {
+  readonly read: ReadFile
+  readonly report: Report
+}
+
+/** What an entry says, and the leaf hash that it comes to. */
+interface Opening {
+  readonly text: string
+  readonly leaf: Bytes
+}
+
+/** A bundle as it was read; nothing of it is verified. */
+export interface Bundle {
+  readonly index: number
+  readonly width: number
+  /** Leaf hashes by the tile and by the entries; null where the file is not there or no such file. */
+  readonly tile: readonly Bytes[] | null
+  readonly entries: readonly Bytes[] | null
+  /** By their places; nothing where there is none. */
+  readonly openings: readonly (Opening | undefined)[]
+}
+
+/** Reads a bundle, and reports what is not there or cannot be read. */
+export async function readBundle(
+  { read, report }: Files,
+  index: number,
+  width: number,
+): Promise<Bundle> {
+  const tile = await readTile({ read, report }, 0, index, width)
+  const path = tilePath('entries', index, width)
+  const bytes = await read(path)
+  const entries = bytes && entriesOf(bytes)
+  if (!bytes) report('tile_missing', path, 'it is not there')
+  else if (!entries) report('entry_changed', path, 'it ends within an entry')
+  const openings = await readOpenings({ read, report }, index, width)
+  return {
+    ...{ index, width, tile, openings },
+    entries: entries ? await Promise.all(entries.map(leafHash)) : null,
+  }
+}
+
+/** The hashes of a tile; null, which is reported, where it is not there or has not so many. */
+export async function readTile(
+  { read, report }: Files,
+  level: number,
+  index: number,
+  width: number,
+): Promise<Bytes[] | null> {
+  const path = tilePath(level, index, width)
+  const bytes = await read(path)
+  const hashes = bytes && hashesOf(bytes)
+  if (hashes?.length === width) return hashes
+  if (bytes) report('tile_changed', path, `it has not ${width} hashes`)
+  else report('tile_missing', path, 'it is not there')
+  return null
+}
+
+async function readOpenings(
+  { read, report }: Files,
+  index: number,
+  width: number,
+): Promise<(Opening | undefined)[]> {
+  const path = `openings/${index}.jsonl`
+  const bytes = await read(path)
+  const openings: (Opening | undefined)[] = Array.from({ length: width })
+  const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n')
+  for (const line of lines.filter((each) => each !== '')) {
+    const opening = parseOpening(line)
+    const at = (opening?.index ?? -1) - index * tileWidth
+    if (!opening || at < 0 || at >= tileWidth) {
+      report(
+        'opening_changed',
+        path,
+        `a line is no opening of an entry there: ${line.slice(0, 40)}`,
+      )
+    } else if (opening.said && at < width) {
+      const { salt, text } = opening.said
+      openings[at] = { text, leaf: await leafHash(await entryOf(salt, text)) }
+    }
+  }
+  return openings
+}
+
+/** A line of openings: an index, with salt and text, or erased. */
+function parseOpening(
+  line: string,
+): { readonly index: number; readonly said: { salt: Bytes; text: string } | null } | null {
+  try {
+    const { erased, index, salt, text } = JSON.parse(line)
+    if (!Number.isSafeInteger(index)) return null
+    if (erased === true) return { index, said: null }
+    if (typeof text !== 'string') return null
+    return { index, said: { salt: fromBase64(salt), text } }
+  } catch (error) {
+    if (error instanceof AuditFault || error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+/** What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its entries are. */
+export function candidatesOf({ entries, openings, tile, width }: Bundle): Bytes[][] {
+  const most = Array.from({ length: width }, (_, at) => {
+    const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
+    if (opening && entry && isSame(opening, entry)) return entry
+    return inTile ?? entry ?? opening ?? new Uint8Array(32)
+  })
+  const whole = [tile, entries].filter((each) => each?.length === width)
+  return [most, ...whole.map((each) => [...(each ?? [])])]
+}
+
+/** An entry, or what it says, that is not what was signed. */
+export interface Difference {
+  readonly index: number
+  readonly kind: 'entry' | 'opening'
+  readonly right: Bytes
+  readonly found: Bytes
+}
+
+/** Holds the files of a bundle against the leaves that were signed. @returns what differs and is not reported yet. */
+export function compareBundle(
+  bundle: Bundle,
+  right: readonly Bytes[],
+  report: Report,
+): Difference[] {
+  const { entries, index, openings, tile, width } = bundle
+  const first = index * tileWidth
+  const bent = right.flatMap((leaf, at) =>
+    tile?.[at] && !isSame(tile[at], leaf) ? [first + at] : [],
+  )
+  if (bent.length > 0) {
+    const where = bent.length === 1 ? `entry ${bent[0]}` : `${bent.length} entries from ${bent[0]}`
+    report('tile_changed', tilePath(0, index, width), `the hash of ${where} is another`)
+  }
+  const differences = openings.flatMap((opening, at): Difference[] => {
+    const leaf = right[at]
+    if (!opening || !leaf || isSame(opening.leaf, leaf)) return []
+    return [{ index: first + at, kind: 'opening', right: leaf, found: opening.leaf }]
+  })
+  return [...differences, ...(entries ? compareEntries(entries, right, first, report) : [])]
+}
+
+function compareEntries(
+  found: readonly Bytes[],
+  right: readonly Bytes[],
+  first: number,
+  report: Report,
+): Difference[] {
+  const differences: Difference[] = []
+  let at = 0
+  for (const [place, leaf] of right.entries()) {
+    const entry = found[at]
+    const next = right[place + 1]
+    const isElsewhere = (): boolean => found.some((each) => isSame(each, leaf))
+    const isDeleted =
+      entry === undefined || (next !== undefined && isSame(entry, next) && !isElsewhere())
+    if (entry && isSame(entry, leaf)) at += 1
+    else if (isDeleted) report('entry_deleted', `entry ${first + place}`, 'the bundle lacks it')
+    else {
+      differences.push({ index: first + place, kind: 'entry', right: leaf, found: entry })
+      at += 1
+    }
+  }
+  return differences
+}
+
+/** Reports entries that are others: two that each stand at the other's place as swapped. */
+export function reportDifferences(differences: readonly Difference[], report: Report): void {
+  const rightful = new Map(differences.map((each) => [keyOf(each.kind, each.right), each.index]))
+  for (const { found, index, kind } of differences) {
+    const owner = rightful.get(keyOf(kind, found))
+    const code: FindingCode = owner === undefined ? `${kind}_changed` : `${kind}_swapped`
+    const verb = kind === 'entry' ? 'is' : 'says'
+    const what = owner === undefined ? 'not what was entered' : `what entry ${owner} ${verb}`
+    report(code, `entry ${index}`, `it ${verb} ${what}`)
+  }
+}
+
+const keyOf = (kind: string, hash: Bytes): string => `${kind} ${hash.join()}`

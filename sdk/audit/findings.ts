@@ -1,0 +1,45 @@
+/**
+ * What is not as it must be:
+ *
+ * | code | meaning |
+ * |---|---|
+ * | `checkpoint_changed` | the checkpoint is not what a key of the log signed |
+ * | `tile_changed`, `tile_missing` | a tile has other hashes than the signed tree, or is not there |
+ * | `entry_changed`, `entry_deleted`, `entry_swapped` | an entry is not the one that was signed, is gone, or stands at another's place |
+ * | `opening_changed`, `opening_swapped` | what an entry is given to say is not what was entered, or is what another says |
+ * | `opening_missing` | what an entry says is gone, and no erasure in the log covers it |
+ * | `tree_changed` | entries and tiles agree with each other, and not with what was signed |
+ * | `number_skipped`, `number_repeated` | acts on keys and of administration are not numbered without gaps |
+ * | `sequence_skipped`, `sequence_repeated` | a card's events are not numbered without gaps |
+ * | `two_roots` | another tree of the same size was signed |
+ * | `rolled_back` | a larger tree was signed than there is |
+ */
+export type FindingCode =
+  | 'checkpoint_changed'
+  | 'tile_changed'
+  | 'tile_missing'
+  | 'entry_changed'
+  | 'entry_deleted'
+  | 'entry_swapped'
+  | 'opening_changed'
+  | 'opening_swapped'
+  | 'opening_missing'
+  | 'tree_changed'
+  | 'number_skipped'
+  | 'number_repeated'
+  | 'sequence_skipped'
+  | 'sequence_repeated'
+  | 'two_roots'
+  | 'rolled_back'
+
+export interface Finding {
+  readonly code: FindingCode
+  /** The log that it is about. */
+  readonly origin: string
+  /** The file, the entry, the card. */
+  readonly where: string
+  readonly detail: string
+}
+
+/** Takes a finding in. */
+export type Report = (code: FindingCode, where: string, detail: string) => void

@@ -1,0 +1,64 @@
+import { AuditFault } from './audit-fault.ts'
+import { type ReadFile, readTile } from './bundle.ts'
+import type { Finding, FindingCode } from './findings.ts'
+import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
+import { consistencyProof, isSame, tileWidth, verifyConsistency } from './tree.ts'
+
+/** What a look at a published log came to. */
+export interface Growth {
+  /** The newest checkpoint, as it was signed: to be remembered where nothing was found. */
+  readonly note: string
+  readonly checkpoint: SignedCheckpoint
+  readonly findings: readonly Finding[]
+}
+
+/**
+ * Looks at a log where it is published, and whether its tree goes on from that of an older checkpoint: nothing of it was
+ * changed, taken out or forgotten since.
+ * @param read reads below the log's address
+ * @param remembered the note that the last look answered with; null at the first
+ * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read; `another_log` where it is
+ * that of a successor
+ */
+export async function lookAtGrowth(
+  read: ReadFile,
+  keys: readonly VerifierKey[],
+  remembered: string | null,
+): Promise<Growth> {
+  const bytes = await read('checkpoint')
+  if (!bytes) throw new AuditFault('unreachable', 'there is no checkpoint')
+  const note = new TextDecoder().decode(bytes)
+  const checkpoint = await openCheckpoint(note, keys)
+  const older = remembered === null ? null : await openCheckpoint(remembered, keys)
+  const findings: Finding[] = []
+  const { origin, root, size } = checkpoint
+  const report = (code: FindingCode, where: string, detail: string): void => {
+    findings.push({ code, origin, where, detail })
+  }
+  if (older && older.origin !== origin) {
+    throw new AuditFault('another_log', `${origin} has taken the place of ${older.origin}`)
+  }
+  if (older && older.size > size) {
+    report('rolled_back', 'checkpoint', `${older.size} entries were signed, and there are ${size}`)
+  } else if (older?.size === size) {
+    if (!isSame(older.root, root)) {
+      report('two_roots', 'checkpoint', `another tree of ${size} entries was signed`)
+    }
+  } else if (older && older.size > 0) {
+    const proof = await consistencyProof(older.size, size, async (level, index) => {
+      const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - index * tileWidth)
+      const hashes = await readTile({ read, report }, level, index, width)
+      if (!hashes) throw new AuditFault('unreachable', 'a tile of the signed tree is not there')
+      return hashes
+    })
+    const claim = { oldSize: older.size, size, oldRoot: older.root, root, proof }
+    if (!(await verifyConsistency(claim))) {
+      report(
+        'two_roots',
+        'checkpoint',
+        `its tree does not begin with that of ${older.size} entries`,
+      )
+    }
+  }
+  return { note, checkpoint, findings }
+}

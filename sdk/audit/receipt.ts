@@ -1,0 +1,72 @@
+import { AuditFault } from './audit-fault.ts'
+import { fromBase64, openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
+import { type Bytes, entryOf, leafHash, verifyInclusion } from './tree.ts'
+
+/** An entry that is proven to be in the log. */
+export interface VerifiedReceipt {
+  /** What was entered: the act, when, by whom, on what. */
+  readonly entry: Readonly<Record<string, unknown>>
+  /** The same, byte for byte as it was entered. */
+  readonly text: string
+  readonly index: number
+  readonly checkpoint: SignedCheckpoint
+}
+
+/** A receipt in its parts (C2SP tlog-proof); nothing of it is verified. */
+export interface Receipt {
+  readonly index: number
+  readonly proof: readonly Bytes[]
+  /** The signed note. */
+  readonly checkpoint: string
+  /** What the entry commits to; null where it was erased. */
+  readonly opening: { readonly salt: Bytes; readonly text: string } | null
+}
+
+/** @throws AuditFault where it is no receipt. */
+export function parseReceipt(receipt: string): Receipt {
+  const end = receipt.indexOf('\n\n')
+  const [title, ...lines] = receipt.slice(0, end).split('\n')
+  const extra = lines[0]?.startsWith('extra ') ? lines.shift()?.slice(6) : undefined
+  const index = /^index (0|[1-9][0-9]{0,15})$/.exec(lines.shift() ?? '')?.[1]
+  if (end < 0 || title !== 'c2sp.org/tlog-proof@v1' || index === undefined || lines.length > 63) {
+    throw new AuditFault('malformed', 'it is no receipt (c2sp.org/tlog-proof@v1)')
+  }
+  return {
+    index: Number(index),
+    proof: lines.map(fromBase64),
+    checkpoint: receipt.slice(end + 2),
+    opening: extra === undefined ? null : parseOpening(fromBase64(extra)),
+  }
+}
+
+function parseOpening(bytes: Bytes): Receipt['opening'] {
+  try {
+    const { salt, text } = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (typeof salt === 'string' && typeof text === 'string')
+      return { salt: fromBase64(salt), text }
+  } catch {
+    // It is refused below.
+  }
+  throw new AuditFault('malformed', 'what it adds is not a salt and a text')
+}
+
+/**
+ * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which has this entry.
+ * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who hands in the receipt
+ * @throws AuditFault
+ */
+export async function verifyReceipt(
+  receipt: string,
+  keys: readonly VerifierKey[],
+): Promise<VerifiedReceipt> {
+  const { checkpoint: note, index, opening, proof } = parseReceipt(receipt)
+  const checkpoint = await openCheckpoint(note, keys)
+  if (!opening) throw new AuditFault('erased', 'it holds no text: the entry was erased')
+  const { salt, text } = opening
+  const leaf = await leafHash(await entryOf(salt, text))
+  const { root, size } = checkpoint
+  if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {
+    throw new AuditFault('not_included', 'the entry is not in the tree that was signed')
+  }
+  return { entry: JSON.parse(text), text, index, checkpoint }
+}

@@ -1,0 +1,180 @@
+/** The tree of a log, walked from its first entry to its last and held against what was signed. */
+import {
+  type Bundle,
+  candidatesOf,
+  compareBundle,
+  type Difference,
+  type ReadFile,
+  readBundle,
+  readTile,
+  reportDifferences,
+} from './bundle.ts'
+import type { Report } from './findings.ts'
+import type { Checkpoint } from './notes.ts'
+import { type Bytes, isSame, rootOf, rootOfEdge, tilePath, tileWidth } from './tree.ts'
+
+/** What a walk takes with it. */
+export interface Walk {
+  readonly read: ReadFile
+  readonly report: Report
+  /** Sizes of older trees whose roots are asked for. */
+  readonly sizes: ReadonlySet<number>
+  /**
+   * Takes the entries in, one after another.
+   * @param text what it says; null where that is not there, undefined where it is not what was signed
+   */
+  see(index: number, text: string | null | undefined): void
+}
+
+/** A tile above the leaves: as what is below it makes it, and as it was published; null where that is not there. */
+interface Row {
+  readonly level: number
+  readonly index: number
+  readonly made: Bytes[]
+  readonly published: readonly Bytes[] | null
+}
+
+/**
+ * Walks a tree: every tile against the one above it and what is below it, up to the signed root; every entry, and what it
+ * says, against its leaf. It ends where nothing of a bundle is there: the size may be anything where nobody signed it.
+ * @returns the roots of older trees that were asked for, whether the signed one is reached, and how many entries were there
+ */
+export async function walkTree(
+  { root, size }: Pick<Checkpoint, 'root' | 'size'>,
+  walk: Walk,
+): Promise<{
+  readonly roots: ReadonlyMap<number, Bytes>
+  readonly isSigned: boolean
+  readonly walked: number
+}> {
+  const differences: Difference[] = []
+  const roots = new Map<number, Bytes>()
+  const tiles = createRows(walk, size)
+  const settle = async (bundle: Bundle, leaves: Bytes[]): Promise<void> => {
+    const first = bundle.index * tileWidth
+    for (const each of compareBundle(bundle, leaves, walk.report)) differences.push(each)
+    for (const [at, leaf] of leaves.entries()) {
+      const opening = bundle.openings[at] ?? { leaf, text: null }
+      walk.see(first + at, isSame(opening.leaf, leaf) ? opening.text : undefined)
+      if (walk.sizes.has(first + at + 1)) {
+        roots.set(first + at + 1, await rootOfEdge([leaves.slice(0, at + 1), ...tiles.edge()]))
+      }
+    }
+  }
+  const full = Math.floor(size / tileWidth)
+  for (let index = 0; index < full; index++) {
+    const bundle = await readBundle(walk, index, tileWidth)
+    if (isBare(bundle)) {
+      reportDifferences(differences, walk.report)
+      return { roots, isSigned: false, walked: index * tileWidth }
+    }
+    const leaves = await rightOf(candidatesOf(bundle), await tiles.parentOf(0, index))
+    await settle(bundle, leaves)
+    await tiles.add(await rootOf(leaves))
+  }
+  const width = size % tileWidth
+  const last = width === 0 ? null : await readBundle(walk, full, width)
+  const rows = await tiles.last()
+  const candidates = last ? candidatesOf(last) : [[]]
+  const edge = await edgeOf(candidates, rows, root)
+  const [leaves = []] = edge ?? candidates
+  if (last) await settle(last, leaves)
+  for (const [at, row] of rows.entries()) compareRow(row, edge?.[at + 1] ?? row.made, walk.report)
+  reportDifferences(differences, walk.report)
+  return { roots, isSigned: edge !== null, walked: size }
+}
+
+const isBare = ({ entries, openings, tile }: Bundle): boolean =>
+  !tile && !entries && openings.every((opening) => opening === undefined)
+
+/** The tiles above the leaves, as they are made while the leaves are walked, beside those that were published. */
+function createRows({ read, report }: Walk, size: number) {
+  const levels: { index: number; made: Bytes[] }[] = []
+  const kept = new Map<number, { readonly index: number; readonly hashes: Bytes[] | null }>()
+  // One after another of each level, so that one is kept.
+  const published = async (level: number, index: number): Promise<Bytes[] | null> => {
+    const known = kept.get(level)
+    if (known?.index === index) return known.hashes
+    const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - index * tileWidth)
+    const hashes = width > 0 ? await readTile({ read, report }, level, index, width) : null
+    kept.set(level, { index, hashes })
+    return hashes
+  }
+  const parentOf = async (level: number, index: number): Promise<Bytes | undefined> =>
+    (await published(level + 1, Math.floor(index / tileWidth)))?.[index % tileWidth]
+  const add = async (hash: Bytes, level = 1): Promise<void> => {
+    const row = levels[level - 1] ?? { index: 0, made: [] }
+    levels[level - 1] = row
+    row.made.push(hash)
+    if (row.made.length < tileWidth) return
+    const { index, made } = row
+    levels[level - 1] = { index: index + 1, made: [] }
+    const whole = await published(level, index)
+    const candidates = whole ? [made, whole] : [made]
+    const right = await rightOf(candidates, await parentOf(level, index))
+    compareRow({ level, index, made, published: whole }, right, report)
+    await add(await rootOf(right), level + 1)
+  }
+  return {
+    add: (hash: Bytes): Promise<void> => add(hash),
+    edge: (): Bytes[][] => levels.map(({ made }) => made),
+    parentOf,
+    /** The last tile of each level, which is not full. */
+    last: (): Promise<Row[]> =>
+      Promise.all(
+        levels.map(async ({ index, made }, at) => ({
+          ...{ level: at + 1, index, made },
+          published: made.length === 0 ? [] : await published(at + 1, index),
+        })),
+      ),
+  }
+}
+
+/** Of what a tile may be, what the tile above it says that it is; else the first. */
+async function rightOf(
+  candidates: readonly Bytes[][],
+  parent: Bytes | undefined,
+): Promise<Bytes[]> {
+  for (const each of parent ? candidates : []) {
+    if (parent && isSame(await rootOf(each), parent)) return each
+  }
+  return candidates[0] ?? []
+}
+
+/** Of what the last tiles may be, what leads to the signed root; null where nothing does. */
+async function edgeOf(
+  leaves: readonly Bytes[][],
+  rows: readonly Row[],
+  root: Bytes,
+): Promise<Bytes[][] | null> {
+  let edges: Bytes[][][] = leaves.map((each) => [each])
+  for (const { made, published } of rows) {
+    const isOther = published?.some((hash, at) => !isSame(hash, made[at] ?? hash)) ?? false
+    const forms = isOther && published ? [made, [...published]] : [made]
+    edges = edges.flatMap((edge) => forms.map((form) => [...edge, form]))
+  }
+  for (const edge of edges) {
+    if (isSame(await rootOfEdge(edge), root)) return edge
+  }
+  return null
+}
+
+/** Reports where a tile is not right, and where what is below it is not. */
+function compareRow(
+  { index, level, made, published }: Row,
+  right: readonly Bytes[],
+  report: Report,
+) {
+  const span = tileWidth ** level
+  for (const [at, hash] of right.entries()) {
+    const first = (index * tileWidth + at) * span
+    const [below, above] = [made[at], published?.[at]]
+    if (below && !isSame(below, hash)) {
+      const where = `entries ${first} to ${first + span - 1}`
+      report('tree_changed', where, 'they agree with their tile, and not with what was signed')
+    }
+    if (above && !isSame(above, hash)) {
+      report('tile_changed', tilePath(level, index, right.length), `its hash ${at} is another`)
+    }
+  }
+}

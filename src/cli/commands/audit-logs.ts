@@ -1,0 +1,55 @@
+import { type Command, neededOf } from '../command.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { sheet, table } from '../output.ts'
+
+interface ListedLog {
+  readonly log: number
+  readonly origin: string
+  readonly beganAt: string
+  readonly closedAt: string | null
+  readonly size: number
+  readonly signedSize: number
+  readonly signedAt: string | null
+  readonly refusal: string | null
+}
+
+interface Succession {
+  readonly log: number
+  readonly origin: string
+}
+
+/** What an operator sees of the audit logs, and does where one cannot go on. */
+export const auditLogCommands: readonly Command[] = [
+  {
+    words: 'audit logs',
+    summary: 'lists the audit logs: entries, those under a checkpoint, why none is signed',
+    example: 'pinfold audit logs',
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const logs = await ask<ListedLog[]>('GET', '/audit/logs')
+        const rows = logs.map(({ closedAt, origin, refusal, signedAt, signedSize, size }) => [
+          ...[origin, size, signedSize, signedAt],
+          closedAt === null ? (refusal ?? 'in use') : `closed at ${closedAt}`,
+        ])
+        const heads = ['log', 'entries', 'signed', 'signed at', 'state']
+        return { json: logs, text: table(heads, rows) }
+      }),
+  },
+  {
+    words: 'audit succeed',
+    summary: 'lets another log take the place of one that must not be signed any more',
+    description:
+      'For a database that was restored from a backup, or a standby that lagged, when it is known why. The first entry of\n' +
+      'the successor is the newest checkpoint that is known of the log before, and the reason.',
+    options: {
+      reason: { type: 'string', value: 'TEXT', help: 'what happened, for whoever audits the log' },
+    },
+    example: "pinfold audit succeed --reason 'Restored from the backup of 3 May, 02:00'",
+    run: (call) =>
+      asAdministrator(call, async ({ ask }) => {
+        const reason = neededOf(call, 'reason')
+        const begun = await ask<Succession>('POST', '/audit/successor', { reason })
+        return { json: begun, text: sheet({ log: begun.log, origin: begun.origin }) }
+      }),
+  },
+]

@@ -1,0 +1,283 @@
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  AuditFault,
+  type AuditFaultCode,
+  type Finding,
+  type Growth,
+  lookAtGrowth,
+  parseVerifierKeys,
+  type ReadFile,
+  type VerifierKey,
+  verifyFolder,
+  verifyReceipt,
+} from '../../../sdk/audit/audit.ts'
+import { isUuid } from '../../domain/identifiers.ts'
+import * as cli from '../command.ts'
+import { asAdministrator, asClient } from '../connection/connection.ts'
+import type { ServiceConnection } from '../connection/requests.ts'
+import { createProgress, sheet } from '../output.ts'
+import { exportLogs } from './audit-export.ts'
+
+/** What a verification ends with. */
+const verdicts = { good: 0, found: 1, unchecked: 2 } as const
+
+const keysOption: cli.Options = {
+  keys: {
+    type: 'string',
+    value: 'FILE',
+    help: 'verifier keys of the log and of witnesses, a line each, from /.well-known/audit-log-keys',
+  },
+}
+
+const exitsOf =
+  'Ends with 0: all is good; 1: there are findings, a line each; 2: it could not be checked.'
+
+export const auditCommands: readonly cli.Command[] = [
+  {
+    words: 'audit export',
+    names: ['FOLDER'],
+    summary: 'writes the audit log to a folder: the tree, checkpoints, what entries say',
+    description:
+      'To a folder that has an export already, it keeps the checkpoint of that one beside its own.',
+    example: 'pinfold audit export ./audit-2026',
+    run: (call) =>
+      asAdministrator(call, async (service) => {
+        const progress = createProgress()
+        const folder = resolve(call.names[0] ?? '.')
+        const logs = await exportLogs(service, folder, progress.show).finally(progress.end)
+        const lines = logs.map(({ origin, size }) => `${origin}: ${size} entries`)
+        return { json: { folder, logs }, text: lines.join('\n') || 'There is no checkpoint yet.' }
+      }),
+  },
+  {
+    words: 'audit verify',
+    names: ['FOLDER'],
+    summary: 'verifies an export, without a server',
+    description: exitsOf,
+    options: {
+      ...keysOption,
+      since: {
+        type: 'string',
+        value: 'FILE',
+        help: 'a checkpoint that was had before: the log must go on from it',
+      },
+    },
+    example: 'pinfold audit verify ./audit-2026 --keys audit-log-keys',
+    run: (call) =>
+      judged(async () => {
+        const folder = resolve(call.names[0] ?? '.')
+        const since = cli.textOf(call, 'since')
+        const progress = createProgress()
+        const report = await verifyFolder(
+          async (path) => {
+            const file = join(folder, path)
+            return existsSync(file) ? new Uint8Array(await readFile(file)) : null
+          },
+          {
+            keys: await givenKeys(call),
+            remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
+            onProgress: (origin, seen, size) =>
+              progress.show(`${origin}: entry ${seen} of ${size}`),
+          },
+        ).finally(progress.end)
+        const { findings, logs, notes } = report
+        const lines = [
+          ...findings.map(lineOf),
+          ...report.unchecked.map((each) => `could not be checked: ${each}`),
+          ...notes.map((each) => `note: ${each}`),
+          ...logs.map(({ checkpoint, erased, origin, size }) => {
+            const names = checkpoint?.cosignedBy.map(({ name }) => name) ?? []
+            const cosigned = names.length > 0 ? `, cosigned by ${names.join(', ')}` : ''
+            return `${origin}: ${size} entries, ${erased} of them erased${cosigned}`
+          }),
+        ]
+        const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
+        return {
+          json: {
+            ...{ findings, unchecked: report.unchecked, notes },
+            logs: logs.map(({ checkpoint: _, ...log }) => log),
+          },
+          text: lines.join('\n'),
+          exitCode: verdicts[findings.length > 0 ? 'found' : verdict],
+        }
+      }),
+  },
+  {
+    words: 'audit receipt',
+    names: ['RECEIPT'],
+    summary: 'verifies a receipt: a file, or the id of an entry, whose receipt is fetched',
+    description: `${exitsOf}\nA file needs --keys and no server. Of an entry the keys are the server's own unless they are given.`,
+    options: {
+      ...keysOption,
+      output: { type: 'string', value: 'FILE', help: 'where a receipt that was fetched is kept' },
+    },
+    example: 'pinfold audit receipt pin-shown.tlog-proof --keys audit-log-keys',
+    run: (call) =>
+      judged(async () => {
+        const [name = ''] = call.names
+        const isEntry = isUuid(name) && !existsSync(name)
+        const given = await givenKeys(call)
+        if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
+        const fetched = isEntry ? await fetchReceipt(call, name) : null
+        const file = fetched?.file ?? (await readFile(name, 'utf8'))
+        const output = cli.textOf(call, 'output')
+        if (fetched && output !== undefined) await writeFile(output, file)
+        const { checkpoint, entry, index } = await verifyReceipt(file, given ?? fetched?.keys ?? [])
+        const { cosignedBy, origin, size } = checkpoint
+        const place = { log: origin, index, size, witnesses: cosignedBy.map((each) => each.name) }
+        return { json: { ...place, entry }, text: sheet({ ...place, ...entry }) }
+      }),
+  },
+  {
+    words: 'audit monitor',
+    names: ['URL'],
+    summary: 'looks whether a published log goes on from what it was at the last look',
+    description: `URL is where the tree is: of the private listener /audit. ${exitsOf}`,
+    options: {
+      ...keysOption,
+      state: { type: 'string', value: 'FILE', help: 'where the newest checkpoint is remembered' },
+      every: { type: 'string', value: 'SECONDS', help: 'goes on until something is found' },
+    },
+    example:
+      'pinfold audit monitor http://127.0.0.1:9090/audit --keys audit-log-keys --state seen --every 60',
+    run: (call) =>
+      judged(async () => {
+        const [url = ''] = call.names
+        if (!URL.canParse(url)) throw new cli.UsageError(`${url} is no URL.`)
+        cli.neededOf(call, 'keys')
+        const keys = (await givenKeys(call)) ?? []
+        const everySeconds = cli.numberOf(call, 'every')
+        const seen = memoryIn(cli.textOf(call, 'state'))
+        return followGrowth((note) => lookAtGrowth(fetchBelow(url), keys, note), seen, everySeconds)
+      }),
+  },
+]
+
+/** Faults of what was verified, where the others are of what it could not be verified with. */
+const foundCodes: readonly AuditFaultCode[] = [
+  'malformed',
+  'wrong_signature',
+  'unverified',
+  'not_included',
+]
+
+async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof cli.UsageError) throw error
+    const detail = error instanceof Error ? error.message : String(error)
+    const code = error instanceof AuditFault ? error.code : 'unreachable'
+    return foundCodes.some((each) => each === code)
+      ? {
+          json: { findings: [{ code, detail }] },
+          text: `${code}: ${detail}`,
+          exitCode: verdicts.found,
+        }
+      : {
+          json: { error: { code, detail } },
+          text: `could not be checked: ${detail}`,
+          exitCode: verdicts.unchecked,
+        }
+  }
+}
+
+const lineOf = ({ code, detail, origin, where }: Finding): string =>
+  `${code} ${where} of ${origin || 'the log'}: ${detail}`
+
+/** @throws UsageError where they are named and there are none. */
+async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
+  const path = cli.textOf(call, 'keys')
+  if (path === undefined) return undefined
+  const keys = await readFile(path, 'utf8')
+    .then(parseVerifierKeys)
+    .catch(() => [])
+  if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
+  return keys
+}
+
+/** How long a receipt is waited for. */
+const patienceMs = 30_000
+
+const fetchReceipt = (call: cli.Call, entry: string) =>
+  asClient(call, async (service) => {
+    const end = performance.now() + patienceMs
+    for (;;) {
+      const answer = await service.readBytes(`${service.base}/receipts/${entry}`)
+      if (!answer)
+        throw new cli.Refused(404, { code: 'not_found', title: `There is no entry ${entry}.` })
+      const file = Buffer.from(answer.bytes).toString()
+      if (answer.status === 200) {
+        const keys = await read(service, '/.well-known/audit-log-keys')
+        return { file, keys: await parseVerifierKeys(keys) }
+      }
+      if (performance.now() > end) throw new cli.Unreachable('It is not under a checkpoint yet.')
+      await wait(1_000)
+    }
+  })
+
+const read = async ({ readBytes }: ServiceConnection, path: string): Promise<string> =>
+  Buffer.from((await readBytes(path))?.bytes ?? []).toString()
+
+/** Looks once, or again and again until there is a finding. */
+async function followGrowth(
+  look: (note: string | null) => Promise<Growth>,
+  seen: ReturnType<typeof memoryIn>,
+  everySeconds: number | undefined,
+): Promise<cli.Outcome> {
+  for (;;) {
+    const looking = seen.read().then(look)
+    const looked = await (everySeconds === undefined ? looking : looking.catch(unlessAway))
+    const isGood = looked?.findings.length === 0
+    if (isGood) await seen.write(looked.note)
+    if (looked && (!isGood || everySeconds === undefined)) return growthOutcome(looked)
+    await wait((everySeconds ?? 0) * 1_000)
+  }
+}
+
+/** What was seen last: in a file, or as long as this process runs. */
+function memoryIn(file: string | undefined) {
+  let note: string | null = null
+  return {
+    async read() {
+      return file !== undefined && existsSync(file) ? readFile(file, 'utf8') : note
+    },
+    async write(newest: string) {
+      note = newest
+      if (file !== undefined) await writeFile(file, newest)
+    },
+  }
+}
+
+function growthOutcome({ checkpoint: { origin, size }, findings }: Growth): cli.Outcome {
+  return {
+    json: { log: origin, size, findings },
+    text: findings.map(lineOf).join('\n') || `${origin}: ${size} entries`,
+    exitCode: verdicts[findings.length > 0 ? 'found' : 'good'],
+  }
+}
+
+/** One that is away now may be there at the next look. */
+function unlessAway(error: unknown): null {
+  if (!(error instanceof AuditFault) || error.code !== 'unreachable') throw error
+  console.error(error.message)
+  return null
+}
+
+/** Longest that one file is waited for. */
+const fetchMs = 30_000
+
+const fetchBelow =
+  (url: string): ReadFile =>
+  async (path) => {
+    const signal = AbortSignal.timeout(fetchMs)
+    const answer = await fetch(`${url.replace(/\/+$/, '')}/${path}`, { signal }).catch((cause) => {
+      throw new AuditFault('unreachable', `nothing answers at ${url}`, { cause })
+    })
+    if (answer.status === 404) return null
+    if (answer.ok) return new Uint8Array(await answer.arrayBuffer())
+    throw new AuditFault('unreachable', `${url} answered ${answer.status}`)
+  }

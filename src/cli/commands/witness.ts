@@ -1,0 +1,101 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { parseVerifierKey } from '../../domain/audit-notes.ts'
+import { lockDataDirectory, makeDataDirectory } from '../../storage/engine/data-directory.ts'
+import { createWitnessServer } from '../../witness/listen.ts'
+import { createWitness } from '../../witness/witness.ts'
+import { type Call, type Command, neededOf, textOf, UsageError } from '../command.ts'
+
+export const witnessCommand: Command = {
+  words: 'witness',
+  summary: 'cosigns the checkpoints of audit logs, until it is stopped',
+  description:
+    'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns only trees that go on from those\n' +
+    'it has cosigned. The line it prints first is its key: for the policy of the log, and for who verifies.',
+  options: {
+    dir: { type: 'string', value: 'FOLDER', help: 'where it remembers what it has cosigned' },
+    listen: { type: 'string', value: 'HOST:PORT', help: 'where it takes checkpoints, by HTTP' },
+    key: {
+      type: 'string',
+      value: 'FILE',
+      help: 'its private key, Ed25519 as PEM; made if not there',
+    },
+    name: { type: 'string', value: 'NAME', help: "its key's name; by the host unless given" },
+    logs: {
+      type: 'string',
+      value: 'FILE',
+      help: 'verifier keys of the logs that it cosigns; logs in its folder unless given',
+    },
+  },
+  example: 'pinfold witness --dir ./witness --listen 127.0.0.1:7380 --key witness.pem',
+  async run(call) {
+    const folder = neededOf(call, 'dir')
+    const [, host, digits] = /^\[?(.+?)\]?:([0-9]{1,5})$/.exec(neededOf(call, 'listen')) ?? []
+    const port = Number(digits)
+    if (host === undefined || port > 65_535) throw new UsageError('--listen must be HOST:PORT.')
+    await makeDataDirectory(folder)
+    const privateUrl = `http://${host}:${port}`
+    const startedAt = new Date().toISOString()
+    const unlock = await lockDataDirectory(folder, { pid: process.pid, startedAt, privateUrl })
+    try {
+      const privateKey = await readOrMakeKey(neededOf(call, 'key'))
+      const witness = createWitness({
+        name: textOf(call, 'name') ?? `${hostname()}/pinfold-witness`,
+        privateKey,
+        publicKey: createPublicKey(privateKey),
+        logs: await readLogs(call, folder),
+        folder,
+      })
+      const server = createWitnessServer(witness, (error) => console.error(error))
+      server.listen(port, host)
+      await once(server, 'listening')
+      console.log(witness.verifierKey)
+      const { port: listening } = server.address() as AddressInfo
+      console.error(`It listens at http://${host}:${listening}/add-checkpoint.`)
+      await new Promise((resolve) => {
+        for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
+      })
+      server.close()
+      server.closeIdleConnections()
+      await once(server, 'close')
+      return null
+    } finally {
+      unlock()
+    }
+  },
+}
+
+/** @throws UsageError where the file holds no such key; of its content nothing is said. */
+async function readOrMakeKey(path: string) {
+  if (!existsSync(path)) {
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' })
+    await writeFile(path, pem, { mode: 0o600, flag: 'wx', flush: true })
+    return privateKey
+  }
+  try {
+    const key = createPrivateKey(await readFile(path))
+    if (key.asymmetricKeyType === 'ed25519') return key
+  } catch {
+    // What it says could hold a part of the key.
+  }
+  throw new UsageError(`${path} holds no private key of Ed25519 as PEM.`)
+}
+
+/** @throws UsageError */
+async function readLogs(call: Call, folder: string) {
+  const path = textOf(call, 'logs') ?? join(folder, 'logs')
+  try {
+    const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim())
+    const logs = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseVerifierKey)
+    if (logs.length > 0) return logs
+  } catch (cause) {
+    throw new UsageError(`${path} does not hold verifier keys of logs, one a line.`, { cause })
+  }
+  throw new UsageError(`${path} names no log: /.well-known/audit-log-keys of the log has its keys.`)
+}

@@ -1,0 +1,114 @@
+import { parseVerifierKey, type VerifierKey } from './audit-notes.ts'
+
+/** A witness that cosigns checkpoints. */
+export interface Witness {
+  /** Its name in the policy alone. */
+  readonly name: string
+  readonly key: VerifierKey
+  /** Where checkpoints are sent to, without a slash at its end; null where the policy only verifies. */
+  readonly url: string | null
+}
+
+/** Who has to cosign a checkpoint (c2sp.org/tlog-policy). */
+export interface WitnessPolicy {
+  readonly witnesses: readonly Witness[]
+  /** Whether these witnesses, by their names in the policy, are enough. */
+  isQuorum(cosigned: ReadonlySet<string>): boolean
+}
+
+/** What a line adds to: witnesses and groups share their names. */
+interface Read {
+  readonly witnesses: Witness[]
+  readonly rules: Map<string, (cosigned: ReadonlySet<string>) => boolean>
+  readonly members: Set<string>
+  readonly keys: Set<string>
+  quorum: string | null
+}
+
+/** Types of cosignatures: Ed25519 and ML-DSA-44 (c2sp.org/tlog-cosignature). */
+const cosignatureTypes: readonly number[] = [0x04, 0x06]
+
+/** @throws Error that names the line. */
+export function parseWitnessPolicy(text: string): WitnessPolicy {
+  const read: Read = {
+    witnesses: [],
+    rules: new Map([['none', () => true]]),
+    members: new Set(['none']),
+    keys: new Set(),
+    quorum: null,
+  }
+  if (/[^\t\n\P{Cc}]/u.test(text)) throw new Error('It holds characters that no policy has.')
+  for (const [at, line] of text.split('\n').entries()) {
+    try {
+      readLine(read, line)
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new Error(`Line ${at + 1} ${why}.`, { cause })
+    }
+  }
+  const isQuorum = read.rules.get(read.quorum ?? '')
+  if (!isQuorum) throw new Error('It has no quorum.')
+  return { witnesses: read.witnesses, isQuorum }
+}
+
+function readLine(read: Read, line: string): void {
+  const [keyword, ...words] = line.split(/[ \t]+/).filter((word) => word !== '')
+  if (keyword === undefined || keyword.startsWith('#')) return
+  const add = Object.hasOwn(lines, keyword) ? lines[keyword] : undefined
+  if (!add) throw new Error('begins with a word that is not known')
+  add(read, words)
+}
+
+const lines: Readonly<Record<string, (read: Read, words: readonly string[]) => void>> = {
+  log(read, [vkey = '', url, ...more]) {
+    if (more.length > 0) throw new Error('has too many words')
+    addKey(read, vkey, 'log')
+    if (url !== undefined) urlOf(url)
+  },
+  witness(read, [name = '', vkey = '', url, ...more]) {
+    if (more.length > 0) throw new Error('has too many words')
+    define(read, name, (cosigned) => cosigned.has(name))
+    const key = addKey(read, vkey, 'witness')
+    if (!cosignatureTypes.includes(key.type)) throw new Error('names a key that cosigns nothing')
+    read.witnesses.push({ name, key, url: url === undefined ? null : urlOf(url) })
+  },
+  group(read, [name = '', threshold = '', ...members]) {
+    const rules = members.map((member) => {
+      const rule = read.rules.get(member)
+      // Each is listed once in all, so that a witness counts in one way only.
+      if (!rule || read.members.has(member)) throw new Error(`cannot have ${member} in its group`)
+      read.members.add(member)
+      return rule
+    })
+    const words: Readonly<Record<string, number>> = { all: rules.length, any: 1 }
+    const least = words[threshold] ?? (/^[1-9][0-9]{0,8}$/.test(threshold) ? Number(threshold) : 0)
+    if (least < 1 || least > rules.length) throw new Error('has no threshold of its members')
+    define(read, name, (cosigned) => rules.filter((rule) => rule(cosigned)).length >= least)
+  },
+  quorum(read, [name = '', ...more]) {
+    if (more.length > 0 || read.quorum !== null) throw new Error('is a second quorum')
+    if (!read.rules.has(name)) throw new Error(`names ${name}, which is not defined before`)
+    read.quorum = name
+  },
+}
+
+function define(read: Read, name: string, rule: (cosigned: ReadonlySet<string>) => boolean): void {
+  if (name === '' || read.rules.has(name)) throw new Error('defines no new name')
+  read.rules.set(name, rule)
+}
+
+/** Of logs, and of witnesses, each key is listed once, under whatever names. */
+function addKey(read: Read, vkey: string, kind: string): VerifierKey {
+  const key = parseVerifierKey(vkey)
+  const identity = `${kind} ${Buffer.from(key.publicKey).toString('hex')}`
+  if (read.keys.has(identity)) throw new Error('repeats a key')
+  read.keys.add(identity)
+  return key
+}
+
+function urlOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new Error('has no http or https URL')
+  }
+  return text.replace(/\/+$/, '')
+}

@@ -1,0 +1,59 @@
+import Type from 'typebox'
+import { isPublicToken, isUuid } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import * as erasures from '../../../operations/audit/erase.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { exactlyOneOf } from '../../http/request.ts'
+import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { ErasureSchema, RequestErasureSchema } from '../schemas/audit-erasures.ts'
+
+const tags = ['Audit log']
+
+/** Erases what entries of the audit log say of a card or a client; the tree stays as it is. */
+export function erasureRoutes({ app, audit }: PrivateApi): void {
+  app.post(
+    '/audit/erasures',
+    {
+      config: { ...adminChange, bodyRules: [exactlyOneOf('publicToken', 'clientId')] },
+      schema: {
+        operationId: 'requestAuditErasure',
+        summary: 'Erase what entries of the audit log say',
+        description:
+          'It is done behind this, in steps; each is an entry itself, which names the entries by index.',
+        tags,
+        body: RequestErasureSchema,
+        response: { 202: ErasureSchema },
+      },
+    },
+    async (request, reply) => {
+      const { clientId = '', publicToken, reason } = request.body
+      // One of them is given: the route's rule has seen to that.
+      const wanted = isPublicToken(publicToken) ? { publicToken, reason } : { clientId, reason }
+      const answer = await erasures.requestErasure(
+        audit,
+        operatorOf(request),
+        wanted,
+        repeatable(request),
+      )
+      const erasure = answerOf(reply, answer)
+      return reply.code(202).header('location', `/audit/erasures/${erasure.erasure}`).send(erasure)
+    },
+  )
+  app.get(
+    '/audit/erasures/:erasure',
+    {
+      config: admin,
+      schema: {
+        operationId: 'findAuditErasure',
+        summary: 'Read how far an erasure is',
+        tags,
+        params: Type.Object({ erasure: Type.String() }),
+        response: { 200: ErasureSchema },
+      },
+    },
+    async ({ params }) => {
+      if (!isUuid(params.erasure)) throw new Problem('not_found')
+      return erasures.readErasure(audit, params.erasure)
+    },
+  )
+}

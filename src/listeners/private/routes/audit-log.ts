@@ -1,0 +1,146 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { tileWidth } from '../../../domain/audit-tree.ts'
+import { Problem } from '../../../domain/problem.ts'
+import * as publication from '../../../operations/audit/publish.ts'
+import { succeedAuditLog } from '../../../operations/audit/successor.ts'
+import { publishedDocument, sendPublished } from '../../http/published-document.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { AuditLogSchema, SucceedAuditLogSchema, SuccessionSchema } from '../schemas/audit-log.ts'
+
+const open = { access: 'open', problems: ['not_found'] } as const
+const tags = ['Audit log']
+const text = { hide: true, response: { 200: Type.Any() } }
+
+/** `<L>/<N>` or `entries/<N>`, and `.p/<W>` of a partial one (c2sp.org/tlog-tiles). */
+const tileForm =
+  /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,4}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
+
+/**
+ * The tree of the log, as anybody may read it who reaches this listener: it holds no personal data. Each log has its
+ * addresses for good; those without a number are of the one in use.
+ */
+export function auditTreeRoutes({ app, audit }: PrivateApi): void {
+  const sendNote = (request: FastifyRequest, reply: FastifyReply, note: string | null) => {
+    if (note === null) throw new Problem('not_found')
+    return sendPublished(request, reply, publishedDocument('text/plain; charset=utf-8', note))
+  }
+  app.get('/audit/checkpoint', { config: open, schema: text }, async (request, reply) =>
+    sendNote(request, reply, await publication.readCheckpoint(audit, null)),
+  )
+  app.get('/audit/keys', { config: open, schema: text }, async (request, reply) =>
+    sendNote(request, reply, await publication.readVerifierKeys(audit)),
+  )
+  const params = Type.Object({ log: Type.String() })
+  app.get(
+    '/audit/logs/:log/checkpoint',
+    { config: open, schema: { ...text, params } },
+    async (request, reply) =>
+      sendNote(request, reply, await publication.readCheckpoint(audit, logOf(request.params.log))),
+  )
+  const sendTile = async (reply: FastifyReply, log: number | null, path: string) => {
+    const tile = await publication.readTile(audit, log, tileOf(path))
+    if (!tile) throw new Problem('not_found')
+    reply.header('cache-control', 'public, max-age=31536000, immutable')
+    return reply.type('application/octet-stream').send(Buffer.from(tile))
+  }
+  const bytes = { hide: true, response: { 200: Type.Any() } }
+  const wildcard = { '*': Type.String() }
+  app.get(
+    '/audit/tile/*',
+    { config: open, schema: { ...bytes, params: Type.Object(wildcard) } },
+    async (request, reply) => sendTile(reply, null, request.params['*']),
+  )
+  app.get(
+    '/audit/logs/:log/tile/*',
+    {
+      config: open,
+      schema: { ...bytes, params: Type.Object({ ...wildcard, log: Type.String() }) },
+    },
+    async (request, reply) => sendTile(reply, logOf(request.params.log), request.params['*']),
+  )
+}
+
+/** @throws `Problem` `not_found` when it can be no log's number. */
+function logOf(digits: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(digits)) throw new Problem('not_found')
+  return Number(digits)
+}
+
+/** @throws `Problem` `not_found` when it can be no tile's path. */
+function tileOf(path: string) {
+  const [, level = '', name = '', width] = tileForm.exec(path) ?? []
+  const index = Number(name.replaceAll(/[x/]/g, ''))
+  const isPadded = name.startsWith('x000/')
+  const isFull = width === undefined
+  if (name === '' || isPadded || !Number.isSafeInteger(index)) throw new Problem('not_found')
+  if (!isFull && Number(width) >= tileWidth) throw new Problem('not_found')
+  return {
+    level: level === 'entries' ? level : Number(level),
+    index,
+    width: isFull ? tileWidth : Number(width),
+  } as const
+}
+
+/** What an auditor is given beside the tree: what entries say, and which logs there are. */
+export function auditorRoutes({ app, audit }: PrivateApi): void {
+  app.get(
+    '/audit/logs',
+    {
+      config: { ...admin, lists: true },
+      schema: {
+        operationId: 'listAuditLogs',
+        summary: 'List the audit logs, the one in use first',
+        tags,
+        response: { 200: Type.Array(AuditLogSchema) },
+      },
+    },
+    async () => publication.listLogs(audit),
+  )
+  app.get(
+    '/audit/logs/:log/openings/:bundle',
+    {
+      config: { ...admin, lists: true },
+      schema: {
+        operationId: 'readAuditOpenings',
+        summary: 'Read what 256 entries of an audit log say',
+        tags,
+        params: Type.Object({ log: Type.String(), bundle: Type.String() }),
+        response: { 200: Type.String({ description: 'A line of JSON for each entry.' }) },
+      },
+    },
+    async (request, reply) => {
+      const { bundle, log } = request.params
+      const index = /^(0|[1-9][0-9]{0,12})$/.test(bundle) ? Number(bundle) : null
+      const lines = index === null ? null : await publication.readOpenings(audit, logOf(log), index)
+      if (lines === null) throw new Problem('not_found')
+      return reply.type('application/jsonl; charset=utf-8').send(lines)
+    },
+  )
+}
+
+/** Lets another log take the place of one that must not be signed any more. */
+export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
+  app.post(
+    '/audit/successor',
+    {
+      config: { ...adminChange, problems: ['audit_log_continues'] },
+      schema: {
+        operationId: 'succeedAuditLog',
+        summary: 'Let a successor of the audit log begin',
+        description:
+          'For a log that must not be signed any more, because the database was restored or lags behind.',
+        tags,
+        body: SucceedAuditLogSchema,
+        response: { 201: SuccessionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { reason } = request.body
+      const answer = await succeedAuditLog(audit, operatorOf(request), reason, repeatable(request))
+      const succession = answerOf(reply, answer)
+      return reply.code(201).header('location', '/audit/logs').send(succession)
+    },
+  )
+}

@@ -1,0 +1,38 @@
+import Type from 'typebox'
+import { closed } from '../../http/validation.ts'
+
+export const RequestErasureSchema = Type.Object(
+  {
+    publicToken: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{9}$',
+        description: 'A card: every entry about it, whoever acted.',
+        examples: ['4820117360'],
+      }),
+    ),
+    clientId: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]{1,64}$',
+        format: 'free-text',
+        description: 'A client: every entry about what it did.',
+        examples: ['client-1'],
+      }),
+    ),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      format: 'free-text',
+      description: 'Why, for whoever reads the log, where it stays: no personal data.',
+    }),
+  },
+  { ...closed, description: 'Exactly one of `publicToken` and `clientId`.' },
+)
+
+export const ErasureSchema = Type.Object({
+  erasure: Type.String({ format: 'uuid' }),
+  erased: Type.Integer({ description: 'Entries that are erased by now.' }),
+  requestedAt: Type.String({ format: 'date-time' }),
+  finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'Null while it goes on.',
+  }),
+})

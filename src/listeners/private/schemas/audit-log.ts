@@ -1,0 +1,39 @@
+import Type from 'typebox'
+import { closed } from '../../http/validation.ts'
+
+const nullableText = Type.Union([Type.String(), Type.Null()])
+
+/** A log, as its operator sees it. */
+export const AuditLogSchema = Type.Object({
+  log: Type.Integer({ description: 'Counts the logs of this database from 1.' }),
+  origin: Type.String({ description: 'What its checkpoints name it by.' }),
+  beganAt: Type.String(),
+  closedAt: nullableText,
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the log before it could not go on.',
+  }),
+  size: Type.Integer({ description: 'Its entries.' }),
+  signedSize: Type.Integer({ description: 'Those under its newest checkpoint.' }),
+  signedAt: nullableText,
+  refusal: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why no checkpoint is signed.',
+  }),
+})
+
+export const SucceedAuditLogSchema = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description:
+        'What happened, for whoever reads the log. No personal data: it is published to auditors.',
+    }),
+  },
+  closed,
+)
+
+export const SuccessionSchema = Type.Object({
+  log: Type.Integer(),
+  origin: Type.String(),
+  predecessorCheckpoint: nullableText,
+})

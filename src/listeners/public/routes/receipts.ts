@@ -1,0 +1,59 @@
+import Type from 'typebox'
+import { isUuid } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import { readVerifierKeys } from '../../../operations/audit/publish.ts'
+import { readReceipt } from '../../../operations/audit/receipts.ts'
+import { publishedDocument, sendPublished } from '../../http/published-document.ts'
+import { actingOf, type PublicApi } from '../api.ts'
+
+/** How soon a receipt that is not there yet is worth asking for again. */
+const retrySeconds = 1
+
+const ReceiptText = Type.String({
+  description:
+    'A file that proves, without this service, that the entry is in the log (c2sp.org/tlog-proof@v1).',
+  examples: ['c2sp.org/tlog-proof@v1\nextra eyJzYWx0Ijoi…\nindex 73894\n…'],
+})
+
+/** The receipt of what a client did, or what was done to its cards. */
+export function readReceiptRoute({ app, audit, base }: PublicApi): void {
+  app.get(
+    `${base}/receipts/:entry`,
+    {
+      config: { access: 'events.read' },
+      schema: {
+        operationId: 'readReceipt',
+        summary: 'Read the receipt of an entry of the audit log',
+        description:
+          'The entry is named by `Audit-Entry` of the answer to a disclosure, and by the `id` of an event. Until it is under a ' +
+          'checkpoint, which takes a second or two, the answer is 202: ask again after `Retry-After`.',
+        tags: ['Audit log'],
+        params: Type.Object({ entry: Type.String() }),
+        response: {
+          200: { description: 'The receipt.', content: { 'text/plain': { schema: ReceiptText } } },
+          202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { entry } = request.params
+      if (!isUuid(entry)) throw new Problem('not_found')
+      const receipt = await readReceipt(audit, actingOf(request), entry)
+      if (receipt === null)
+        return reply.code(202).header('retry-after', retrySeconds).send(undefined)
+      return reply.type('text/plain; charset=utf-8').send(receipt)
+    },
+  )
+}
+
+/** The keys that verify receipts and checkpoints. A page of any origin may fetch them: they are nobody's secret. */
+export function auditLogKeysRoute({ app, audit }: PublicApi): void {
+  app.get(
+    '/.well-known/audit-log-keys',
+    { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
+    async (request, reply) => {
+      const keys = publishedDocument('text/plain; charset=utf-8', await readVerifierKeys(audit))
+      return sendPublished(request, reply.header('access-control-allow-origin', '*'), keys)
+    },
+  )
+}

@@ -1,0 +1,80 @@
+import {
+  appendHashes,
+  entryOf,
+  leafHash,
+  type TileReader,
+  tilesOfSize,
+} from '../../domain/audit-tree.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import type { CheckpointFile } from '../../storage/audit/checkpoint-file.ts'
+import { insertEntries, type NewEntry } from '../../storage/audit/entries.ts'
+import {
+  type AuditLogRow,
+  beginAuditLog,
+  findAuditLog,
+  findTile,
+  findTiles,
+  growAuditLog,
+  writeTiles,
+} from '../../storage/audit/log.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import type { Witnesses } from './witnesses.ts'
+
+/** What the operations on the audit log work with. */
+export interface AuditLogOperations {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** What checkpoints of the first log name it by; successors have names that begin with it. */
+  readonly origin: string
+  /** Whether checkpoints are signed with ML-DSA-44, too. */
+  readonly withMlDsa: boolean
+  /** What this machine remembers of checkpoints, outside the database. */
+  readonly outside: CheckpointFile
+  /** Null: checkpoints are not cosigned. */
+  readonly witnesses: Witnesses | null
+}
+
+/** The log in use, which begins with the first that asks for it. */
+export async function openAuditLog({
+  database,
+  origin,
+}: Pick<AuditLogOperations, 'database' | 'origin'>): Promise<AuditLogRow> {
+  const known = await findAuditLog(database)
+  if (known) return known
+  await beginAuditLog(database, { log: 1, origin, predecessorCheckpoint: null, reason: null })
+  const begun = await findAuditLog(database)
+  if (!begun) throw new Error('No audit log has begun.')
+  return begun
+}
+
+/** Reads the tiles of a log. */
+export const tilesOf =
+  (connection: Connection, log: number): TileReader =>
+  async (level, index) => {
+    const hashes = await findTile(connection, log, { level, index })
+    if (!hashes) throw new RangeError(`There is no tile ${index} of level ${level}.`)
+    return hashes
+  }
+
+/**
+ * Appends entries to the log, in the transaction that has locked it. @returns its size with them.
+ */
+export async function appendEntries(
+  connection: Connection,
+  { log, size }: Pick<AuditLogRow, 'log' | 'size'>,
+  entries: readonly NewEntry[],
+): Promise<number> {
+  const levels = tilesOfSize(size)
+  const asked = levels.flatMap(({ full, level, partial }) =>
+    partial > 0 ? [{ level, index: full }] : [],
+  )
+  const tiles = asked.length > 0 ? await findTiles(connection, log, asked) : []
+  const edge = levels.map(
+    ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
+  )
+  const leaves = entries.map(({ commitment }) => leafHash(entryOf(commitment)))
+  await insertEntries(connection, log, size, entries)
+  await writeTiles(connection, log, appendHashes(size, edge, leaves))
+  await growAuditLog(connection, log, entries.length)
+  return size + entries.length
+}

@@ -1,0 +1,204 @@
+import type { Requester } from '../../domain/client.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
+import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
+import { findCheck } from '../../storage/audit/checks.ts'
+import { findAuditEntry } from '../../storage/audit/entries.ts'
+import * as erasures from '../../storage/audit/erasures.ts'
+import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import type { AuditLogOperations } from './audit-log.ts'
+import { followEntries } from './follow.ts'
+
+/** Whose entries are to be erased, and why. */
+type WantedErasure = { readonly reason: string } & (
+  | { readonly publicToken: PublicToken }
+  | { readonly clientId: string }
+)
+
+/** An erasure, as its operator sees it. */
+interface Erasure {
+  readonly erasure: string
+  /** Entries that are erased by now. */
+  readonly erased: number
+  readonly requestedAt: string
+  /** Null while it goes on. */
+  readonly finishedAt: string | null
+}
+
+/** Asks for the entries of a card, or of what a client did, to be erased. It is done behind this. */
+export const requestErasure = (
+  audit: Pick<AuditLogOperations, 'database' | 'hsm'>,
+  { clientId, requestId }: Requester,
+  wanted: WantedErasure,
+  request: RepeatableRequest | null,
+): Promise<Answer<Erasure>> =>
+  once(audit, request, async (connection) => {
+    const isCard = 'publicToken' in wanted
+    const [kind, subject] = isCard
+      ? (['card', wanted.publicToken] as const)
+      : (['client', wanted.clientId] as const)
+    const { reason } = wanted
+    const erasure = await erasures.insertErasure(connection, kind, subject, reason)
+    if (!erasure) throw new Error('An erasure of a card or a client is always a new one.')
+    // It says of what, and not of whom: else the log would go on naming who is erased from it.
+    await insertAct(connection, {
+      act: 'erasure.requested',
+      subjectKind: 'log',
+      subject: erasure.erasureId,
+      details: JSON.stringify({ of: kind, reason }),
+      ...{ clientId, requestId },
+    })
+    return describe(erasure)
+  })
+
+/** One erasure. @throws `Problem` `not_found`. */
+export async function readErasure(
+  { database }: Pick<AuditLogOperations, 'database'>,
+  erasureId: string,
+): Promise<Erasure> {
+  const erasure = await erasures.findErasure(database, erasureId)
+  if (!erasure) throw new Problem('not_found')
+  return describe(erasure)
+}
+
+const describe = ({
+  erased,
+  erasureId,
+  finishedAt,
+  requestedAt,
+}: erasures.ErasureRow): Erasure => ({
+  erasure: erasureId,
+  erased,
+  requestedAt: requestedAt.toISOString(),
+  finishedAt: finishedAt?.toISOString() ?? null,
+})
+
+/** Acts whose entries stay: without them nobody could tell what was erased from what was lost. */
+const keptActs = ['entries.erased', 'log.succeeded']
+/** Entries that a step looks at, and ranges of them that one act names. */
+const lookedAt = 10_000
+const rangesMost = 500
+/** Entries that one statement erases. */
+const erasedAtOnce = 1_000
+/** Acts of before an erasure may be entered after it: a try counts as unresolved for a minute, and refusals for theirs. */
+const settleSeconds = 180
+
+/** How long entries are kept, and how long after it was asked for an erasure takes in what is entered. */
+interface ErasureTerms {
+  readonly retentionDays: number
+  readonly settleSeconds?: number
+}
+
+/**
+ * Takes every erasure on: an act in the log first names the entries; when that is under a checkpoint, they are erased. So
+ * whoever holds a checkpoint and misses what an entry says finds the act that covers it.
+ * @param stop ends it between two steps.
+ */
+export async function eraseDue(
+  { database }: Pick<AuditLogOperations, 'database'>,
+  terms: ErasureTerms,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  const reason = `They are older than ${terms.retentionDays} days.`
+  await erasures.insertErasure(database, 'age', null, reason)
+  const unfinished = await erasures.listUnfinishedErasures(database, 100)
+  // What is erased cannot be followed any more.
+  if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries({ database }, stop)
+  for (const erasure of unfinished) {
+    let current: erasures.ErasureRow | null = erasure
+    while (current && !stop.aborted && (await takeOn(database, current, terms))) {
+      current = await erasures.findErasure(database, erasure.erasureId)
+    }
+  }
+}
+
+/** @returns whether there may be more to do now. */
+async function takeOn(
+  database: Database,
+  erasure: erasures.ErasureRow,
+  terms: ErasureTerms,
+): Promise<boolean> {
+  if (erasure.pendingAct !== null) {
+    const logs = (await listAuditLogs(database)).map(({ log }) => log)
+    const entry = await findAuditEntry(database, logs, erasure.pendingAct)
+    const signed = entry && (await findNewestCheckpoint(database, entry.log))
+    if (!signed || entry.index >= signed.size) return false
+    await erasePending(database, erasure)
+    return true
+  }
+  return database.transaction(async (connection) => {
+    const locked = await erasures.lockErasure(connection, erasure.erasureId)
+    return locked !== null && locked.pendingAct === null && goOn(connection, locked, terms)
+  })
+}
+
+async function erasePending(connection: Connection, erasure: erasures.ErasureRow): Promise<void> {
+  const { pendingFrom, pendingLog, pendingTo } = erasure
+  let erased = 0
+  for (const [at, first] of pendingFrom.entries()) {
+    const last = pendingTo[at] ?? first
+    for (let from = first; from <= last; from += erasedAtOnce) {
+      const to = Math.min(last, from + erasedAtOnce - 1)
+      erased += await erasures.eraseEntries(connection, pendingLog ?? 0, { from, to })
+    }
+  }
+  await erasures.settleErasure(connection, erasure, erased)
+}
+
+/** Looks on for what is to be erased, from where it came to, in a log of its own or in the next. */
+async function goOn(
+  connection: Connection,
+  erasure: erasures.ErasureRow,
+  terms: ErasureTerms,
+): Promise<boolean> {
+  const logs = await listAuditLogs(connection)
+  const log = logs.find((each) => each.log === erasure.log)
+  if (!log) return false
+  const { nextIndex: from } = erasure
+  const end = await endOf(connection, erasure, log, terms)
+  if (from < end) {
+    const bounds = { exceptActs: keptActs, limit: rangesMost }
+    const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
+    const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
+    const { erasureId, reason } = erasure
+    const named = { erasure: erasureId, reason, ranges: ranges.map(({ from, to }) => [from, to]) }
+    const act = { act: 'entries.erased', subjectKind: 'log', subject: log.origin } as const
+    const by = { clientId: null, requestId: null }
+    const pendingAct =
+      ranges.length > 0
+        ? await insertAct(connection, { ...act, ...by, details: JSON.stringify(named) })
+        : null
+    const next = { log: log.log, nextIndex: last ? last.to + 1 : end, pendingAct }
+    await erasures.advanceErasure(connection, erasure, next, ranges)
+    return pendingAct === null
+  }
+  if (log.closedAt !== null && from === log.size && log !== logs[0]) {
+    const next = { log: log.log + 1, nextIndex: 0, pendingAct: null }
+    await erasures.advanceErasure(connection, erasure, next, [])
+    return true
+  }
+  if (erasure.kind !== 'age') {
+    const seconds = terms.settleSeconds ?? settleSeconds
+    await erasures.finishErasure(connection, erasure.erasureId, seconds)
+  }
+  return false
+}
+
+/** Up to before which entry a step looks. */
+async function endOf(
+  connection: Connection,
+  { kind, nextIndex: from }: erasures.ErasureRow,
+  { log, size }: AuditLogRow,
+  { retentionDays }: ErasureTerms,
+): Promise<number> {
+  const check = await findCheck(connection)
+  const isFollowed = check !== null && check.followedLog > log
+  const followed = check?.followedLog === log ? check.followedIndex : 0
+  // What is not followed yet is not erased.
+  const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
+  if (kind !== 'age' || from >= end) return end
+  return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
+}

@@ -1,0 +1,116 @@
+import { insertAct } from '../../storage/audit/acts.ts'
+import * as digests from '../../storage/audit/card-digests.ts'
+import { type CheckRow, lockCheck, setFollowed } from '../../storage/audit/checks.ts'
+import { digestedCardColumns } from '../../storage/audit/digested-columns.ts'
+import { listAuditLogs } from '../../storage/audit/log.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import type { AuditLogOperations } from './audit-log.ts'
+
+/** Something that an entry should tell of, and none does, or an entry that nothing is left of. */
+export interface AuditFinding {
+  readonly found:
+    | 'sequence missing'
+    | 'number missing'
+    | 'card behind its entries'
+    | 'card ahead of its entries'
+    | 'card gone'
+    | 'card changed'
+    | 'row changed'
+    | 'row gone'
+    | 'row new'
+    | 'digests changed'
+  readonly details: object
+}
+
+/** Puts a finding on record: it is entered as any act is. */
+export const recordFinding = (
+  connection: Connection,
+  { details, found }: AuditFinding,
+): Promise<string> =>
+  insertAct(connection, {
+    ...{ act: 'check.found', subjectKind: 'log', subject: found },
+    details: JSON.stringify(details),
+    ...{ clientId: null, requestId: null },
+  })
+
+/** Entries that one transaction follows. */
+const followedAtOnce = 5_000
+
+/**
+ * Notes of each card how far its events are entered, entry by entry, and finds where one is missing.
+ * @param stop ends it between two steps.
+ */
+export async function followEntries(
+  { database }: Pick<AuditLogOperations, 'database'>,
+  stop: AbortSignal,
+): Promise<void> {
+  let isMore = true
+  while (isMore && !stop.aborted) {
+    isMore = await database.transaction(async (connection) => {
+      const check = await lockCheck(connection)
+      return check !== null && followNext(connection, check)
+    })
+  }
+}
+
+async function followNext(connection: Connection, check: CheckRow): Promise<boolean> {
+  const logs = await listAuditLogs(connection)
+  const log = logs.find((each) => each.log === check.followedLog)
+  if (!log) return false
+  const from = check.followedIndex
+  const end = Math.min(log.size, from + followedAtOnce)
+  if (from >= end) {
+    if (log.closedAt === null) return false
+    await setFollowed(connection, { log: log.log + 1, index: 0 })
+    return true
+  }
+  const entries = await digests.listCardEntries(connection, log.log, [from, end])
+  const tokens = entries.map(({ publicToken }) => publicToken)
+  const kept = new Map(
+    (await digests.findCardDigests(connection, tokens)).map((row) => [row.publicToken, row]),
+  )
+  const rows: digests.CardDigestRow[] = []
+  for (const each of entries) {
+    const known = kept.get(each.publicToken) ?? null
+    const missing = missingBefore(each, known, check.hasBaseline)
+    for (const sequence of missing) {
+      const details = { card: each.publicToken, before: sequence }
+      await recordFinding(connection, { found: 'sequence missing', details })
+    }
+    rows.push(followed(each, known))
+  }
+  await digests.writeCardDigests(connection, rows)
+  await setFollowed(connection, { log: log.log, index: end })
+  return true
+}
+
+/** The sequences of a card before which others are missing. What was entered before a successor may come again. */
+function missingBefore(
+  { sequences }: digests.CardEntries,
+  known: digests.CardDigestRow | null,
+  hasBaseline: boolean,
+): number[] {
+  // Of a card that is older than the log the first entries are not there.
+  let last = known?.enteredSequence ?? (hasBaseline ? 0 : (sequences[0] ?? 1) - 1)
+  return sequences.filter((sequence) => {
+    const isMissing = sequence > last + 1
+    last = Math.max(last, sequence)
+    return isMissing
+  })
+}
+
+function followed(
+  { acts, publicToken, sequences }: digests.CardEntries,
+  known: digests.CardDigestRow | null,
+): digests.CardDigestRow {
+  const changedAt = digestedCardColumns.map(({ changedBy }, group) =>
+    acts.reduce(
+      (last, act, at) =>
+        changedBy.some((type) => type === act) ? Math.max(last, sequences[at] ?? 0) : last,
+      known?.changedAt[group] ?? 0,
+    ),
+  )
+  const enteredSequence = Math.max(known?.enteredSequence ?? 0, sequences.at(-1) ?? 0)
+  const { awaitedSequence = null, digests = [], digestedSequence = 0 } = known ?? {}
+  return { publicToken, enteredSequence, changedAt, digests, digestedSequence, awaitedSequence }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type CountedRefusal,
+  countRefusedDisclosures,
+  type RefusedDisclosure,
+} from '../../storage/audit/refused-disclosures.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+
+/** Puts on record what was not disclosed. */
+export interface RefusedDisclosures {
+  /**
+   * Counts a refusal. It is committed when this resolves, unless the database took longer than a second or was
+   * away: then it is committed later. Never rejects.
+   */
+  record(refused: RefusedDisclosure, requestId: string): Promise<void>
+}
+
+/** Different ones that a client's minute is kept in; what comes after them names neither card nor device. */
+const differentPerMinute = 100
+/** The same of all clients, while they cannot be written. */
+const pendingMost = 10_000
+/** From one statement to the next, however many refusals wait for it. */
+const restMs = 10
+const retryMs = 1_000
+/** For how long an answer waits for the commit: what needs no database is refused without one, too. */
+const answerMs = 1_000
+
+interface Pending extends Omit<CountedRefusal, 'ageSeconds'> {
+  readonly firstMs: number
+}
+
+const newBatch = () => ({
+  rows: new Map<string, Pending>(),
+  committed: Promise.withResolvers<void>(),
+})
+
+/**
+ * Counts refusals in statements of their own, one after the other: many that come together share one. So a flood of them
+ * takes one connection of this process at most, and makes a bounded number of rows a minute.
+ */
+export function recordRefusals(connection: Connection): RefusedDisclosures {
+  const named = namedPerMinute()
+  let batch = newBatch()
+  let isWriting = false
+
+  function add(row: Pending): void {
+    const { count, firstMs, requestId, ...refused } = row
+    const key = JSON.stringify(Object.values(refused))
+    const known = batch.rows.get(key)
+    const first = known && known.firstMs < firstMs ? known : row
+    batch.rows.set(key, { ...first, count: count + (known?.count ?? 0) })
+  }
+
+  async function writeAll(): Promise<void> {
+    isWriting = true
+    while (batch.rows.size > 0) {
+      const { committed, rows } = batch
+      batch = newBatch()
+      try {
+        const now = performance.now()
+        const refusals = [...rows.values()].map(({ firstMs, ...row }) => ({
+          ...row,
+          ageSeconds: (now - firstMs) / 1_000,
+        }))
+        await countRefusedDisclosures(connection, refusals)
+        committed.resolve()
+        await wait(restMs, undefined, { ref: false })
+      } catch {
+        // None of it is forgotten, and whoever waits for it waits on.
+        for (const row of rows.values()) add(row)
+        batch.committed.promise.then(committed.resolve)
+        await wait(retryMs, undefined, { ref: false })
+      }
+    }
+    isWriting = false
+  }
+
+  return {
+    async record(refused, requestId) {
+      const isNamed = named(refused) && batch.rows.size < pendingMost
+      const kept = isNamed ? refused : { ...refused, publicToken: null, device: null }
+      add({ ...kept, requestId, count: 1, firstMs: performance.now() })
+      const { promise } = batch.committed
+      if (!isWriting) void writeAll()
+      const late = Promise.withResolvers<void>()
+      const timer = setTimeout(late.resolve, answerMs)
+      await Promise.race([promise, late.promise])
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Whether a refusal is among the first different ones of its client in this minute. */
+function namedPerMinute(): (refused: RefusedDisclosure) => boolean {
+  let minute = 0
+  const ofClients = new Map<string, Set<string>>()
+  return ({ clientId, ...refused }) => {
+    const now = Math.floor(performance.now() / 60_000)
+    if (now !== minute) ofClients.clear()
+    minute = now
+    const named = ofClients.get(clientId) ?? new Set()
+    ofClients.set(clientId, named)
+    const key = JSON.stringify(Object.values(refused))
+    if (named.size < differentPerMinute) named.add(key)
+    return named.has(key)
+  }
+}

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises'
+import { Gauge, type Registry } from 'prom-client'
+import { Problem, StartRefusal } from '../domain/problem.ts'
+import { parseWitnessPolicy } from '../domain/witness-policy.ts'
+import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
+import { readCheckState } from '../operations/audit/findings.ts'
+import { type AuditLogHealth, readAuditLogHealth } from '../operations/audit/health.ts'
+import type { Witnesses } from '../operations/audit/witnesses.ts'
+import { guardedRequests, textPoster } from '../outbound/guarded-request.ts'
+import { machineNames } from '../outbound/resolve-host.ts'
+import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
+import type { Database } from '../storage/engine/database.ts'
+import type { Config } from './config/config.ts'
+
+/** Receipts are to be there after two seconds: a witness that takes longer is not waited for. */
+const witnessTimeoutMs = 1_000
+
+/**
+ * What the operations on the audit log work with.
+ * @throws `StartRefusal` where a policy cannot be read, or ML-DSA-44 is asked for and cannot be had.
+ */
+export async function createAuditLog(
+  { audit, sandbox }: Pick<Config, 'audit' | 'sandbox'>,
+  database: Database,
+  hsm: Hsm,
+): Promise<AuditLogOperations> {
+  if (audit.mlDsa) {
+    await hsm.generateAuditMlDsaKey().catch((error: unknown) => {
+      if (!(error instanceof Problem) || error.code !== 'key_refused') throw error
+      throw new StartRefusal(`AUDIT_LOG_ML_DSA is yes, and cannot be: ${error.detail}`)
+    })
+  }
+  return {
+    database,
+    hsm,
+    origin: audit.origin,
+    withMlDsa: audit.mlDsa,
+    outside: checkpointFile(audit.checkpointFile),
+    witnesses:
+      audit.witnessPolicyFile === null
+        ? null
+        : await openWitnesses(audit.witnessPolicyFile, sandbox),
+  }
+}
+
+async function openWitnesses(file: string, sandbox: boolean): Promise<Witnesses> {
+  try {
+    return {
+      policy: parseWitnessPolicy(await readFile(file, 'utf8')),
+      // Their addresses are the operator's own, as that of the database is.
+      post: textPoster(
+        guardedRequests({
+          verdictOf: () => 'exception',
+          resolve: machineNames,
+          httpsOnly: !sandbox,
+        }),
+        witnessTimeoutMs,
+      ),
+      sizes: new Map(),
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new StartRefusal(`AUDIT_WITNESS_POLICY ${file} is no policy: ${why}`)
+  }
+}
+
+/** Shows how the audit log is, and what checks found of rows that no entry accounts for, read when somebody asks. */
+export function watchAuditLog(
+  registry: Registry,
+  audit: Pick<AuditLogOperations, 'database' | 'witnesses'>,
+): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'pinfold_audit_findings',
+    help: 'Findings of the last 30 days: rows that differ from what the entries of the audit log account for.',
+    registers,
+    async collect() {
+      this.reset()
+      const state = await readCheckState(audit.database).catch(() => null)
+      if (state) this.set(state.findings.length)
+    },
+  })
+  const figures: readonly (readonly [string, string, (log: AuditLogHealth) => number | null])[] = [
+    ['pinfold_audit_entries', 'Entries of the audit log.', ({ size }) => size],
+    [
+      'pinfold_audit_unsigned_seconds',
+      'For how long the oldest entry has waited that is under no checkpoint; 0 where there is none.',
+      ({ unsignedMs }) => unsignedMs / 1_000,
+    ],
+    [
+      'pinfold_audit_log_refused',
+      '1 while no checkpoint of the audit log is signed, since the database is not what was signed.',
+      ({ refusal }) => (refusal === null ? 0 : 1),
+    ],
+    [
+      'pinfold_audit_log_cosigned',
+      '1 while the witnesses that the policy asks for have cosigned the newest checkpoint, otherwise 0.',
+      ({ isCosigned }) => (isCosigned === null ? null : Number(isCosigned)),
+    ],
+  ]
+  for (const [name, help, measure] of figures) {
+    new Gauge({
+      ...{ name, help, registers },
+      async collect() {
+        this.reset()
+        const log = await readAuditLogHealth(audit).catch(() => null)
+        const value = log && measure(log)
+        if (value !== null) this.set(value)
+      },
+    })
+  }
+}

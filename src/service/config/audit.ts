@@ -1,0 +1,40 @@
+import { join, resolve } from 'node:path'
+import type { VariableReader } from './variables.ts'
+
+/** How the audit log is named, signed, remembered and kept. */
+export interface AuditConfig {
+  /** What checkpoints of the first log name it by: a URL without its scheme (c2sp.org/tlog-checkpoint). */
+  readonly origin: string
+  /** The file that remembers the newest checkpoint outside the database. */
+  readonly checkpointFile: string
+  /** A policy that names witnesses (c2sp.org/tlog-policy). Null: checkpoints are not cosigned. */
+  readonly witnessPolicyFile: string | null
+  /** Whether checkpoints are signed with ML-DSA-44, too. */
+  readonly mlDsa: boolean
+  /** Days after which what an entry says is erased. */
+  readonly retentionDays: number
+}
+
+/** PCI DSS 10.5.1 asks for records of twelve months. */
+export const auditRetentionLeastDays = 400
+
+/** Reads the variables of the audit log; what is wrong with them goes to the reader's faults. */
+export function readAudit(
+  read: VariableReader,
+  { baseUrl, dataDir }: { readonly baseUrl: string; readonly dataDir: string },
+): AuditConfig {
+  const checkpointFile = read.text('AUDIT_CHECKPOINT_FILE')
+  const ownOrigin = `${new URL(baseUrl).host}/audit`
+  const origin = read.text('AUDIT_LOG_ORIGIN') ?? ownOrigin
+  const isOrigin = /^[^\s+\p{Cc}]{1,100}$/u.test(origin)
+  if (!isOrigin) {
+    read.faults.push('AUDIT_LOG_ORIGIN must be one word without +, such as issuer.example/audit.')
+  }
+  return {
+    origin: isOrigin ? origin : ownOrigin,
+    checkpointFile: checkpointFile ? resolve(checkpointFile) : join(dataDir, 'audit-checkpoint'),
+    witnessPolicyFile: read.text('AUDIT_WITNESS_POLICY'),
+    mlDsa: read.oneOf('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
+    retentionDays: read.integer('AUDIT_RETENTION_DAYS', auditRetentionLeastDays, 1, 36_500),
+  }
+}

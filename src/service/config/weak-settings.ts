@@ -1,0 +1,84 @@
+import { readDelivery } from './delivery.ts'
+import { type Limits, readLimits } from './limits.ts'
+import { refusals } from './production.ts'
+import type { Configured } from './refusals.ts'
+import { VariableReader } from './variables.ts'
+
+/** A setting that makes the service weaker than it comes, or than production allows. */
+export interface WeakSetting {
+  readonly variable: string
+  /** What is so, after the variable: `is off`. */
+  readonly found: string
+}
+
+interface Settings extends Configured {
+  readonly sandbox: boolean
+  readonly limits: Limits | null
+  readonly delivery: Configured['delivery'] & ReturnType<typeof readDelivery>
+}
+
+/** Numbers beyond which more is allowed, or less is kept, than where nothing is said. */
+const bounds: readonly {
+  readonly variable: string
+  readonly weaker: 'more' | 'less'
+  readonly numberOf: (settings: Pick<Settings, 'limits' | 'delivery'>) => number | undefined
+}[] = [
+  {
+    variable: 'REVEALS_PER_CARD_HOUR',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.revealsPerCardHour,
+  },
+  {
+    variable: 'REVEALS_PER_CLIENT_HOUR',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.revealsPerClientHour,
+  },
+  {
+    variable: 'BAD_SESSION_KEYS_PER_CARD_HOUR',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.badKeysPerCardHour,
+  },
+  {
+    variable: 'BAD_SESSION_KEYS_PER_CLIENT_HOUR',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.badKeysPerClientHour,
+  },
+  {
+    variable: 'UNBLOCKS_PER_CARD_DAY',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.unblocksPerCardDay,
+  },
+  {
+    variable: 'EVENT_RETENTION_DAYS',
+    weaker: 'less',
+    numberOf: ({ delivery }) => delivery.retention.eventDays,
+  },
+  {
+    variable: 'ATTEMPT_RETENTION_DAYS',
+    weaker: 'less',
+    numberOf: ({ delivery }) => delivery.retention.attemptDays,
+  },
+]
+
+/** Everything that weakens this configuration, whether or not production would start with it. */
+export function findWeakSettings(settings: Settings, read: VariableReader): WeakSetting[] {
+  const untouched = new VariableReader({})
+  const standard = { limits: readLimits(untouched), delivery: readDelivery(untouched) }
+  const beyond = bounds.flatMap(({ numberOf, variable, weaker }) => {
+    const [value, usual] = [numberOf(settings), numberOf(standard)]
+    if (value === undefined || usual === undefined || value === usual) return []
+    return value > usual === (weaker === 'more') ? [{ variable, found: `is ${value}` }] : []
+  })
+  // What is missing is no weakness of a sandbox, which makes its own; production does not start without.
+  const found = refusals
+    .filter(({ refused }) => refused !== 'is not set')
+    .flatMap(({ find, variable }) => {
+      const fault = find(settings, read)
+      return fault === null ? [] : [{ variable, found: fault }]
+    })
+  return [
+    ...(settings.sandbox ? [{ variable: 'SANDBOX', found: 'is yes' }] : []),
+    ...found,
+    ...beyond,
+  ]
+}

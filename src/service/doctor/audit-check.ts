@@ -1,0 +1,60 @@
+import { examineLog } from '../../operations/audit/continuation.ts'
+import { readCheckState } from '../../operations/audit/findings.ts'
+import { checkpointFile } from '../../storage/audit/checkpoint-file.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import type { Config } from '../config/config.ts'
+import { type Finding, fault, good, warning } from './finding.ts'
+
+/** Beyond it a check that is due every day did not take place. */
+const overdueMs = 3 * 86_400_000
+
+/** Whether the audit log is what was signed of it, as far as this machine remembers (docs/audit-log.md). */
+export async function auditLogFindings(
+  { audit }: Pick<Config, 'audit'>,
+  database: Database,
+): Promise<Finding[]> {
+  // Witnesses are asked by the service alone: it says what they dispute.
+  const asked = { database, outside: checkpointFile(audit.checkpointFile), witnesses: null }
+  const examined = await examineLog(asked)
+  if (!examined) return [good('audit-log', 'No act has been entered yet.')]
+  const { log } = examined
+  const refusal = examined.refusal ?? log.refusal
+  if (refusal === null) return [good('audit-log', `${log.origin} has ${log.size} entries.`)]
+  return [
+    fault(
+      'audit-log',
+      `No checkpoint is signed any more: ${refusal}`,
+      'The database was restored from a backup, a standby that lagged took over, or somebody changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
+      'Find out which of them it was. Then let a successor of the log begin: pinfold audit succeed --reason TEXT.',
+    ),
+  ]
+}
+
+/** What was found by holding rows against their entries of the audit log (docs/audit-records.md). */
+export async function auditCheckFindings(database: Database, now: Date): Promise<Finding[]> {
+  const { cards, findings, finishedAt } = await readCheckState(database)
+  const [newest] = findings
+  if (newest) {
+    return [
+      fault(
+        'audit-check',
+        `${findings.length} findings in 30 days; the newest: ${newest.found} ${newest.details}.`,
+        'A row was changed, put in or taken away, and no entry of the audit log says by whom: as is done by hand, or by a database that was restored in part.',
+        'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the database beside this program.',
+      ),
+    ]
+  }
+  if (!finishedAt)
+    return [good('audit-check', 'No check of rows against their entries has ended yet.')]
+  if (now.getTime() - finishedAt.getTime() > overdueMs) {
+    return [
+      warning(
+        'audit-check',
+        `The last check of rows against their entries ended at ${finishedAt.toISOString()}.`,
+        'What was changed by hand since has not been looked for.',
+        'Look into the log for "rows could not be held against the audit log".',
+      ),
+    ]
+  }
+  return [good('audit-check', `${cards} cards are as their entries say.`)]
+}

@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { LogWitness } from './witness.ts'
+
+/** A checkpoint with the longest proof, and with as many signatures as are read, takes less. */
+const longestBody = 65_536
+const requestMs = 10_000
+const connections = 256
+
+/** Serves a witness by HTTP; for the Internet, behind a proxy that has a certificate. */
+export function createWitnessServer(
+  witness: LogWitness,
+  onFailure: (error: unknown) => void,
+): Server {
+  const server = createServer(async (request, response) => {
+    const send = (status: number, text: string): void => {
+      const type = status === 409 ? 'text/x.tlog.size' : 'text/plain; charset=utf-8'
+      response.writeHead(status, { 'content-type': type }).end(text)
+    }
+    try {
+      const { pathname } = new URL(request.url ?? '/', 'http://witness.invalid')
+      if (pathname !== '/add-checkpoint') send(404, 'There is only /add-checkpoint.\n')
+      else if (request.method !== 'POST') send(405, 'It takes POST.\n')
+      else {
+        const body = await readBody(request)
+        const { status, text } =
+          body === null
+            ? { status: 413, text: 'It is too long.\n' }
+            : await witness.addCheckpoint(body)
+        send(status, text)
+      }
+    } catch (error) {
+      onFailure(error)
+      send(500, 'It could not be looked at.\n')
+    }
+  })
+  server.requestTimeout = requestMs
+  server.maxConnections = connections
+  return server
+}
+
+/** Null where it is too long. */
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length > longestBody) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}

@@ -1,0 +1,160 @@
+import { hash, type KeyObject, sign } from 'node:crypto'
+import { join } from 'node:path'
+import {
+  type Checkpoint,
+  cosignatureMessage,
+  NoteRefusal,
+  openNote,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  signatureLine,
+  signatureTypes,
+  timestampBytes,
+  type VerifierKey,
+  verifierKeyText,
+} from '../domain/audit-notes.ts'
+import { emptyRoot, verifyConsistency } from '../domain/audit-tree.ts'
+import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
+
+/** Who cosigns checkpoints, and of which logs. */
+interface WitnessSettings {
+  /** The name of its key, as a URL without its scheme: `witness.example/w1`. */
+  readonly name: string
+  /** Ed25519. */
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  /** The keys of the logs that it cosigns; the name of each is its log's origin. */
+  readonly logs: readonly VerifierKey[]
+  /** Where it remembers what it has cosigned. */
+  readonly folder: string
+  now?(): Date
+}
+
+/** An answer of HTTP. */
+interface WitnessAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** A witness of logs (c2sp.org/tlog-witness): of each it cosigns trees that go on from those that it has cosigned. */
+export interface LogWitness {
+  /** What its cosignatures are verified by, as text. */
+  readonly verifierKey: string
+  /** Answers `POST /add-checkpoint`. What it cosigns is on the disk before it answers. */
+  addCheckpoint(body: string): Promise<WitnessAnswer>
+}
+
+export function createWitness(settings: WitnessSettings): LogWitness {
+  const raw = Buffer.from(settings.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
+  const verifierKey = verifierKeyText(settings.name, signatureTypes.cosignature, raw)
+  const { id, name } = parseVerifierKey(verifierKey)
+  // One after another of each log: two that are looked at at once could both go on from the same tree.
+  const queues = new Map<string, Promise<unknown>>()
+  const cosign = (text: string): string => {
+    const seconds = Math.floor((settings.now?.() ?? new Date()).getTime() / 1_000)
+    const signed = sign(null, cosignatureMessage(text, seconds), settings.privateKey)
+    const signature = Buffer.concat([timestampBytes(seconds), signed])
+    return signatureLine({ name, id, signature })
+  }
+  return {
+    verifierKey,
+    async addCheckpoint(body) {
+      try {
+        const request = readRequest(body, settings.logs)
+        const { origin } = request.checkpoint
+        const file = checkpointFile(
+          join(settings.folder, `${hash('sha256', origin, 'hex')}.checkpoint`),
+        )
+        const work = async (): Promise<WitnessAnswer> => {
+          const note = await file.read()
+          const latest = note === null ? null : parseCheckpoint(parseNote(note).text)
+          checkGrowth(request, latest ?? { origin, size: 0, root: emptyRoot })
+          await file.write(request.note)
+          return { status: 200, text: cosign(request.text) }
+        }
+        const answer = (queues.get(origin) ?? Promise.resolve()).then(work)
+        queues.set(
+          origin,
+          answer.catch(() => undefined),
+        )
+        return await answer
+      } catch (error) {
+        if (error instanceof Refusal) return { status: error.status, text: error.text }
+        throw error
+      }
+    },
+  }
+}
+
+/** A checkpoint that is not cosigned. */
+class Refusal extends Error {
+  readonly status: number
+  readonly text: string
+
+  constructor(status: number, text: string) {
+    super(text)
+    this.status = status
+    this.text = text
+  }
+}
+
+interface AddCheckpoint {
+  readonly oldSize: number
+  readonly proof: readonly Uint8Array[]
+  readonly note: string
+  /** What the note signs. */
+  readonly text: string
+  readonly checkpoint: Checkpoint
+}
+
+/** A proof in a tree of 2^63 entries has no more. */
+const mostHashes = 63
+
+/** @throws Refusal where it is malformed, of a log that is not known, or not signed by that log. */
+function readRequest(body: string, logs: readonly VerifierKey[]): AddCheckpoint {
+  const end = body.indexOf('\n\n')
+  const [first = '', ...lines] = body.slice(0, Math.max(0, end)).split('\n')
+  const [, digits] = /^old (0|[1-9][0-9]{0,15})$/.exec(first) ?? []
+  const proof = lines.map((line) => Buffer.from(line, 'base64'))
+  const isProof = proof.every(
+    (each, at) => each.length === 32 && each.toString('base64') === lines[at],
+  )
+  if (digits === undefined || !isProof || lines.length > mostHashes) {
+    throw new Refusal(400, 'It begins with an old size and hashes.\n')
+  }
+  const note = body.slice(end + 2)
+  const oldSize = Number(digits)
+  const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
+  const checkpoint = orRefuse(400, () => parseCheckpoint(text))
+  const keys = logs.filter(({ name }) => name === checkpoint.origin)
+  if (keys.length === 0) throw new Refusal(404, 'This log is not known here.\n')
+  // A line of signature that is malformed is one that is not right.
+  orRefuse(403, () => openNote(note, keys))
+  if (oldSize > checkpoint.size) throw new Refusal(400, 'The old size is the larger one.\n')
+  return { oldSize, proof, note, text, checkpoint }
+}
+
+function orRefuse<Result>(status: number, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof NoteRefusal) throw new Refusal(status, `${error.message}\n`)
+    throw error
+  }
+}
+
+/** @throws Refusal unless a tree goes on from the one that was cosigned last. */
+function checkGrowth(
+  { checkpoint: { root, size }, oldSize, proof }: AddCheckpoint,
+  latest: Checkpoint,
+): void {
+  const isSame = Buffer.compare(root, latest.root) === 0
+  if (oldSize !== latest.size || (size === latest.size && !isSame)) {
+    throw new Refusal(409, `${latest.size}\n`)
+  }
+  const claim = { oldSize, size, oldRoot: latest.root, root, proof }
+  // Everything goes on from a tree without entries.
+  const isGrown = oldSize === 0 ? proof.length === 0 : verifyConsistency(claim)
+  if (!isGrown) throw new Refusal(422, 'The proof does not lead from the old tree to this one.\n')
+}

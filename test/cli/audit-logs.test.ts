@@ -1,0 +1,97 @@
+/** A database that an operator restored from a backup: what the service says of it, and how another log begins. */
+import assert from 'node:assert/strict'
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { makeFolder, type Program, startProgram } from '../support/process.ts'
+import { newCard } from '../support/service.ts'
+import { pinfold } from './run-pinfold.ts'
+
+/** Makes a card and shows its PIN; resolves with the entry of that once its receipt is there. */
+const act = async (program: Program, isSigned = true): Promise<string> => {
+  const token = await program.token()
+  const card = await program.call('POST', '/cards', { token, body: newCard() })
+  assert.equal(card.status, 201, card.text)
+  const shown = await program.call('GET', `/card-pin/${card.json.publicToken}/pin`, { token })
+  assert.equal(shown.status, 200)
+  const entry = shown.headers.get('audit-entry') ?? ''
+  if (isSigned) {
+    const receipt = await run(program, 'audit', 'receipt', entry)
+    assert.equal(receipt.code, 0, receipt.stdout + receipt.stderr)
+  }
+  return entry
+}
+
+const run = ({ dataDir }: Pick<Program, 'dataDir'>, ...words: string[]) =>
+  pinfold({ DATA_DIR: dataDir }, ...words)
+
+const statusOf = async ({ privateUrl }: Program, path: string) =>
+  (await fetch(`${privateUrl}${path}`)).status
+
+const healthOf = async ({ privateUrl }: Program) => {
+  const answer = await fetch(`${privateUrl}/health`)
+  return { code: answer.status, ...((await answer.json()) as { status: string }) }
+}
+
+/** What the doctor says of the log: by the database where it can be opened, otherwise by who works with it. */
+const doctor = async (where: Pick<Program, 'dataDir'>) => {
+  const { stdout } = await run(where, 'doctor', '--json')
+  const findings: { check: string; found: string; verdict: string }[] = JSON.parse(stdout).findings
+  const isOfLog = /^audit-log$|^audit-log:signing/
+  return findings.find(({ check, found }) => [check, found].some((each) => isOfLog.test(each)))
+}
+
+test('a database restored from a backup is signed no more, by whoever starts it; all else goes on, and a successor takes over', async () => {
+  let program = await startProgram()
+  const { dataDir } = program
+  const again = async () => {
+    await program.kill('SIGTERM')
+    program = await startProgram({ dataDir })
+  }
+  await act(program)
+  await program.kill('SIGTERM')
+  const backup = join(await makeFolder(), 'pgdata')
+  await cp(join(dataDir, 'pgdata'), backup, { recursive: true })
+  program = await startProgram({ dataDir })
+  await act(program)
+  const exported = join(await makeFolder(), 'export')
+  assert.equal((await run(program, 'audit', 'export', exported)).code, 0)
+  assert.deepEqual(await healthOf(program).then(({ code, status }) => [code, status]), [
+    200,
+    'pass',
+  ])
+  assert.equal((await doctor(program))?.verdict, 'good')
+  const early = await run(program, 'audit', 'succeed', '--reason', 'Why not', '--json')
+  assert.equal(JSON.parse(early.stdout).error.code, 'audit_log_continues')
+
+  await program.kill('SIGTERM')
+  await rm(join(dataDir, 'pgdata'), { recursive: true })
+  await cp(backup, join(dataDir, 'pgdata'), { recursive: true })
+  // Before anything is started, too.
+  assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
+  program = await startProgram({ dataDir })
+  const entry = await act(program, false)
+  while ((await healthOf(program)).status !== 'fail');
+  assert.equal((await healthOf(program)).code, 503)
+  assert.match(await (await fetch(`${program.privateUrl}/metrics`)).text(), /_refused 1$/m)
+  assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
+  assert.equal(await statusOf(program, '/readyz'), 200)
+  const listed = await run(program, 'audit', 'logs', '--json')
+  assert.match(JSON.parse(listed.stdout)[0].refusal, /was signed with \d+ entries/)
+
+  const begun = await run(program, 'audit', 'succeed', '--reason', 'Restored, of 3 May')
+  assert.equal(begun.code, 0, begun.stderr)
+  const receipt = await run(program, 'audit', 'receipt', entry)
+  assert.equal(receipt.code, 0, receipt.stdout + receipt.stderr)
+  await again()
+  await act(program)
+  assert.equal(await healthOf(program).then(({ code }) => code), 200)
+  assert.equal((await doctor(program))?.verdict, 'good')
+  // Whoever has an export of before sees that something is gone, and why.
+  const fresh = join(await makeFolder(), 'export')
+  assert.equal((await run(program, 'audit', 'export', fresh)).code, 0)
+  const verified = await run(program, 'audit', 'verify', fresh, '--json')
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
+  assert.match(verified.stdout, /Restored, of 3 May/)
+  assert.equal((await run(program, 'audit', 'verify', exported)).code, 0)
+})

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { openCheckpoint, parseVerifierKeys } from '../../sdk/audit/audit.ts'
+import { AuditFault } from '../../sdk/audit/audit-fault.ts'
+import { createPinfold } from '../../sdk/client/client.ts'
+import { atEndOfFile } from '../support/end-of-file.ts'
+import {
+  type Exported,
+  exportLog,
+  makeLogKey,
+  numberedEntries,
+  signNote,
+  writeFiles,
+} from '../support/exported-log.ts'
+import { dataRoot } from '../support/folders.ts'
+import { type Program, startProgram } from '../support/process.ts'
+import { pinfold, type Started, startPinfold } from './run-pinfold.ts'
+
+let program: Program
+let folder: string
+let keysFile: string
+before(async () => {
+  program = await startProgram()
+  folder = await mkdtemp(join(dataRoot(), 'audit-'))
+  keysFile = join(folder, 'audit-log-keys')
+  // A log begins with its first entry, and has its keys then.
+  let keys = ''
+  while (keys === '') {
+    keys = await (await fetch(`${program.baseUrl}/.well-known/audit-log-keys`)).text()
+  }
+  await writeFile(keysFile, keys)
+})
+
+const run = (...words: string[]) => pinfold({ DATA_DIR: program.dataDir }, ...words)
+
+/** A card whose PIN was shown, and the entry of that. */
+async function showPin(): Promise<string> {
+  const token = await program.token()
+  const cardHolder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' }
+  const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
+  const body = { cardType: 'Virtual', cardProduct: 1001, cardHolder, address }
+  const card = await program.call('POST', '/cards', { token, body })
+  const shown = await program.call('GET', `/card-pin/${card.json.publicToken}/pin`, { token })
+  assert.equal(shown.status, 200)
+  return shown.headers.get('audit-entry') ?? assert.fail('no entry')
+}
+
+test('a receipt is fetched as soon as it is there, kept, and verified without the server', async () => {
+  const entry = await showPin()
+  const file = join(folder, 'shown.tlog-proof')
+  const fetched = await run('audit', 'receipt', entry, '--output', file, '--json')
+  assert.equal(fetched.code, 0, fetched.stdout + fetched.stderr)
+  assert.equal(JSON.parse(fetched.stdout).entry.act, 'pin.revealed')
+  const verified = await pinfold({}, 'audit', 'receipt', file, '--keys', keysFile)
+  assert.equal(verified.code, 0, verified.stdout)
+  assert.match(verified.stdout, new RegExp(`entry +${entry}`))
+  const receipt = await readFile(file, 'utf8')
+  await writeFile(file, receipt.replace(/^index .*$/m, 'index 0'))
+  const bent = await pinfold({}, 'audit', 'receipt', file, '--keys', keysFile)
+  assert.deepEqual([bent.code, bent.stdout.split(':')[0]], [1, 'not_included'])
+  assert.equal((await pinfold({}, 'audit', 'receipt', file)).code, 2)
+})
+
+test('the client of the SDK answers with a receipt that it has verified', async () => {
+  const entry = await showPin()
+  const keys = await parseVerifierKeys(await readFile(keysFile, 'utf8'))
+  const sandbox = JSON.parse(await readFile(join(program.dataDir, 'sandbox.json'), 'utf8'))
+  const client = createPinfold(sandbox)
+  const { checkpoint, entry: said, file } = await client.receipt(entry, keys)
+  assert.deepEqual([said.entry, said.act], [entry, 'pin.revealed'])
+  assert.ok(checkpoint.size > 0 && file.startsWith('c2sp.org/tlog-proof@v1\n'))
+  const strangers = await parseVerifierKeys(makeLogKey(checkpoint.origin).text)
+  await assert.rejects(
+    client.receipt(entry, strangers),
+    (error) => error instanceof AuditFault && error.code === 'unverified',
+  )
+})
+
+test('an export of a server verifies, and again when it has grown', async () => {
+  const target = join(folder, 'export')
+  for (const _ of [1, 2]) {
+    const entry = await showPin()
+    assert.equal((await run('audit', 'receipt', entry)).code, 0)
+    const exported = await run('audit', 'export', target, '--json')
+    assert.equal(exported.code, 0, exported.stderr)
+    assert.ok(JSON.parse(exported.stdout).logs[0].size > 0)
+    const verified = await pinfold({}, 'audit', 'verify', target, '--keys', keysFile, '--json')
+    assert.equal(verified.code, 0, verified.stdout)
+    const { findings, logs } = JSON.parse(verified.stdout)
+    assert.deepEqual(findings, [])
+    assert.equal(logs[0].size, JSON.parse(exported.stdout).logs[0].size)
+    assert.ok((await readFile(join(target, 'openings/0.jsonl'), 'utf8')).includes(entry))
+    assert.equal(await readFile(join(target, 'keys'), 'utf8'), await readFile(keysFile, 'utf8'))
+  }
+  const kept = await readFile(join(target, 'checkpoints.jsonl'), 'utf8')
+  assert.equal(kept.trimEnd().split('\n').length, 2)
+})
+
+const key = makeLogKey('cards.example/audit')
+
+async function writeExport(name: string, exported: Exported): Promise<string> {
+  const target = join(folder, name)
+  await writeFiles(target, exported.files)
+  return target
+}
+
+test('verify ends with 1 for what it finds, a line each, and with 2 where it cannot say', async () => {
+  const target = await writeExport('bent', await exportLog(key, numberedEntries(30)))
+  const verify = (...words: string[]) => pinfold({}, 'audit', 'verify', target, ...words)
+  const good = await verify()
+  assert.equal(good.code, 0, good.stdout)
+  assert.match(good.stdout, /note: The keys are those of the folder/)
+  const openings = join(target, 'openings/0.jsonl')
+  await writeFile(openings, (await readFile(openings, 'utf8')).replace('acme', 'evil'))
+  const bent = await verify()
+  assert.equal(bent.code, 1)
+  assert.match(bent.stdout, /^opening_changed entry 0 of cards\.example\/audit: /)
+  const empty = await pinfold({}, 'audit', 'verify', join(folder, 'nothing'))
+  assert.deepEqual(
+    [empty.code, empty.stdout.split('\n')[0]],
+    [2, 'could not be checked: There is no checkpoint of the log.'],
+  )
+  assert.equal((await verify('--keys', join(folder, 'nothing'))).code, 2)
+})
+
+test('a monitor finds a log that was rolled back, or has another tree than before', async () => {
+  const published = new Map<string, Uint8Array>()
+  const server = createServer((request, response) => {
+    const bytes = published.get((request.url ?? '').replace('/audit/', ''))
+    response.writeHead(bytes ? 200 : 404).end(bytes)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEndOfFile(() => void server.close())
+  const publish = (log: Exported) => {
+    for (const [path, bytes] of log.files) published.set(path, bytes)
+  }
+  const [state, logKeys] = [join(folder, 'seen'), join(folder, 'log-keys')]
+  await writeFile(logKeys, `${key.text}\n`)
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/audit`
+  const look = async () => {
+    const { code, stdout } = await pinfold(
+      {},
+      ...['audit', 'monitor', url, '--keys', logKeys, '--state', state],
+    )
+    return [code, stdout.split(' ')[0]]
+  }
+  assert.deepEqual((await look())[0], 2)
+  const entries = numberedEntries(900)
+  const long = await exportLog(key, entries)
+  publish(long)
+  assert.deepEqual(await look(), [0, 'cards.example/audit:'])
+  for (const size of [1, 256, 300, 768]) {
+    await writeFile(state, signNote(key, size, await long.rootAt(size)))
+    assert.deepEqual(await look(), [0, 'cards.example/audit:'])
+  }
+  const others = await exportLog(key, numberedEntries(900))
+  publish(others)
+  assert.deepEqual(await look(), [1, 'two_roots'])
+  publish(await exportLog(key, numberedEntries(899)))
+  assert.deepEqual(await look(), [1, 'rolled_back'])
+  publish(await exportLog(key, numberedEntries(1_000)))
+  assert.deepEqual(await look(), [1, 'two_roots'])
+  await writeFile(state, signNote(key, 900, others.root))
+  publish(others)
+  assert.deepEqual(await look(), [0, 'cards.example/audit:'])
+  published.set('checkpoint', Buffer.from(others.note.replace('\n900\n', '\n901\n')))
+  assert.deepEqual(await look(), [1, 'wrong_signature:'])
+})
+
+test('a witness says its key, cosigns the logs that it is given, and keeps its memory to itself', async () => {
+  const [dir, keyFile] = [join(folder, 'witness'), join(folder, 'witness.pem')]
+  await mkdir(dir)
+  const options = ['--dir', dir, '--listen', '127.0.0.1:0', '--key', keyFile, '--name', 'w.example']
+  const none = await pinfold({}, 'witness', ...options)
+  assert.deepEqual([none.code, none.stdout], [2, ''])
+  await writeFile(join(dir, 'logs'), `${key.text}\n`)
+  const started = startPinfold({}, ['witness', ...options])
+  const url = await lineOf(started, started.stderr, /http:\S+add-checkpoint/)
+  const { note } = await exportLog(key, numberedEntries(5))
+  const answer = await fetch(url, { method: 'POST', body: `old 0\n\n${note}` })
+  assert.equal(answer.status, 200)
+  const vkey = started.stdout().trim()
+  const keys = await parseVerifierKeys(`${key.text}\n${vkey}`)
+  const { cosignedBy } = await openCheckpoint(`${note}${await answer.text()}`, keys)
+  assert.deepEqual(
+    cosignedBy.map(({ name }) => name),
+    ['w.example'],
+  )
+  const second = await pinfold({}, 'witness', ...options)
+  assert.equal(second.code, 3)
+  assert.match(second.stderr, /is in use by another process/)
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+  assert.equal((await stat(keyFile)).mode & 0o777, 0o600)
+})
+
+async function lineOf({ child }: Started, text: () => string, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const [found] = pattern.exec(text()) ?? []
+    if (found !== undefined) return found
+    await once(child.stderr, 'data')
+  }
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { createPrivateKey, type createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import test from 'node:test'
+import {
+  checkpointText,
+  cosignatureMessage,
+  mlDsaMessage,
+  NoteRefusal,
+  noteKeyId,
+  noteOf,
+  openNote,
+  parseCheckpoint,
+  parseVerifierKey,
+  proofText,
+  signatureTypes,
+  timestampBytes,
+  verifierKeyText,
+} from '../../src/domain/audit-notes.ts'
+import { leafHash, rootOf } from '../../src/domain/audit-tree.ts'
+import { bytesOf, type TlogVector, tlogVectors, utf8Of } from '../support/tlog-vectors.ts'
+
+const answers: Record<string, (vector: TlogVector) => unknown> = {
+  openNote: ({ expected, inputs }) => {
+    const { text, verified } = openNote(inputs.note, inputs.vkeys.map(parseVerifierKey))
+    return {
+      text,
+      verified: verified.map(({ key }) => key.name),
+      ...(expected.size && { size: String(parseCheckpoint(text).size) }),
+    }
+  },
+  signNote: ({ inputs }) => {
+    const [, , name, id, ...key] = inputs.signerKey.split('+')
+    const signature = sign(null, Buffer.from(inputs.text), privateKeyOf(key.join('+')))
+    return { note: noteOf(inputs.text, [{ name, id, signature }]) }
+  },
+  parseVkey: ({ inputs }) => {
+    const { id, name, type } = parseVerifierKey(inputs.vkey)
+    return { name, keyIdHex: id, type }
+  },
+  formatCheckpoint: ({ expected, inputs }) => ({
+    ...expected,
+    body: checkpointText({
+      origin: inputs.origin,
+      size: Number(inputs.size),
+      root: leafHash(utf8Of(inputs.leafUtf8)),
+    }),
+  }),
+  parseCheckpoint: ({ inputs }) => parseCheckpoint(inputs.body),
+  checkpointOfLeaves: async ({ inputs }) => {
+    const { text } = openNote(inputs.checkpoint, [parseVerifierKey(inputs.vkey)])
+    const { root, size } = parseCheckpoint(text)
+    const leaves: Uint8Array[] = inputs.leavesUtf8.map((leaf: string) => leafHash(utf8Of(leaf)))
+    assert.deepEqual(await rootOf(size, async () => new Uint8Array(Buffer.concat(leaves))), root)
+    return { valid: true, size, rootBase64: Buffer.from(root).toString('base64') }
+  },
+  verifyCosignature: ({ inputs }) => {
+    const { verified } = openNote(inputs.note, [parseVerifierKey(inputs.vkey)])
+    return { valid: true, timestamp: verified[0]?.timestamp }
+  },
+}
+
+/** The seed of a signer key of golang.org/x/mod/sumdb/note, behind its type. */
+const privateKeyOf = (base64: string) =>
+  createPrivateKey({
+    key: Buffer.concat([
+      Buffer.from('302e020100300506032b657004220420', 'hex'),
+      Buffer.from(base64, 'base64').subarray(1),
+    ]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+
+const rows = tlogVectors.filter(({ op }) => op in answers)
+
+test('there are 32 rows about notes and checkpoints', () => assert.equal(rows.length, 32))
+
+for (const row of rows) {
+  test(`${row.id}: ${row.name}`, async () => {
+    if (row.expected.error === undefined) {
+      assert.deepEqual(await answers[row.op]?.(row), row.expected)
+      return
+    }
+    assert.throws(
+      () => answers[row.op]?.(row),
+      (error) =>
+        error instanceof NoteRefusal &&
+        (row.expected.error === true || row.expected.error === error.reason),
+    )
+  })
+}
+
+const checkpoint = checkpointText({
+  origin: 'cards.example/audit',
+  size: 3,
+  root: new Uint8Array(32),
+})
+const name = 'cards.example/audit'
+const rawOf = (key: ReturnType<typeof createPublicKey>): Uint8Array =>
+  new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'))
+
+test('a cosignature that is made here is verified here, with its time', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const key = parseVerifierKey(verifierKeyText(name, signatureTypes.cosignature, rawOf(publicKey)))
+  const signed = sign(null, cosignatureMessage(checkpoint, 1_700_000_000), privateKey)
+  const signature = Buffer.concat([timestampBytes(1_700_000_000), signed])
+  const { verified } = openNote(noteOf(checkpoint, [{ name, id: key.id, signature }]), [key])
+  assert.deepEqual(verified, [{ key, timestamp: 1_700_000_000 }])
+})
+
+test('a signature by ML-DSA-44 binds name, time, origin, size and root', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ml-dsa-44')
+  const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-1312))
+  const key = parseVerifierKey(verifierKeyText(name, signatureTypes.mlDsa44, raw))
+  const signed = sign(null, mlDsaMessage(name, parseCheckpoint(checkpoint), 5), privateKey)
+  const open = (text: string, timestamp: number) =>
+    openNote(
+      noteOf(text, [
+        { name, id: key.id, signature: Buffer.concat([timestampBytes(timestamp), signed]) },
+      ]),
+      [key],
+    )
+  assert.equal(open(checkpoint, 5).verified.length, 1)
+  assert.throws(() => open(checkpoint, 6), { reason: 'invalid signature' })
+  assert.throws(() => open(checkpoint.replace('\n3\n', '\n4\n'), 5), {
+    reason: 'invalid signature',
+  })
+})
+
+test('a cosignature cut short is wrong, not a fault', () => {
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const key = parseVerifierKey(verifierKeyText(name, signatureTypes.cosignature, rawOf(publicKey)))
+  for (const length of [1, 8, 9, 71]) {
+    const note = noteOf(checkpoint, [{ name, id: key.id, signature: new Uint8Array(length) }])
+    assert.throws(() => openNote(note, [key]), { reason: 'invalid signature' })
+  }
+})
+
+test('the id of a key is that of its name and type, too', () => {
+  const raw = bytesOf('00'.repeat(32))
+  const ids = [noteKeyId('a', 1, raw), noteKeyId('b', 1, raw), noteKeyId('a', 4, raw)]
+  assert.equal(new Set(ids).size, 3)
+})
+
+test('a proof is a file of lines: what is added, the index, hashes, the checkpoint as it was signed', () => {
+  const note = noteOf(checkpoint, [{ name, id: '01020304', signature: new Uint8Array(64) }])
+  const file = proofText({
+    extra: utf8Of('{"salt":"","text":""}'),
+    index: 2,
+    hashes: [new Uint8Array(32)],
+    checkpoint: note,
+  })
+  assert.equal(
+    file,
+    `c2sp.org/tlog-proof@v1\nextra eyJzYWx0IjoiIiwidGV4dCI6IiJ9\nindex 2\n${'A'.repeat(43)}=\n\n${note}`,
+  )
+})

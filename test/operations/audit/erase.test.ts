@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, suite, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { commitmentOf, rootOf } from '../../../src/domain/audit-tree.ts'
+import { appendEntries, tilesOf } from '../../../src/operations/audit/audit-log.ts'
+import { eraseDue } from '../../../src/operations/audit/erase.ts'
+import { followEntries } from '../../../src/operations/audit/follow.ts'
+import { readOpenings } from '../../../src/operations/audit/publish.ts'
+import { readReceipt } from '../../../src/operations/audit/receipts.ts'
+import { createSequencer } from '../../../src/operations/audit/sequence.ts'
+import { createSigner } from '../../../src/operations/audit/sign.ts'
+import { lockAuditLog } from '../../../src/storage/audit/log.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+
+interface Entered {
+  readonly index: number
+  readonly entryId: string
+  readonly clientId: string | null
+  readonly publicToken: string | null
+  readonly act: string
+  readonly text: string | null
+  readonly salt: Uint8Array | null
+  readonly commitment: Uint8Array
+}
+
+const [card, otherCard] = ['4820117360', '4820117361']
+
+let service: TestService
+
+/** Entries of before a test. */
+let first = 0
+
+/** Those of the test. */
+const entries = async (): Promise<Entered[]> => {
+  const rows = await sql<Entered>(
+    service.database,
+    `select entry_index::float8 as "index", entry_id as "entryId", client_id as "clientId",
+       public_token as "publicToken", act, text, salt, commitment
+     from audit_entry where entry_index >= $1::bigint order by entry_index`,
+    [first],
+  )
+  return rows.map(({ index, ...row }) => ({ ...row, index: index - first }))
+}
+
+interface Given {
+  readonly clientId?: string | null
+  readonly publicToken?: string | null
+  readonly act?: string
+  readonly entryId?: string
+  readonly details?: object
+}
+
+const enter = (given: readonly Given[]): Promise<unknown> =>
+  service.database.transaction(async (connection) => {
+    const log = await lockAuditLog(connection)
+    assert.ok(log)
+    const made = given.map((one) => {
+      const { act = 'pin.set', clientId = 'client-1', publicToken = null } = one
+      const entryId = one.entryId ?? randomUUID()
+      const details = one.details ?? { marker: `of ${publicToken} by ${clientId}` }
+      const text = JSON.stringify({ entry: entryId, act, card: publicToken, details })
+      const salt = randomBytes(32)
+      const commitment = commitmentOf(salt, text)
+      return { entryId, clientId, publicToken, act, commitment, salt, text }
+    })
+    return appendEntries(connection, log, made)
+  })
+
+/** Enters what is on record. */
+const sequence = async (): Promise<void> => {
+  const enterNext = createSequencer(service.audit)
+  while ((await enterNext()) > 0);
+}
+
+/** Signs all that is there: a checkpoint a second at most. */
+const sign = async (): Promise<void> => {
+  const signOnce = createSigner(service.audit)
+  while ((await signedSize()) < first + (await entries()).length) {
+    assert.notEqual(await signOnce(), 'refused')
+    await wait(20)
+  }
+}
+
+const signedSize = async (): Promise<number> => {
+  const [row] = await sql<{ size: number }>(
+    service.database,
+    'select coalesce(max(size), 0)::float8 as size from audit_checkpoint',
+  )
+  return row?.size ?? 0
+}
+
+const terms = { retentionDays: 400, settleSeconds: 0 }
+
+/** Goes on with every erasure until nothing is left to do. */
+const eraseAll = async (): Promise<void> => {
+  await followEntries(service.audit, new AbortController().signal)
+  const pending = () =>
+    sql(service.database, 'select 1 from audit_erasure where pending_act is not null')
+  do {
+    await eraseDue(service.audit, terms)
+    await sequence()
+    await sign()
+    await eraseDue(service.audit, terms)
+  } while ((await pending()).length > 0)
+}
+
+const request = (body: object) =>
+  service.call('POST', '//audit/erasures', { body, as: 'admin', listener: 'private' })
+
+/** All that the tables of the database hold, as text. */
+const everything = async (): Promise<string> => {
+  const tables = await sql<{ name: string }>(
+    service.database,
+    `select table_name as name from information_schema.tables
+     where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  const texts = []
+  for (const { name } of tables) {
+    const [row] = await sql<{ text: string | null }>(
+      service.database,
+      `select string_agg(t::text, ' ') as text from "${name}" t`,
+    )
+    texts.push(row?.text ?? '')
+  }
+  return texts.join('\n')
+}
+
+const erasedOf = (rows: readonly Entered[]): number[] =>
+  rows.filter(({ text }) => text === null).map(({ index }) => index)
+
+/** What entries name as erased, of those of the test. */
+const named = (rows: readonly Entered[]): number[] =>
+  rows
+    .filter(({ act }) => act === 'entries.erased')
+    .flatMap(({ text }): [number, number][] => JSON.parse(text ?? '').details.ranges)
+    .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at) => from + at - first))
+    .filter((index) => index >= 0)
+
+suite('what the audit log says is erased', () => {
+  beforeEach(async () => {
+    service = await openTestService()
+    await sequence()
+    first = 0
+    first = (await entries()).length
+  })
+
+  test('of a card: every entry about it, once an entry that names them is signed, and nothing else', async () => {
+    await enter(
+      [card, otherCard, card, card, null, otherCard].map((publicToken) => ({ publicToken })),
+    )
+    await sign()
+    const size = (await entries()).length
+    const whole = first + size
+    const tiles = tilesOf(service.database, 1)
+    const root = await rootOf(whole, tiles)
+    const before = await entries()
+    const answer = await request({ publicToken: card, reason: 'The cardholder asked for it.' })
+    assert.deepEqual([answer.status, answer.json.erased, answer.json.finishedAt], [202, 0, null])
+
+    await eraseDue(service.audit, terms)
+    await sequence()
+    await eraseDue(service.audit, terms)
+    assert.deepEqual(erasedOf(await entries()), [], 'not before the act that names them is signed')
+    await eraseAll()
+
+    const after = await entries()
+    assert.deepEqual(erasedOf(after), [0, 2, 3])
+    assert.deepEqual(named(after), [0, 2, 3])
+    for (const at of [0, 2, 3]) {
+      assert.deepEqual([after[at]?.salt, after[at]?.publicToken], [null, null])
+      assert.equal(after[at]?.clientId, 'client-1', 'whose receipt it is')
+    }
+    const kept = after.slice(0, size).filter(({ text }) => text !== null)
+    assert.deepEqual(
+      kept,
+      before.filter(({ publicToken }) => publicToken !== card),
+    )
+    const commitments = (rows: readonly Entered[]) => rows.map(({ commitment }) => commitment)
+    assert.deepEqual(commitments(after.slice(0, size)), commitments(before))
+    assert.deepEqual(await rootOf(whole, tiles), root)
+    for (const { salt, text } of before.filter(({ publicToken }) => publicToken === card)) {
+      const held = await everything()
+      assert.ok(text !== null && salt !== null)
+      assert.doesNotMatch(held, new RegExp(`of ${card} by`))
+      assert.ok(!held.includes(Buffer.from(salt).toString('hex')))
+    }
+    assert.doesNotMatch(await everything(), new RegExp(card), 'nor is there who it was')
+    const path = `//audit/erasures/${answer.json.erasure}`
+    const found = await service.call('GET', path, { as: 'admin', listener: 'private' })
+    assert.deepEqual([found.status, found.json.erased], [200, 3])
+    assert.match(found.json.finishedAt, /^20/)
+  })
+
+  test('its openings say that it is erased, and its receipt proves that it is there, without a word', async () => {
+    await enter([{ publicToken: card }, { publicToken: otherCard }])
+    await request({ publicToken: card, reason: 'He asked.' })
+    await eraseAll()
+    const [erased, kept] = await entries()
+    assert.ok(erased && kept)
+    const lines = (await readOpenings(service.audit, null, 0))?.split('\n') ?? []
+    assert.equal(lines[first], `{"index":${first},"erased":true}`)
+    assert.ok(lines[first + 1]?.startsWith(`{"index":${first + 1},"salt":`))
+    const caller = { clientId: 'client-1', requestId: 'r' }
+    const receiptOf = ({ entryId }: Entered) => readReceipt(service.audit, caller, entryId)
+    const head = 'c2sp.org/tlog-proof@v1\n'
+    assert.ok((await receiptOf(erased))?.startsWith(`${head}index ${first}\n`))
+    assert.match(
+      (await receiptOf(kept)) ?? '',
+      new RegExp(`^${head}extra \\S+\nindex ${first + 1}\n`),
+    )
+  })
+
+  test('of a client: what it did, and not what others did', async () => {
+    await enter([
+      { clientId: 'client-2', publicToken: card },
+      { publicToken: card },
+      { clientId: null },
+    ])
+    await request({ clientId: 'client-2', reason: 'It is no client any more.' })
+    await eraseAll()
+    assert.deepEqual(erasedOf(await entries()), [0])
+  })
+
+  test('what is entered soon after it was asked for is erased, too: it may be of before', async () => {
+    await request({ publicToken: card, reason: 'He asked.' })
+    await eraseDue(service.audit, { retentionDays: 400, settleSeconds: 60 })
+    await enter([{ publicToken: card }])
+    await eraseAll()
+    assert.equal(erasedOf(await entries()).length, 1)
+    await enter([{ publicToken: card }])
+    await eraseAll()
+    assert.equal(erasedOf(await entries()).length, 1, 'it is finished')
+  })
+
+  test('after its days, whoever it was of; what names the erased is never erased itself', async () => {
+    await enter([{ publicToken: card }, { act: 'entries.erased', details: { ranges: [] } }, {}, {}])
+    await sql(
+      service.database,
+      `update audit_entry set entered_at = now() - make_interval(days => case when entry_index < $1::bigint then 401 else 399 end)`,
+      [first + 3],
+    )
+    await eraseAll()
+    assert.deepEqual(erasedOf(await entries()), [0, 2])
+    await sql(
+      service.database,
+      `update audit_entry set entered_at = now() - interval '401 days' where entry_index = $1::bigint`,
+      [first + 3],
+    )
+    await eraseAll()
+    assert.deepEqual(erasedOf(await entries()), [0, 2, 3])
+    assert.deepEqual(named(await entries()), [0, 2, 3])
+  })
+
+  test('entry by entry where they stand apart: no act names more than 500 ranges', async () => {
+    const given = Array.from({ length: 1_203 }, (_, at) => ({ publicToken: at % 2 ? null : card }))
+    await enter(given)
+    await request({ publicToken: card, reason: 'He asked.' })
+    await eraseAll()
+    const after = await entries()
+    const expected = given.flatMap(({ publicToken }, at) => (publicToken ? [at] : []))
+    assert.deepEqual(erasedOf(after), expected)
+    const acts = after.filter(({ act }) => act === 'entries.erased')
+    assert.equal(acts.length, 2)
+    assert.deepEqual(named(after), expected)
+  })
+
+  test('at the word of an administrator alone, of one card or client, with a reason that holds no number', async () => {
+    const reason = 'He asked.'
+    for (const body of [
+      { reason },
+      { publicToken: card, clientId: 'client-1', reason },
+      { publicToken: '0820117360', reason },
+      { publicToken: card },
+      { publicToken: card, reason: '' },
+      { publicToken: card, reason: 'It is 4000001234567899.' },
+    ]) {
+      assert.equal((await request(body)).status, 422, JSON.stringify(body))
+    }
+    assert.deepEqual(await sql(service.database, 'select 1 from audit_erasure'), [])
+    const options = { listener: 'private', as: 'network' } as const
+    const body = { publicToken: card, reason }
+    assert.equal((await service.call('POST', '//audit/erasures', { ...options, body })).status, 403)
+    for (const id of [randomUUID(), 'x']) {
+      const path = `//audit/erasures/${id}`
+      const found = await service.call('GET', path, { as: 'admin', listener: 'private' })
+      assert.equal(found.status, 404)
+    }
+  })
+})

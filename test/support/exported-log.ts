@@ -1,0 +1,145 @@
+/** An export folder as the command line writes it, made in memory of the domain's own functions. */
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type AuditEntry, commitEntries } from '../../src/domain/audit-entry.ts'
+import {
+  checkpointText,
+  noteOf,
+  signatureTypes,
+  verifierKeyText,
+} from '../../src/domain/audit-notes.ts'
+import {
+  appendHashes,
+  consistencyProof,
+  entryBundle,
+  entryOf,
+  inclusionProof,
+  leafHash,
+  rootOf,
+  tilePath,
+  tileWidth,
+} from '../../src/domain/audit-tree.ts'
+
+/** A log's key, and what it is verified by. */
+export type LogKey = {
+  readonly origin: string
+  readonly privateKey: KeyObject
+  readonly text: string
+}
+
+export function makeLogKey(origin: string): LogKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const text = verifierKeyText(origin, signatureTypes.ed25519, rawOf(publicKey))
+  return { origin, privateKey, text }
+}
+
+const rawOf = (key: KeyObject): Uint8Array =>
+  new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'))
+
+/** Signs a checkpoint as the log does. */
+export function signNote(
+  { origin, privateKey, text: key }: LogKey,
+  size: number,
+  root: Uint8Array,
+) {
+  const text = checkpointText({ origin, size, root })
+  const [, id = ''] = key.split('+')
+  return noteOf(text, [{ name: origin, id, signature: sign(null, Buffer.from(text), privateKey) }])
+}
+
+/** What an exported log is made of. */
+export type Exported = {
+  readonly files: Map<string, Uint8Array>
+  readonly note: string
+  readonly root: Uint8Array
+  readonly size: number
+  /** The root of the tree that it began with. */
+  rootAt(size: number): Promise<Uint8Array>
+  proofFrom(oldSize: number, size: number): Promise<Uint8Array[]>
+  inclusionProof(index: number): Promise<Uint8Array[]>
+}
+
+/** Exports a log. @param erased entries whose text is gone */
+export async function exportLog(
+  key: LogKey,
+  entries: readonly AuditEntry[],
+  erased: ReadonlySet<number> = new Set(),
+): Promise<Exported> {
+  const rows = commitEntries(entries)
+  const leaves = rows.map(({ commitment }) => entryOf(commitment))
+  const files = new Map<string, Uint8Array>()
+  const tiles = new Map(
+    appendHashes(0, [], leaves.map(leafHash)).map((tile) => [`${tile.level}/${tile.index}`, tile]),
+  )
+  for (const { hashes, index, level } of tiles.values()) {
+    files.set(tilePath(level, index, hashes.length / 32), hashes)
+  }
+  for (let index = 0; index * tileWidth < rows.length; index++) {
+    const [from, to] = [index * tileWidth, (index + 1) * tileWidth]
+    const bundle = leaves.slice(from, to)
+    files.set(tilePath('entries', index, bundle.length), entryBundle(bundle))
+    const lines = rows
+      .slice(from, to)
+      .map(({ salt, text }, at) =>
+        erased.has(from + at)
+          ? { index: from + at, erased: true }
+          : { index: from + at, salt: Buffer.from(salt).toString('base64'), text },
+      )
+    const openings = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+    files.set(`openings/${index}.jsonl`, Buffer.from(openings))
+  }
+  const read = async (level: number, index: number): Promise<Uint8Array> =>
+    tiles.get(`${level}/${index}`)?.hashes ?? new Uint8Array()
+  const root = await rootOf(rows.length, read)
+  const note = signNote(key, rows.length, root)
+  files.set('checkpoint', Buffer.from(note))
+  files.set('keys', Buffer.from(`${key.text}\n`))
+  return {
+    ...{ files, note, root, size: rows.length },
+    rootAt: (size) => rootOf(size, read),
+    proofFrom: (oldSize, size) => consistencyProof(oldSize, size, read),
+    inclusionProof: (index) => inclusionProof(index, rows.length, read),
+  }
+}
+
+/** Reads the files of an export, as the verifier asks for them. */
+export const readerOf =
+  (files: ReadonlyMap<string, Uint8Array>) =>
+  async (path: string): Promise<Uint8Array<ArrayBuffer> | null> => {
+    const bytes = files.get(path)
+    return bytes ? new Uint8Array(bytes) : null
+  }
+
+/** Writes the files of an export to a folder. */
+export async function writeFiles(
+  folder: string,
+  files: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
+  for (const [path, bytes] of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), bytes)
+  }
+}
+
+/**
+ * So many entries: of five cards that are used in turn, and every tenth an act of administration, all numbered without
+ * gaps.
+ */
+export function numberedEntries(count: number): AuditEntry[] {
+  const sequences = [0, 0, 0, 0, 0]
+  let number = 0
+  return Array.from({ length: count }, (_, at): AuditEntry => {
+    const entry = `01900000-0000-7000-8000-${String(at).padStart(12, '0')}`
+    const time = new Date(1_700_000_000_000 + at).toISOString().replace('Z', '000Z')
+    if (at % 10 === 9) {
+      number += 1
+      const on = { act: 'product.changed', subject: '1001', number }
+      return { entry, at: time, ...on, outcome: 'done' }
+    }
+    const card = at % 5
+    sequences[card] = (sequences[card] ?? 0) + 1
+    const on = { card: `card-${card}`, sequence: sequences[card] }
+    return { entry, at: time, act: 'pin.revealed', client: 'acme', ...on, outcome: 'done' }
+  })
+}

@@ -2,7 +2,8 @@
  * What the audit log costs: `npm run bench:audit`. How many calls a second there are while acts are entered, and while
  * nobody enters them, which only a benchmark can bring about: it keeps the lease to itself. What entering takes of a
  * core at 1,000 acts a second, in this program and in the database; and what the database writes for an act.
- * `-- --rounds 5 --seconds 5` are how often and how long calls are measured, `--parts bytes,calls,share` what is.
+ * And how long after a disclosure its receipt is there. `-- --rounds 5 --seconds 5` are how often and how long calls are
+ * measured, `--parts receipts,bytes,calls,share` what is.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -21,7 +22,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
-    parts: { type: 'string', default: 'bytes,calls,share' },
+    parts: { type: 'string', default: 'receipts,bytes,calls,share' },
   },
 })
 const parts = options.parts.split(',')
@@ -256,6 +257,33 @@ const injection = (count: number): string => `with head as (
   insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
   select public_token, kind, try_number, 'network', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11' from attempts`
 
+/** From the answer to a disclosure to its receipt, of so many that begin one after the other. */
+async function measureReceipts(
+  { base }: BenchService,
+  cards: readonly Card[],
+  headers: Record<string, string>,
+): Promise<void> {
+  const [count, apartMs, askAgainMs] = [400, 25, 50]
+  const receiptOf = async (number: number): Promise<number> => {
+    await wait(number * apartMs)
+    const card = cards[number % cards.length]
+    const shown = await fetch(`${base}/card-pin/${card?.publicToken}/pin`, { headers })
+    const fromMs = performance.now()
+    const path = `/receipts/${shown.headers.get('audit-entry')}`
+    for (;;) {
+      const { status } = await fetch(`${base}${path}`, { headers })
+      if (status === 200) return performance.now() - fromMs
+      if (status !== 202) throw new Error(`A receipt was answered with ${status}.`)
+      await wait(askAgainMs)
+    }
+  }
+  const numbers = Array.from({ length: count }, (_, number) => number)
+  const times = (await Promise.all(numbers.map(receiptOf))).sort((one, other) => one - other)
+  const at = (share: number) =>
+    ((times[Math.floor(count * share)] ?? Number.NaN) / 1_000).toFixed(2)
+  console.log(`${count} receipts were there after ${at(0.5)} s (p50), ${at(0.99)} s (p99)`)
+}
+
 await runBench(async (bench) => {
   const service = await bench.startService()
   const client = new pg.Client({ connectionString: bench.databaseUrl })
@@ -263,7 +291,12 @@ await runBench(async (bench) => {
   const database = openPool({
     ...{ connectionString: bench.databaseUrl, poolSize: 1, onIdleError: () => undefined },
   })
-  const scenarios = await scenariosOf(service, await issueCards(service, cardCount))
+  const cards = await issueCards(service, cardCount)
+  if (parts.includes('receipts')) {
+    const { 'content-type': _, ...headers } = await headersFor(service)
+    await measureReceipts(service, cards, headers)
+  }
+  const scenarios = await scenariosOf(service, cards)
   const tableOf = async (part: string, row: (scenario: Scenario) => Promise<object>) => {
     if (!parts.includes(part)) return
     const rows: object[] = []

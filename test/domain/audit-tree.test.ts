@@ -242,3 +242,40 @@ test('an entry is a byte of version and a commitment to salt and text', () => {
   assert.notDeepEqual(commitment, commitmentOf(new Uint8Array(32), '{"act":"pin.revealed"}'))
   assert.equal(hexOf(entryBundle([entry, entry]).subarray(0, 3)), '002101')
 })
+
+const unread: TileReader = () => Promise.reject(new Error('nothing is to be read'))
+const hashOf = (byte: number): Uint8Array => new Uint8Array(32).fill(byte)
+
+test('what no tree has is refused by name, and what needs no tile reads none', async () => {
+  await assert.rejects(inclusionProof(-1, 3, unread), new RangeError('entry -1 of a tree of 3'))
+  await assert.rejects(inclusionProof(3, 3, unread), new RangeError('entry 3 of a tree of 3'))
+  await assert.rejects(consistencyProof(-1, 3, unread), new RangeError('a tree of -1 in one of 3'))
+  await assert.rejects(consistencyProof(4, 3, unread), new RangeError('a tree of 4 in one of 3'))
+  for (const [oldSize, size] of [
+    [0, 3],
+    [3, 3],
+    [0, 0],
+  ] as const) {
+    assert.deepEqual(await consistencyProof(oldSize, size, unread), [])
+  }
+  assert.deepEqual(await inclusionProof(0, 1, unread), [])
+  const edge = 'the edge of level 0 is not that of a tree of this size'
+  assert.throws(() => appendHashes(3, [], [hashOf(1)]), new RangeError(edge))
+  assert.throws(() => appendHashes(3, [hashOf(1)], [hashOf(1)]), new RangeError(edge))
+})
+
+test('a full tile is read as one hash of the level above, and each tile once', async () => {
+  const read: string[] = []
+  const tiles: TileReader = async (level, index) => {
+    read.push(`${level}/${index}`)
+    return level === 1 ? hashOf(1) : new Uint8Array(256 * 32).fill(2)
+  }
+  assert.deepEqual(await rootOf(256, tiles), hashOf(1))
+  assert.deepEqual(read, ['1/0'])
+  read.length = 0
+  await inclusionProof(5, 200, tiles)
+  assert.deepEqual(read, ['0/0'])
+  read.length = 0
+  await consistencyProof(100, 200, tiles)
+  assert.deepEqual(read, ['0/0'])
+})

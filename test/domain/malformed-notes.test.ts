@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import test from 'node:test'
 import {
+  mlDsaMessage,
   NoteRefusal,
   noteKeyId,
   noteOf,
@@ -69,6 +70,7 @@ test('a note is a text, an empty line and one to a hundred lines of signature', 
   const { signatures, text } = parseNote(noteOf('one\n\ntwo\n', [signature, signature]))
   assert.equal(text, 'one\n\ntwo\n')
   assert.deepEqual(signatures, [signature, signature])
+  assert.equal(parseNote(`\n\n${line}`).text, '\n')
   const control = malformed('a note is UTF-8 without control characters')
   for (const note of [`a\tb\n\n${line}`, `a\u001f\n\n${line}`, `\ud800\n\n${line}`]) {
     assert.throws(() => parseNote(note), control)
@@ -112,6 +114,11 @@ test('a note that no known key has signed is not opened, nor one whose signature
   // A key of that id under another name is another's.
   assert.throws(
     () => openNote(note(72), [{ ...key, name: 'c' }]),
+    refused('unverified', 'no signature by a known key'),
+  )
+  // Nor is one of that name under another id.
+  assert.throws(
+    () => openNote(note(72), [{ ...key, id: '00000000' }]),
     refused('unverified', 'no signature by a known key'),
   )
   for (const length of [1, 8, 9, 72]) {
@@ -210,5 +217,19 @@ test('a line of a policy that is not as it must be is named with its number and 
   assert.deepEqual(
     [read.isQuorum(new Set(['w'])), read.isQuorum(new Set()), read.isQuorum(new Set(['']))],
     [true, false, false],
+  )
+})
+
+test('what ML-DSA signs is a tree under the names of its log and of who signs, with sizes in eight bytes', () => {
+  const checkpoint = { origin: 'log', size: 258, root: new Uint8Array(32).fill(5) }
+  const eight = (last: readonly number[]) =>
+    Buffer.alloc(8 - last.length).toString('hex') + Buffer.from(last).toString('hex')
+  const text = (value: string) => Buffer.from(value).toString('hex')
+  assert.equal(
+    Buffer.from(mlDsaMessage('me', checkpoint, 7)).toString('hex'),
+    [
+      ...[`${text('subtree/v1\n')}00`, '02', text('me'), eight([7])],
+      ...['03', text('log'), eight([]), eight([1, 2]), '05'.repeat(32)],
+    ].join(''),
   )
 })

@@ -41,6 +41,18 @@ export function createActs(report: Report): Acts {
     if (missing > silences - (last?.silences ?? 0)) report(`${kind}_skipped`, where, detail)
     return { value, silences }
   }
+  const begin = (text: string | null | undefined): void => {
+    succession = typeof text === 'string' ? successionOf(read(text)) : null
+    // The first log of all begins with 1. One that follows another says so in its first entry, which is never erased.
+    if (text !== undefined && !succession) lastNumber = { value: 0, silences: 0 }
+  }
+  const count = ({ card, number, sequence }: Said, where: string): void => {
+    if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
+    if (typeof card === 'string' && typeof sequence === 'number') {
+      const last = cards.get(card) ?? null
+      cards.set(card, follow('sequence', last, sequence, where, ` of card ${card}`))
+    }
+  }
   return {
     silent,
     erasures,
@@ -48,21 +60,15 @@ export function createActs(report: Report): Acts {
       return succession
     },
     see(index, text) {
+      if (index === 0) begin(text)
       if (typeof text !== 'string') {
         silences += 1
         if (text === null) extend(silent, index)
         return
       }
       const said = read(text)
-      const where = `entry ${index}`
-      const { card, number, sequence } = said
-      if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
-      if (typeof card === 'string' && typeof sequence === 'number') {
-        const last = cards.get(card) ?? null
-        cards.set(card, follow('sequence', last, sequence, where, ` of card ${card}`))
-      }
+      count(said, `entry ${index}`)
       erasures.push(...erasuresOf(said))
-      if (index === 0) succession = successionOf(said)
     },
   }
 }
@@ -84,8 +90,10 @@ type Kind = 'number' | 'sequence'
 
 const names: Readonly<Record<Kind, string>> = { number: 'act', sequence: 'event' }
 
+type Said = Readonly<Record<string, unknown>>
+
 /** The members of an entry's text; none where it is no object. */
-function read(text: string): Readonly<Record<string, unknown>> {
+function read(text: string): Said {
   try {
     const said: unknown = JSON.parse(text)
     return typeof said === 'object' && said !== null ? { ...said } : {}
@@ -94,10 +102,10 @@ function read(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-const detailsOf = ({ details }: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const detailsOf = ({ details }: Said): Record<string, unknown> =>
   typeof details === 'object' && details !== null ? { ...details } : {}
 
-function erasuresOf(said: Readonly<Record<string, unknown>>): Acts['erasures'][number][] {
+function erasuresOf(said: Said): Acts['erasures'][number][] {
   if (said.act !== 'entries.erased') return []
   const { ranges } = detailsOf(said)
   const pairs: unknown[] = Array.isArray(ranges) ? ranges : []
@@ -108,11 +116,11 @@ function erasuresOf(said: Readonly<Record<string, unknown>>): Acts['erasures'][n
   })
 }
 
-function successionOf(said: Readonly<Record<string, unknown>>): Succession | null {
+function successionOf(said: Said): Succession | null {
   const { log, predecessorCheckpoint } = detailsOf(said)
-  if (said.act !== 'log.succeeded' || typeof log !== 'number') return null
+  if (said.act !== 'log.succeeded' || !Number.isSafeInteger(log)) return null
   const checkpoint = typeof predecessorCheckpoint === 'string' ? predecessorCheckpoint : null
-  return { log, predecessorCheckpoint: checkpoint, reason: String(said.reason ?? '') }
+  return { log: Number(log), predecessorCheckpoint: checkpoint, reason: String(said.reason ?? '') }
 }
 
 /** Of ranges in their order what others do not cover. */

@@ -82,6 +82,7 @@ async function readOpenings(
   const path = `openings/${index}.jsonl`
   const bytes = await read(path)
   const openings: (Opening | undefined)[] = Array.from({ length: width })
+  const seen = new Set<number>()
   const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n')
   for (const line of lines.filter((each) => each !== '')) {
     const opening = parseOpening(line)
@@ -92,10 +93,13 @@ async function readOpenings(
         path,
         `a line is no opening of an entry there: ${line.slice(0, 40)}`,
       )
+    } else if (seen.has(at)) {
+      report('opening_changed', `entry ${opening.index}`, `${path} has it twice`)
     } else if (opening.said && at < width) {
       const { salt, text } = opening.said
       openings[at] = { text, leaf: await leafHash(await entryOf(salt, text)) }
     }
+    seen.add(at)
   }
   return openings
 }
@@ -172,12 +176,21 @@ function compareEntries(
     const isElsewhere = (): boolean => found.some((each) => isSame(each, leaf))
     const isDeleted =
       entry === undefined || (next !== undefined && isSame(entry, next) && !isElsewhere())
+    const following = found.length > right.length ? found[at + 1] : undefined
     if (entry && isSame(entry, leaf)) at += 1
-    else if (isDeleted) report('entry_deleted', `entry ${first + place}`, 'the bundle lacks it')
+    else if (following && isSame(following, leaf)) {
+      report('entry_added', `entry ${first + place}`, 'before it the bundle has one more')
+      at += 2
+    } else if (isDeleted) report('entry_deleted', `entry ${first + place}`, 'the bundle lacks it')
     else {
       differences.push({ index: first + place, kind: 'entry', right: leaf, found: entry })
       at += 1
     }
+  }
+  const more = found.length - at
+  if (more > 0) {
+    const last = `entry ${first + right.length - 1}`
+    report('entry_added', last, `behind it the bundle has ${more} more`)
   }
   return differences
 }

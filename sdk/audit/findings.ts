@@ -6,6 +6,7 @@
  * | `checkpoint_changed` | the checkpoint is not what a key of the log signed |
  * | `tile_changed`, `tile_missing` | a tile has other hashes than the signed tree, or is not there |
  * | `entry_changed`, `entry_deleted`, `entry_swapped` | an entry is not the one that was signed, is gone, or stands at another's place |
+ * | `entry_added` | an entry stands before or behind those that were signed |
  * | `opening_changed`, `opening_swapped` | what an entry is given to say is not what was entered, or is what another says |
  * | `opening_missing` | what an entry says is gone, and no erasure in the log covers it |
  * | `tree_changed` | entries and tiles agree with each other, and not with what was signed |
@@ -21,6 +22,7 @@ export type FindingCode =
   | 'entry_changed'
   | 'entry_deleted'
   | 'entry_swapped'
+  | 'entry_added'
   | 'opening_changed'
   | 'opening_swapped'
   | 'opening_missing'

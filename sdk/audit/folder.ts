@@ -1,11 +1,16 @@
 import { type Acts, createActs, type Succession, uncovered } from './acts.ts'
-import { AuditFault } from './audit-fault.ts'
 import type { ReadFile } from './bundle.ts'
 import type { Finding, Report } from './findings.ts'
 import {
+  claimOf,
+  type KnownCheckpoint,
+  type KnownNote,
+  knownOf,
+  notesIn,
+  openOrFault,
+} from './known-checkpoints.ts'
+import {
   type Checkpoint,
-  openCheckpoint,
-  parseCheckpoint,
   parseVerifierKeys,
   type SignedCheckpoint,
   type VerifierKey,
@@ -50,7 +55,16 @@ interface Walked {
   readonly acts: Acts
 }
 
-type Collected = { findings: Finding[]; unchecked: string[]; notes: string[] }
+/** What all logs of a folder are verified with, and what comes of it. */
+interface Context {
+  readonly keys: readonly VerifierKey[]
+  /** What was remembered, and what the logs that were walked keep: of whichever log. */
+  readonly known: KnownNote[]
+  readonly findings: Finding[]
+  readonly unchecked: string[]
+  readonly notes: string[]
+  readonly onProgress: FolderOptions['onProgress']
+}
 
 /**
  * Verifies an export: signatures, every tile and entry, what each entry says, that no act is left out, that what is
@@ -61,25 +75,44 @@ export async function verifyFolder(
   read: ReadFile,
   options: FolderOptions = {},
 ): Promise<FolderReport> {
-  const collected: Collected = { findings: [], unchecked: [], notes: [] }
-  const own = await read('keys')
-  const keys = options.keys ?? (await parseVerifierKeys(textOf(own)))
-  if (!options.keys)
-    collected.notes.push('The keys are those of the folder: compare them with others.')
+  const { onProgress, remembered = [] } = options
+  const keys = options.keys ?? (await parseVerifierKeys(textOf(await read('keys'))))
+  const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
+  const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
+  const context: Context = { keys, known, findings, unchecked, notes, onProgress }
+  if (!options.keys) notes.push('The keys are those of the folder: compare them with others.')
   const walked: Walked[] = []
-  let prefix = ''
   let succession: Succession | null = null
-  for (;;) {
-    const readOwn: ReadFile = (path) => read(`${prefix}${path}`)
-    const log = await verifyLog(readOwn, keys, options, succession, collected)
+  for (let number = Number.POSITIVE_INFINITY; number > 0; ) {
+    const prefix = succession ? `logs/${number}/` : ''
+    const log = await verifyLog((path) => read(`${prefix}${path}`), succession, context)
     if (!log) break
     walked.push(log)
     succession = log.acts.succession
-    if (!succession || succession.log < 2) break
-    prefix = `logs/${succession.log - 1}/`
+    // Each has a smaller number than the one after it, whatever a folder says of itself.
+    number = succession ? Math.min(succession.log, number) - 1 : 0
   }
+  for (const each of known) reportUnheld(each, walked, context)
+  return { logs: reportErased(walked, findings), findings, unchecked, notes }
+}
+
+/** Says of a checkpoint that none of the logs could be held against why that is. */
+function reportUnheld(
+  { isKept, note, where }: KnownNote,
+  walked: readonly Walked[],
+  { findings, unchecked }: Context,
+): void {
+  const claim = claimOf(note)
+  if (walked.some(({ report }) => report.origin === claim?.origin)) return
+  const detail = claim ? `it is of ${claim.origin}, which is not there` : 'it is no checkpoint'
+  if (claim || !isKept) unchecked.push(`${where}: ${detail}.`)
+  else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
+}
+
+/** Reports what is missing and was not erased. @returns the logs, with how much of each was. */
+function reportErased(walked: readonly Walked[], findings: Finding[]): LogReport[] {
   const erasures = walked.flatMap(({ acts }) => acts.erasures)
-  const logs = walked.map(({ acts, report }): LogReport => {
+  return walked.map(({ acts, report }): LogReport => {
     const covers = erasures.filter(({ origin }) => origin === report.origin)
     const bare = uncovered(
       acts.silent,
@@ -88,11 +121,10 @@ export async function verifyFolder(
     for (const [from, to] of bare) {
       const where = from === to ? `entry ${from}` : `entries ${from} to ${to}`
       const detail = 'what it says is not there, and no erasure covers it'
-      collected.findings.push({ code: 'opening_missing', origin: report.origin, where, detail })
+      findings.push({ code: 'opening_missing', origin: report.origin, where, detail })
     }
     return { ...report, erased: countOf(acts.silent) - countOf(bare) }
   })
-  return { logs, ...collected }
 }
 
 const countOf = (ranges: Acts['silent']): number =>
@@ -103,44 +135,47 @@ const textOf = (bytes: Bytes | null): string => new TextDecoder().decode(bytes ?
 /** @param succession what the log after it says of it. @returns null where nothing of it can be looked at. */
 async function verifyLog(
   read: ReadFile,
-  keys: readonly VerifierKey[],
-  options: FolderOptions,
   succession: Succession | null,
-  collected: Collected,
+  context: Context,
 ): Promise<Walked | null> {
   const note = await read('checkpoint')
   if (!note) {
     const which = succession ? `log ${succession.log - 1}, before the others` : 'the log'
-    collected.unchecked.push(`There is no checkpoint of ${which}.`)
+    context.unchecked.push(`There is no checkpoint of ${which}.`)
     return null
   }
-  const { checkpoint, fault } = await open(textOf(note), keys)
-  const claim = checkpoint ?? claimOf(textOf(note))
+  context.known.push(...notesIn(textOf(await read('checkpoints.jsonl'))))
+  const claim = claimOf(textOf(note))
   const { origin = '', size = 0 } = claim ?? {}
   const report: Report = (code, where, detail) => {
-    collected.findings.push({ code, origin, where, detail })
+    context.findings.push({ code, origin, where, detail })
   }
-  if (fault?.code === 'unsupported') collected.unchecked.push(`checkpoint: ${fault.message}.`)
-  else if (fault) report('checkpoint_changed', 'checkpoint', fault.message)
-  for (const name of checkpoint?.uncheckedBy ?? []) {
-    collected.unchecked.push(`A signature by ${name}: this runtime does not verify ML-DSA-44.`)
-  }
+  const checkpoint = await openOwn(textOf(note), report, context)
   if (!claim) {
-    collected.unchecked.push('The entries: there is no checkpoint to hold them against.')
+    context.unchecked.push('The entries: there is no checkpoint to hold them against.')
     return null
   }
-  const known = await knownCheckpoints({ read, keys, origin, report }, options, succession)
+  const followed = claimOf(succession?.predecessorCheckpoint ?? '')
+  if (followed && followed.origin !== origin) {
+    // It may be lost, with the database that knew it; or somebody has put another in its place.
+    const lost = `${followed.origin} with ${followed.size} entries is not there`
+    context.unchecked.push(`${lost}; the log that follows it says why: ${succession?.reason}`)
+  }
+  const known = await knownOf(origin, {
+    ...{ notes: context.known, keys: context.keys, succession, report },
+    leave: (what) => context.unchecked.push(what),
+  })
   const acts = createActs(report)
   const { isSigned, roots, walked } = await walkTree(claim, {
     ...{ read, report, sizes: new Set(known.map((each) => each.size)) },
     see(index, text) {
       acts.see(index, text)
-      if (index % progressEvery === 0) options.onProgress?.(origin, index, size)
+      if (index % progressEvery === 0) context.onProgress?.(origin, index, size)
     },
   })
   if (walked < size) {
     const rest = `entries ${walked} to ${size - 1}`
-    collected.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
+    context.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
   }
   // Where the checkpoint itself is not right, that is what there is to say.
   if (!isSigned && checkpoint && walked === size) {
@@ -148,27 +183,42 @@ async function verifyLog(
     report('tree_changed', `entries 0 to ${size - 1}`, detail)
   }
   const comparable = known.filter((each) => each.size <= walked || each.size >= size)
-  for (const each of comparable) holdAgainst(each, { claim, roots, succession, report, collected })
+  for (const each of comparable) holdAgainst(each, { claim, roots, succession, report, context })
   return { report: { origin, size, checkpoint, erased: 0 }, acts }
+}
+
+/** @returns the checkpoint of a log; null where it is not signed as it must be, which is reported. */
+async function openOwn(
+  note: string,
+  report: Report,
+  { keys, unchecked }: Context,
+): Promise<SignedCheckpoint | null> {
+  const { checkpoint, fault } = await openOrFault(note, keys)
+  if (fault?.code === 'unsupported') unchecked.push(`checkpoint: ${fault.message}.`)
+  else if (fault) report('checkpoint_changed', 'checkpoint', fault.message)
+  for (const name of checkpoint?.uncheckedBy ?? []) {
+    unchecked.push(`A signature by ${name}: this runtime does not verify ML-DSA-44.`)
+  }
+  return checkpoint
 }
 
 /** Reports a checkpoint that the log does not go on from. */
 function holdAgainst(
-  { isSuccessors, root, size, where }: KnownCheckpoint,
+  { isExplained, root, size, where }: KnownCheckpoint,
   log: {
     readonly claim: Checkpoint
     readonly roots: ReadonlyMap<number, Bytes>
     readonly succession: Succession | null
     readonly report: Report
-    readonly collected: Collected
+    readonly context: Context
   },
 ): void {
-  const { claim, collected, report } = log
+  const { claim, context, report } = log
   const own = size === claim.size ? claim.root : log.roots.get(size)
-  if (size > claim.size && isSuccessors) {
+  if (size > claim.size && isExplained) {
     const left = `${size} entries were signed, ${claim.size} are left`
     const reason = log.succession?.reason
-    collected.notes.push(`${claim.origin}: ${left}; its successor says why: ${reason}`)
+    context.notes.push(`${claim.origin}: ${left}; its successor says why: ${reason}`)
   } else if (size > claim.size) {
     report('rolled_back', where, `${size} entries were signed, and there are ${claim.size}`)
   } else if (size > 0 && !(own && isSame(own, root))) {
@@ -177,71 +227,3 @@ function holdAgainst(
 }
 
 const progressEvery = 65_536
-
-/** A checkpoint that was had of a log, and from where. */
-interface KnownCheckpoint extends Checkpoint {
-  readonly where: string
-  /** Whether the log's successor says it: then it also says why some of it may be gone. */
-  readonly isSuccessors: boolean
-}
-
-/** The checkpoints of a log that the folder keeps, that were remembered, and that its successor begins with. */
-async function knownCheckpoints(
-  log: {
-    readonly read: ReadFile
-    readonly keys: readonly VerifierKey[]
-    readonly origin: string
-    readonly report: Report
-  },
-  { remembered = [] }: FolderOptions,
-  succession: Succession | null,
-): Promise<KnownCheckpoint[]> {
-  const lines = textOf(await log.read('checkpoints.jsonl')).split('\n')
-  const predecessor = succession?.predecessorCheckpoint ?? null
-  const all = [
-    ...lines.map((line, at) => [`checkpoints.jsonl, line ${at + 1}`, noteIn(line)] as const),
-    ...remembered.map((note) => ['what was remembered', note] as const),
-    ...(predecessor === null ? [] : [['what its successor says', predecessor] as const]),
-  ]
-  const known: KnownCheckpoint[] = []
-  for (const [where, note] of all) {
-    // Of another log nothing is said here.
-    if (claimOf(note)?.origin !== log.origin) continue
-    const { checkpoint, fault } = await open(note, log.keys)
-    if (checkpoint) known.push({ ...checkpoint, where, isSuccessors: note === predecessor })
-    else if (fault?.code !== 'unsupported') {
-      log.report('checkpoint_changed', where, fault?.message ?? 'it is none')
-    }
-  }
-  return known
-}
-
-async function open(
-  note: string,
-  keys: readonly VerifierKey[],
-): Promise<{ readonly checkpoint: SignedCheckpoint | null; readonly fault: AuditFault | null }> {
-  try {
-    return { checkpoint: await openCheckpoint(note, keys), fault: null }
-  } catch (fault) {
-    if (fault instanceof AuditFault) return { checkpoint: null, fault }
-    throw fault
-  }
-}
-
-/** What a note says, whoever signed it; null where it is none. */
-function claimOf(note: string): Checkpoint | null {
-  try {
-    return parseCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
-  } catch {
-    return null
-  }
-}
-
-/** A note that is kept as a line of JSON; none is no note. */
-function noteIn(line: string): string {
-  try {
-    return String(JSON.parse(line))
-  } catch {
-    return ''
-  }
-}

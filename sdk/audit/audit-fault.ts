@@ -10,6 +10,7 @@
  * | `erased` | the receipt does not hold the text that it is about |
  * | `unsupported` | this runtime cannot verify signatures of that kind |
  * | `unreachable` | it could not be read |
+ * | `memory_lost` | what was remembered is no checkpoint that these keys verify |
  * | `another_log` | a successor has taken the log's place: its own export says why |
  */
 export type AuditFaultCode =
@@ -20,6 +21,7 @@ export type AuditFaultCode =
   | 'erased'
   | 'unsupported'
   | 'unreachable'
+  | 'memory_lost'
   | 'another_log'
 
 /** Something that was to be verified and is not right, or could not be. */

@@ -191,13 +191,19 @@ async function verifyLog(
 async function openOwn(
   note: string,
   report: Report,
-  { keys, unchecked }: Context,
+  { keys, notes, unchecked }: Context,
 ): Promise<SignedCheckpoint | null> {
   const { checkpoint, fault } = await openOrFault(note, keys)
   if (fault?.code === 'unsupported') unchecked.push(`checkpoint: ${fault.message}.`)
   else if (fault) report('checkpoint_changed', 'checkpoint', fault.message)
   for (const name of checkpoint?.uncheckedBy ?? []) {
     unchecked.push(`A signature by ${name}: this runtime does not verify ML-DSA-44.`)
+  }
+  for (const { name, type } of checkpoint ? keys : []) {
+    const isCosigned = checkpoint?.cosignedBy.some((each) => each.name === name)
+    if (type === cosignatureType && !isCosigned) {
+      notes.push(`${checkpoint?.origin}: ${name}, whose key was given, has not cosigned it.`)
+    }
   }
   return checkpoint
 }
@@ -227,3 +233,6 @@ function holdAgainst(
 }
 
 const progressEvery = 65_536
+
+/** Of a key that cosigns by Ed25519 and does nothing else (C2SP signed-note, Signature types). */
+const cosignatureType = 4

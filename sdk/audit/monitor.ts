@@ -18,7 +18,7 @@ export interface Growth {
  * @param read reads below the log's address
  * @param remembered the note that the last look answered with; null at the first
  * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read; `another_log` where it is
- * that of a successor
+ * that of a successor; `memory_lost` where the note is none of the log, so that nothing can be said
  */
 export async function lookAtGrowth(
   read: ReadFile,
@@ -29,7 +29,7 @@ export async function lookAtGrowth(
   if (!bytes) throw new AuditFault('unreachable', 'there is no checkpoint')
   const note = new TextDecoder().decode(bytes)
   const checkpoint = await openCheckpoint(note, keys)
-  const older = remembered === null ? null : await openCheckpoint(remembered, keys)
+  const older = remembered === null ? null : await openRemembered(remembered, keys)
   const findings: Finding[] = []
   const { origin, root, size } = checkpoint
   const report = (code: FindingCode, where: string, detail: string): void => {
@@ -62,3 +62,9 @@ export async function lookAtGrowth(
   }
   return { note, checkpoint, findings }
 }
+
+const openRemembered = (note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint> =>
+  openCheckpoint(note, keys).catch((cause) => {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new AuditFault('memory_lost', `what was remembered: ${why}`, { cause })
+  })

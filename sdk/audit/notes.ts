@@ -35,6 +35,8 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly cosignedBy: readonly VerifiedSignature[]
   /** Names of keys that were given and have signed, but by what this runtime cannot verify. */
   readonly uncheckedBy: readonly string[]
+  /** Names that stand under it whose keys were not given: anybody may have written them. */
+  readonly unknownBy: readonly string[]
 }
 
 interface NoteSignature {
@@ -117,7 +119,8 @@ export function parseCheckpoint(text: string): Checkpoint {
 
 /**
  * Verifies every signature of a note by a key that is given, and passes over the others.
- * @returns beside those that are right, the names whose signatures this runtime cannot verify
+ * @returns beside those that are right, the names whose signatures this runtime cannot verify, and those of which no key was
+ * given
  * @throws AuditFault where it is no note, a signature by a given key is wrong, or there is none
  */
 export async function openNote(
@@ -127,17 +130,19 @@ export async function openNote(
   readonly text: string
   readonly verified: readonly VerifiedSignature[]
   readonly unchecked: readonly string[]
+  readonly unknown: readonly string[]
 }> {
   const { signatures, text } = parseNote(note)
   const verified: VerifiedSignature[] = []
-  const unchecked: string[] = []
+  const [unchecked, unknown]: [string[], string[]] = [[], []]
   for (const each of signatures) {
     const key = keys.find(({ id, name }) => name === each.name && id === each.id)
     const signature = key && (await verify(key, text, each.signature))
     if (signature) verified.push(signature)
     else if (key) unchecked.push(key.name)
+    else unknown.push(each.name)
   }
-  if (verified.length > 0) return { text, verified, unchecked }
+  if (verified.length > 0) return { text, verified, unchecked, unknown }
   throw unchecked.length > 0
     ? new AuditFault('unsupported', 'this runtime does not verify ML-DSA-44')
     : new AuditFault('unverified', 'it is signed by none of the keys that were given')
@@ -151,11 +156,11 @@ export async function openCheckpoint(
   note: string,
   keys: readonly VerifierKey[],
 ): Promise<SignedCheckpoint> {
-  const { text, unchecked, verified } = await openNote(note, keys)
+  const { text, unchecked: uncheckedBy, unknown: unknownBy, verified } = await openNote(note, keys)
   const checkpoint = parseCheckpoint(text)
   const signedBy = verified.filter(({ name }) => name === checkpoint.origin)
   const cosignedBy = verified.filter(({ name }) => name !== checkpoint.origin)
-  if (signedBy.length > 0) return { ...checkpoint, signedBy, cosignedBy, uncheckedBy: unchecked }
+  if (signedBy.length > 0) return { ...checkpoint, signedBy, cosignedBy, uncheckedBy, unknownBy }
   throw new AuditFault('unverified', `it is not signed by a key of ${checkpoint.origin}`)
 }
 

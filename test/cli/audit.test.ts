@@ -132,7 +132,11 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
   const published = new Map<string, Uint8Array>()
   const server = createServer((request, response) => {
     const bytes = published.get((request.url ?? '').replace('/audit/', ''))
-    response.writeHead(bytes ? 200 : 404).end(bytes)
+    // Half of it comes, and then nothing any more.
+    const isCut = request.url?.startsWith('/cut/')
+    if (isCut)
+      response.writeHead(200, { 'content-length': 900 }).write('cards', () => response.destroy())
+    else response.writeHead(bytes ? 200 : 404).end(bytes)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -152,6 +156,9 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
     return [code, stdout.split(' ')[0]]
   }
   assert.deepEqual((await look())[0], 2)
+  const cut = url.replace('/audit', '/cut')
+  const broken = await pinfold({}, 'audit', 'monitor', cut, '--keys', logKeys)
+  assert.deepEqual([broken.code, broken.stdout.split(':')[0]], [2, 'could not be checked'])
   const entries = numberedEntries(900)
   const long = await exportLog(key, entries)
   publish(long)
@@ -172,6 +179,13 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
   assert.deepEqual(await look(), [0, 'cards.example/audit:'])
   published.set('checkpoint', Buffer.from(others.note.replace('\n900\n', '\n901\n')))
   assert.deepEqual(await look(), [1, 'wrong_signature:'])
+  publish(others)
+  for (const lost of ['', others.note.slice(0, 40), others.note.replace('\n900\n', '\n901\n')]) {
+    await writeFile(state, lost)
+    assert.deepEqual(await look(), [2, 'could'])
+    // What it cannot read it does not write over.
+    assert.equal(await readFile(state, 'utf8'), lost)
+  }
 })
 
 test('a witness says its key, cosigns the logs that it is given, and keeps its memory to itself', async () => {

@@ -129,7 +129,10 @@ async function keepCheckpoint(folder: string, note: string): Promise<void> {
 }
 
 /** A crash leaves the older file or this one whole. */
-async function writeDurably(path: string, bytes: Uint8Array = new Uint8Array()): Promise<void> {
+export async function writeDurably(
+  path: string,
+  bytes: Uint8Array = new Uint8Array(),
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const handle = await open(`${path}.draft`, 'w')
   try {

@@ -19,7 +19,7 @@ import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { createProgress, sheet } from '../output.ts'
-import { exportLogs } from './audit-export.ts'
+import { exportLogs, writeDurably } from './audit-export.ts'
 
 /** What a verification ends with. */
 const verdicts = { good: 0, found: 1, unchecked: 2 } as const
@@ -126,9 +126,14 @@ export const auditCommands: readonly cli.Command[] = [
         const output = cli.textOf(call, 'output')
         if (fetched && output !== undefined) await writeFile(output, file)
         const { checkpoint, entry, index } = await verifyReceipt(file, given ?? fetched?.keys ?? [])
-        const { cosignedBy, origin, size } = checkpoint
-        const place = { log: origin, index, size, witnesses: cosignedBy.map((each) => each.name) }
-        return { json: { ...place, entry }, text: sheet({ ...place, ...entry }) }
+        const { cosignedBy, origin, size, uncheckedBy } = checkpoint
+        const witnesses = cosignedBy.map((each) => each.name)
+        const place = { log: origin, index, size, witnesses, unchecked: uncheckedBy }
+        return {
+          json: { ...place, entry },
+          text: sheet({ ...place, ...entry }),
+          exitCode: verdicts[uncheckedBy.length > 0 ? 'unchecked' : 'good'],
+        }
       }),
   },
   {
@@ -247,7 +252,7 @@ function memoryIn(file: string | undefined) {
     },
     async write(newest: string) {
       note = newest
-      if (file !== undefined) await writeFile(file, newest)
+      if (file !== undefined) await writeDurably(file, Buffer.from(newest))
     },
   }
 }
@@ -274,10 +279,12 @@ const fetchBelow =
   (url: string): ReadFile =>
   async (path) => {
     const signal = AbortSignal.timeout(fetchMs)
-    const answer = await fetch(`${url.replace(/\/+$/, '')}/${path}`, { signal }).catch((cause) => {
+    const unreachable = (cause: unknown): never => {
       throw new AuditFault('unreachable', `nothing answers at ${url}`, { cause })
-    })
+    }
+    const file = `${url.replace(/\/+$/, '')}/${path}`
+    const answer = await fetch(file, { signal }).catch(unreachable)
     if (answer.status === 404) return null
-    if (answer.ok) return new Uint8Array(await answer.arrayBuffer())
+    if (answer.ok) return new Uint8Array(await answer.arrayBuffer().catch(unreachable))
     throw new AuditFault('unreachable', `${url} answered ${answer.status}`)
   }

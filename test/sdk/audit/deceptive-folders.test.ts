@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
 import { parseVerifierKeys, type VerifierKey, verifyFolder } from '../../../sdk/audit/audit.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
+import { verifierKeyText } from '../../../src/domain/audit-notes.ts'
 import {
   type Exported,
   exportLog,
@@ -180,4 +182,15 @@ test('logs that say that they follow each other end', async () => {
   const two = await follower(second, 2, '')
   const [found] = await verify(new Map([...two.files, ...under('logs/1/', two)]))
   assert.deepEqual(found, [])
+})
+
+test('a witness whose key is given and that has not cosigned is named', async () => {
+  const { files } = await exportLog(first, numberedEntries(3))
+  const { x } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const witness = verifierKeyText('witness.example/w', 4, Buffer.from(x ?? '', 'base64url'))
+  const asked = await parseVerifierKeys(`${first.text}\n${witness}\n`)
+  const { notes } = await verifyFolder(readerOf(files), { keys: asked })
+  assert.deepEqual(notes, [
+    `${first.origin}: witness.example/w, whose key was given, has not cosigned it.`,
+  ])
 })

@@ -104,8 +104,10 @@ test('a witness whose key is given is named with the time of its cosignature, an
     receipt,
     await parseVerifierKeys(`${key.text}\n${own}`),
   )
+  assert.deepEqual(checkpoint.unknownBy, [])
   assert.deepEqual(checkpoint.cosignedBy, [{ name, type: 4, at: new Date(1_700_000_000_000) }])
-  assert.deepEqual((await verifyReceipt(receipt, keys)).checkpoint.cosignedBy, [])
+  const bare = await verifyReceipt(receipt, keys)
+  assert.deepEqual([bare.checkpoint.cosignedBy, bare.checkpoint.unknownBy], [[], [name]])
   assert.equal(await faultOf(receipt, await parseVerifierKeys(own)), 'unverified')
 })
 

@@ -191,14 +191,14 @@ export async function consistencyProof(
 }
 
 /** The greatest power of two below a number of entries, at which their tree is split. */
-function splitOf(entries: number): number {
+export function splitOf(entries: number): number {
   let split = 1
   while (split * 2 < entries) split *= 2
   return split
 }
 
 /** The hash over the entries from `start` to before `end`, which are a subtree of every tree that has them. */
-async function rangeHash(read: TileReader, start: number, end: number): Promise<Bytes> {
+export async function rangeHash(read: TileReader, start: number, end: number): Promise<Bytes> {
   const entries = end - start
   if (entries > 1 && splitOf(entries) * 2 !== entries) {
     const split = start + splitOf(entries)

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { parseVerifierKey, type VerifierKey } from '../../src/domain/audit-notes.ts'
 import { createSigner } from '../../src/operations/audit/sign.ts'
+import { createWitnessServer } from '../../src/witness/listen.ts'
+import { createWitness } from '../../src/witness/witness.ts'
 import { enterAll, origin } from '../support/audit.ts'
+import { atEndOfFile } from '../support/end-of-file.ts'
+import { dataRoot } from '../support/folders.ts'
 import { issueCard } from '../support/network.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 import { artifacts, openChromium } from './support/chromium.ts'
@@ -10,10 +19,26 @@ import { freePort, textOf } from './support/demo.ts'
 
 const chromium = await openChromium()
 
+/** A witness, and a policy that names it. @param logs those that it cosigns, which may be added to */
+async function openWitness(logs: readonly VerifierKey[]): Promise<{ key: string; policy: string }> {
+  const folder = await mkdtemp(join(dataRoot(), 'page-witness-'))
+  const pair = generateKeyPairSync('ed25519')
+  const witness = createWitness({ name: 'witness.example/w', ...pair, logs, folder })
+  const server = createWitnessServer(witness, assert.ifError)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEndOfFile(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const policy = join(folder, 'policy')
+  await writeFile(policy, `witness w ${witness.verifierKey} http://127.0.0.1:${port}\nquorum w\n`)
+  return { key: witness.verifierKey, policy }
+}
+
 suite('the page of the audit log', { skip: chromium.leftOut }, () => {
   let service: TestService
   let privateUrl: string
   let sign: ReturnType<typeof createSigner>
+  let witnessKey: string
   const enter = async () => {
     await enterAll(service.database)
     // At most one checkpoint a second.
@@ -25,9 +50,19 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     privateUrl = `http://127.0.0.1:${privatePort}`
     // The port that injected calls name is one of its own, too.
     const env = { BASE_URL: baseUrl, PRIVATE_BASE_URL: privateUrl, PORT: '8080' }
+    const logs: VerifierKey[] = []
+    const witness = await openWitness(logs)
+    witnessKey = witness.key
     service = await openTestService({
-      env: { ...env, AUDIT_LOG_ORIGIN: origin, RATE_LIMIT: 'off' },
+      env: {
+        ...{ ...env, AUDIT_LOG_ORIGIN: origin, RATE_LIMIT: 'off' },
+        AUDIT_WITNESS_POLICY: witness.policy,
+      },
     })
+    // The log begins with its first entry, and has its keys then.
+    await enterAll(service.database)
+    const given = await service.call('GET', '//.well-known/audit-log-keys', { token: null })
+    logs.push(...given.text.trimEnd().split('\n').map(parseVerifierKey))
     await service.publicServer.listen({ host: '127.0.0.1', port })
     await service.privateServer.listen({ host: '127.0.0.1', port: privatePort })
     sign = createSigner(service.audit)
@@ -54,6 +89,11 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     await page.waitForSelector('#receipt-said.good')
     const text = JSON.parse(await textOf(page, '#receipt-text'))
     assert.deepEqual([text.act, text.card], ['pin.revealed', publicToken])
+    assert.match(await textOf(page, '#checkpoint'), /witness\.example\/w \(not verified/)
+    await page.fill('#witness-keys', witnessKey)
+    await page.click('#witness-form button')
+    await page.waitForSelector('#witness-said.good')
+    assert.match(await textOf(page, '#checkpoint'), /witness\.example\/w \(Ed25519, 20/)
     await issueCard(service)
     await enter()
     await page.waitForSelector('#growth tr:nth-child(2)')
@@ -61,6 +101,27 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     await page.screenshot({ path: join(artifacts, 'audit.png'), fullPage: true })
     assert.deepEqual(complaints, [])
     // It asks again every two seconds for as long as it is open.
+    await page.close()
+  })
+
+  test('it says where a log goes back', async () => {
+    const { page } = await chromium.visit()
+    await issueCard(service)
+    await enter()
+    const [older] = await sql<{ note: string }>(
+      service.database,
+      'select note from audit_checkpoint order by size limit 1',
+    )
+    await page.route('**/audit/checkpoint', (route) =>
+      isBack ? route.fulfill({ body: older?.note ?? '' }) : route.continue(),
+    )
+    let isBack = false
+    await page.goto(`${privateUrl}/audit`)
+    await page.waitForSelector('#checkpoint-said.good')
+    isBack = true
+    await page.waitForSelector('#checkpoint-said.bad')
+    assert.match(await textOf(page, '#checkpoint-said'), /^rolled_back: /)
+    assert.match(await textOf(page, '#growth tr:first-child'), /NO$/)
     await page.close()
   })
 

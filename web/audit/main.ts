@@ -1,34 +1,41 @@
+import { type Growth, lookAtGrowth } from '../../sdk/audit/monitor.ts'
 import {
-  openCheckpoint,
   parseVerifierKeys,
   type SignedCheckpoint,
   type VerifierKey,
 } from '../../sdk/audit/notes.ts'
 import { verifyReceipt } from '../../sdk/audit/receipt.ts'
-import { type Bytes, isSame, leafHash } from '../../sdk/audit/tree.ts'
+import { type Bytes, isSame, leafHash, verifyInclusion } from '../../sdk/audit/tree.ts'
 import { byId, metaOf, onSubmit, say } from '../demo/elements.ts'
-import { entryAt, type LogReader, pathTo, rootAt } from './tree-reader.ts'
+import { entryAt, rootAt, wayOf } from './tree-reader.ts'
 
 /** How often it is looked whether the log has grown. */
 const lookMs = 2_000
 
-let keys: readonly VerifierKey[] = []
-let newest: SignedCheckpoint | null = null
+/** Of the log, as the service has them; asked for again where they did not do, since they change now and then. */
+let logKeys: readonly VerifierKey[] | null = null
+/** Of witnesses, as whoever looks has them: from the service they would prove nothing. */
+let witnessKeys: readonly VerifierKey[] = []
+let newest: Growth | null = null
+let shownNote: string | null = null
+/** Once a tree does not go on from the one before it, that is what there is to say. */
+let isBroken = false
 
 const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-async function fetched(path: string): Promise<Response> {
+/** The bytes at an address; null where there is nothing. */
+async function fetched(path: string): Promise<Bytes | null> {
   const answer = await fetch(path, { credentials: 'omit' })
-  if (answer.ok) return answer
-  throw new Error(
-    answer.status === 404 ? 'It is not there.' : `The service answered ${answer.status}.`,
-  )
+  if (answer.status === 404) return null
+  if (answer.ok) return new Uint8Array(await answer.arrayBuffer())
+  throw new Error(`The service answered ${answer.status}.`)
 }
 
-const log: LogReader = {
-  read: async (path) => new Uint8Array(await (await fetched(`/audit/${path}`)).arrayBuffer()),
-}
+const read = (path: string): Promise<Bytes | null> => fetched(`/audit/${path}`)
+
+const fetchedKeys = async (): Promise<VerifierKey[]> =>
+  parseVerifierKeys(new TextDecoder().decode((await fetched(metaOf('keys'))) ?? new Uint8Array()))
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : 'It could not be verified.'
@@ -41,13 +48,15 @@ const namesOf = (signatures: SignedCheckpoint['signedBy']): string =>
     )
     .join('; ')
 
-function showCheckpoint({ cosignedBy, origin, root, signedBy, size }: SignedCheckpoint): void {
+function showCheckpoint({ cosignedBy, origin, root, signedBy, size, unknownBy }: SignedCheckpoint) {
+  const others = unknownBy.map((name) => `${name} (not verified: its key is not given)`)
+  const witnesses = [...(cosignedBy.length > 0 ? [namesOf(cosignedBy)] : []), ...others]
   const rows = [
     ['log', origin],
     ['entries', String(size)],
     ['root', hexOf(root)],
     ['signed by', namesOf(signedBy)],
-    ['witnesses', namesOf(cosignedBy) || 'none that this page has the key of'],
+    ['witnesses', witnesses.join('; ') || 'none'],
   ]
   byId('checkpoint', HTMLDListElement).replaceChildren(
     ...rows.flatMap(([name = '', value = '']) => {
@@ -59,36 +68,37 @@ function showCheckpoint({ cosignedBy, origin, root, signedBy, size }: SignedChec
   )
 }
 
-/** Whether the tree that is signed now began as the one before it: by the roots of both, from the tiles of now. */
-const continues = async (before: SignedCheckpoint, now: SignedCheckpoint): Promise<boolean> =>
-  before.origin === now.origin &&
-  before.size <= now.size &&
-  isSame(await rootAt(log, before.size, now.size), before.root)
-
 async function look(): Promise<void> {
   const said = byId('checkpoint-said', HTMLElement)
+  if (isBroken) return
   try {
-    // Keys change now and then: what is signed by a new one is asked for with it.
-    if (newest === null)
-      keys = await parseVerifierKeys(await (await fetched(metaOf('keys'))).text())
-    const checkpoint = await openCheckpoint(await (await fetched('/audit/checkpoint')).text(), keys)
-    if (newest && checkpoint.size === newest.size && isSame(checkpoint.root, newest.root)) return
-    const isWhole = isSame(await rootAt(log, checkpoint.size, checkpoint.size), checkpoint.root)
-    if (!isWhole) throw new Error('The tiles do not have the root that was signed.')
-    const isContinued = newest ? await continues(newest, checkpoint) : null
-    showCheckpoint(checkpoint)
-    addGrowth(checkpoint, isContinued)
-    newest = checkpoint
-    if (isContinued === false) throw new Error('This tree does not begin as the one before it.')
-    say(said, 'Verified: it is signed, and the tiles have this root.', 'good')
+    logKeys ??= await fetchedKeys()
+    const growth = await lookAtGrowth(read, [...logKeys, ...witnessKeys], newest?.note ?? null)
+    const { checkpoint, findings, note } = growth
+    const [finding] = findings
+    const hasGrown = checkpoint.size !== newest?.checkpoint.size
+    isBroken = finding !== undefined
+    if (note !== shownNote) showCheckpoint(checkpoint)
+    shownNote = note
+    if (isBroken || hasGrown) addGrowth(checkpoint, finding ? 'NO' : newest ? 'yes' : firstSeen)
+    if (finding) throw new Error(`${finding.code}: ${finding.detail}.`)
+    if (hasGrown && !isSame(await rootAt(read, checkpoint.size), checkpoint.root)) {
+      throw new Error('The tiles do not have the root that was signed.')
+    }
+    newest = growth
+    if (!said.classList.contains('good')) {
+      say(said, 'Verified: it is signed, and the tiles have this root.', 'good')
+    }
   } catch (error) {
+    logKeys = null
     say(said, reasonOf(error), 'bad')
   }
 }
 
-function addGrowth({ root, size }: SignedCheckpoint, isContinued: boolean | null): void {
+const firstSeen = 'the first that was seen'
+
+function addGrowth({ root, size }: SignedCheckpoint, words: string): void {
   const row = document.createElement('tr')
-  const words = isContinued === null ? 'the first that was seen' : isContinued ? 'yes' : 'NO'
   for (const text of [new Date().toISOString().slice(11, 19), String(size), hexOf(root), words]) {
     const cell = document.createElement('td')
     cell.textContent = text
@@ -97,7 +107,7 @@ function addGrowth({ root, size }: SignedCheckpoint, isContinued: boolean | null
   byId('growth', HTMLTableSectionElement).prepend(row)
 }
 
-function showPath(hashes: readonly { readonly label: string; readonly hash: Bytes }[]): void {
+function showWay(hashes: readonly { readonly label: string; readonly hash: Bytes }[]): void {
   byId('path', HTMLOListElement).replaceChildren(
     ...hashes.map(({ hash, label }) => {
       const item = document.createElement('li')
@@ -110,17 +120,37 @@ function showPath(hashes: readonly { readonly label: string; readonly hash: Byte
   )
 }
 
+onSubmit('witness-form', async () => {
+  const said = byId('witness-said', HTMLElement)
+  try {
+    const keys = await parseVerifierKeys(byId('witness-keys', HTMLTextAreaElement).value)
+    if (keys.length === 0) throw new Error('There is no verifier key in it.')
+    witnessKeys = keys
+    // By whom it is cosigned is said anew.
+    shownNote = null
+    await look()
+    say(said, `Asked for: ${keys.map(({ name }) => name).join(', ')}.`, 'good')
+  } catch (error) {
+    say(said, reasonOf(error), 'bad')
+  }
+})
+
 onSubmit('entry-form', async () => {
   const said = byId('entry-said', HTMLElement)
-  showPath([])
+  showWay([])
   try {
     const index = Number(byId('entry-index', HTMLInputElement).value)
     if (!newest) throw new Error('There is no checkpoint yet.')
-    if (!(index < newest.size)) throw new Error(`The log has ${newest.size} entries, from 0 on.`)
-    const leaf = await leafHash(await entryAt(log, index, newest.size))
-    const path = await pathTo(log, { index, size: newest.size, leaf })
-    showPath(path.steps)
-    if (!isSame(path.root, newest.root)) throw new Error('Its way leads to another root.')
+    const { root, size } = newest.checkpoint
+    if (!(index < size)) throw new Error(`The log has ${size} entries, from 0 on.`)
+    const leaf = await leafHash(await entryAt(read, index, size))
+    const siblings = await wayOf(read, index, size)
+    const ends = [{ label: 'the root that was signed', hash: root }]
+    showWay([{ label: 'its leaf', hash: leaf }, ...siblings, ...ends])
+    const proof = siblings.map(({ hash }) => hash)
+    if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {
+      throw new Error('Its way leads to another root.')
+    }
     say(said, `Verified: entry ${index} is in the tree that was signed.`, 'good')
   } catch (error) {
     say(said, reasonOf(error), 'bad')
@@ -132,7 +162,10 @@ onSubmit('receipt-form', async () => {
   const shown = byId('receipt-text', HTMLPreElement)
   shown.textContent = ''
   try {
-    const receipt = await verifyReceipt(byId('receipt', HTMLTextAreaElement).value, keys)
+    const receipt = await verifyReceipt(byId('receipt', HTMLTextAreaElement).value, [
+      ...(logKeys ?? (await fetchedKeys())),
+      ...witnessKeys,
+    ])
     shown.textContent = JSON.stringify(receipt.entry, null, 2)
     say(said, `Verified: it is entry ${receipt.index} of ${receipt.checkpoint.origin}.`, 'good')
   } catch (error) {
@@ -140,6 +173,10 @@ onSubmit('receipt-form', async () => {
   }
 })
 
-await look()
+async function lookAgain(): Promise<void> {
+  await look()
+  setTimeout(lookAgain, lookMs)
+}
+
+await lookAgain()
 document.documentElement.dataset.ready = 'true'
-setInterval(look, lookMs)

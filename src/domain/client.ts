@@ -11,37 +11,47 @@ export interface Requester {
 /** The two listeners, each an audience of its own for access tokens. */
 export type ListenerName = 'public' | 'private'
 
-/** Every scope, and the only listener where it means something. */
-export const scopeListeners = {
-  'cards.read': 'public',
-  'cards.write': 'public',
-  'cards.encrypted': 'public',
-  'pin.encrypted': 'public',
-  'pin.read': 'public',
-  'pin.reveal': 'public',
-  'pin.write': 'public',
-  'cvv.read': 'public',
-  'cvv.write': 'public',
-  'events.read': 'public',
-  'webhooks.write': 'public',
-  'simulator.write': 'public',
-  'authorizations.write': 'private',
-  admin: 'private',
-} as const satisfies Record<string, ListenerName>
+/** `client`: a client system on the public listener. The others belong to the private one. */
+export type ClientKind = 'client' | 'network' | 'admin'
 
-export type Scope = keyof typeof scopeListeners
+/** Every scope, and the only kind of client that may have it. Null: a person alone may. */
+export const scopeKinds = {
+  'cards.read': 'client',
+  'cards.write': 'client',
+  'cards.encrypted': 'client',
+  'pin.encrypted': 'client',
+  'pin.read': 'client',
+  'pin.reveal': 'client',
+  'pin.write': 'client',
+  'cvv.read': 'client',
+  'cvv.write': 'client',
+  'events.read': 'client',
+  'webhooks.write': 'client',
+  'simulator.write': 'client',
+  'authorizations.write': 'network',
+  admin: 'admin',
+  'support.read': 'admin',
+  'support.write': 'admin',
+  'audit.read': 'admin',
+  'keys.read': 'admin',
+  'keys.write': 'admin',
+  approve: null,
+} as const satisfies Record<string, ClientKind | null>
+
+export type Scope = keyof typeof scopeKinds
 
 /** Whether a text names a scope of this service. */
-export const isScope = (text: string): text is Scope => Object.hasOwn(scopeListeners, text)
+export const isScope = (text: string): text is Scope => Object.hasOwn(scopeKinds, text)
+
+/** The only listener where a scope means something. */
+export const listenerOfScope = (scope: Scope): ListenerName =>
+  scopeKinds[scope] === 'client' ? 'public' : 'private'
 
 /** All scopes, or those of one listener, in the order of the table. */
 export const scopesOf = (listener?: ListenerName): Scope[] =>
-  Object.keys(scopeListeners)
+  Object.keys(scopeKinds)
     .filter(isScope)
-    .filter((scope) => listener === undefined || scopeListeners[scope] === listener)
-
-/** `client`: a client system on the public listener. The others belong to the private one. */
-export type ClientKind = 'client' | 'network' | 'admin'
+    .filter((scope) => listener === undefined || listenerOfScope(scope) === listener)
 
 /** The only listener that a client of this kind calls. */
 export const listenerOf = (kind: ClientKind): ListenerName =>

@@ -6,10 +6,13 @@ import type { RateLimiter } from './rate-limit.ts'
 import { authorizationOf, type BodyRule } from './request.ts'
 import { clientThumbprintOf } from './tls.ts'
 
+/** Who may call a route. */
+export type Access = Scope | readonly [Scope, ...Scope[]] | 'open'
+
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that a call needs, or `open`, which needs no token. Every route says one. */
-    readonly access?: Scope | 'open'
+    /** The scope that a call needs, or several of which one is enough; `open` needs no token. Every route says it. */
+    readonly access?: Access
     /** Whether an open route limits its callers by itself, and not by their address alone. */
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
@@ -49,17 +52,21 @@ export const authenticate =
     request.caller = caller
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')
-    requireScope(caller, access)
+    requireScope(caller, ...scopesOfAccess(access))
     // A card network has cards waiting at a till: it is let in one after the other, and never turned away.
     if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 
-/** @throws `Problem` `insufficient_scope`, naming it. */
-export function requireScope({ scopes }: Caller, scope: Scope): void {
-  if (scopes.has(scope)) return
+/** The scopes of which a caller needs one. */
+export const scopesOfAccess = (access: Exclude<Access, 'open'>): readonly Scope[] =>
+  typeof access === 'string' ? [access] : access
+
+/** @throws `Problem` `insufficient_scope`, naming the first, where the caller has none of them. */
+export function requireScope({ scopes }: Caller, ...wanted: readonly Scope[]): void {
+  if (wanted.some((scope) => scopes.has(scope))) return
   throw new Problem('insufficient_scope', {
-    detail: `The scope ${scope} is needed.`,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+    detail: `The scope ${wanted.join(' or ')} is needed.`,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${wanted[0]}"` },
   })
 }
 

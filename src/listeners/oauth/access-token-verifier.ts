@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { errors, type JWK, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
+import type { Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { RegisteredClient } from './client-store.ts'
 import { discoveredKeys, type FetchJson, type IssuerKeys, localKeys } from './issuer-keys.ts'
@@ -16,6 +17,8 @@ export interface Caller {
   readonly expiresAt: Date
   /** The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is not. */
   readonly boundThumbprint: string | null
+  /** Who that is, where a person calls and no program. */
+  readonly person: Person | null
 }
 
 export interface AccessTokenVerifierOptions {
@@ -147,6 +150,7 @@ async function verifyToken(
     scopes: new Set(granted.filter((scope) => client.scopes.includes(scope))),
     expiresAt: new Date(payload.exp * 1_000),
     boundThumbprint,
+    person: null,
   }
 }
 

@@ -79,7 +79,7 @@ async function findMetadata(
   const listener = clientRules.listenerOf(client.kind)
   // What belongs to the other listener could never be used.
   const grantable = client.scopes.filter(
-    (scope) => clientRules.isScope(scope) && clientRules.scopeListeners[scope] === listener,
+    (scope) => clientRules.isScope(scope) && clientRules.listenerOfScope(scope) === listener,
   )
   return {
     client_id: client.clientId,

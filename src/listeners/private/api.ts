@@ -42,6 +42,17 @@ export const adminAct = { ...admin, repeatable: true } as const
 /** The same, by what a body says. */
 export const adminChange = { ...adminAct, bodyRequired: true } as const
 
+/** What whoever looks after cards may read as well: what there is, and no secret of it. */
+export const adminOrSupport = { access: ['admin', 'support.read'] } as const
+/** What an auditor may read as well. */
+export const adminOrAudit = { access: ['admin', 'audit.read'] } as const
+/** What is read of keys. */
+export const keysRead = { access: ['admin', 'keys.read', 'keys.write'] } as const
+/** What is changed of keys. */
+export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as const
+/** The same, by what a body says. */
+export const keysChange = { ...keysAct, bodyRequired: true } as const
+
 /** Who administers, as its token says. */
 export const operatorOf = (request: FastifyRequest): Requester => ({
   clientId: callerOf(request).clientId,

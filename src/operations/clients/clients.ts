@@ -1,5 +1,6 @@
 import * as clientRules from '../../domain/client.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
+import { isPersonId } from '../../domain/person.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedClients from '../../storage/clients/clients.ts'
@@ -108,6 +109,9 @@ export async function createClient(
     const validated = await validateClient(connection, kind, draft, certificateListeners)
     const faults = [
       ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
+      ...(isPersonId(clientId)
+        ? [{ pointer: '/clientId', detail: 'is a form that stands for people' }]
+        : []),
       ...validated.faults,
     ]
     if (faults.length > 0) throw validationFailed(...faults)

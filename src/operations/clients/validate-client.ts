@@ -35,11 +35,7 @@ export async function validateClient(
   // Scopes that this kind of client could never use would only mislead.
   const allowedScopes = clientRules
     .scopesOf(clientRules.listenerOf(kind))
-    .filter(
-      (scope) =>
-        clientRules.scopeListeners[scope] === 'public' ||
-        (scope === 'admin') === (kind === 'admin'),
-    )
+    .filter((scope) => clientRules.scopeKinds[scope] === kind)
   const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
   // A token is asked for on the public listener and used on the client's own: elsewhere it would be locked out.
   const listeners = certificateBoundTokens

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
-import { isScope, scopeListeners } from '../../../src/domain/client.ts'
+import { listenerOfScope } from '../../../src/domain/client.ts'
 import { problemKinds } from '../../../src/domain/problem.ts'
+import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
 import { stringFormats } from '../../../src/listeners/public/schemas/formats.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -28,7 +29,8 @@ test('every route says which scope it needs, or that it is open, and belongs to 
   for (const { config, listener, method, url } of routes) {
     const access = config?.access
     assert.ok(access, `${method} ${url}`)
-    if (access !== 'open') assert.ok(isScope(access) && scopeListeners[access] === listener, url)
+    if (access === 'open') continue
+    for (const scope of scopesOfAccess(access)) assert.equal(listenerOfScope(scope), listener, url)
   }
 })
 

@@ -4,7 +4,7 @@ import { Problem } from '../../../domain/problem.ts'
 import * as erasures from '../../../operations/audit/erase.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
-import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { adminChange, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
 import { ErasureSchema, RequestErasureSchema } from '../schemas/audit-erasures.ts'
 
 const tags = ['Audit log']
@@ -42,7 +42,7 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
   app.get(
     '/audit/erasures/:erasure',
     {
-      config: admin,
+      config: adminOrAudit,
       schema: {
         operationId: 'findAuditErasure',
         summary: 'Read how far an erasure is',

@@ -6,7 +6,7 @@ import * as publication from '../../../operations/audit/publish.ts'
 import { succeedAuditLog } from '../../../operations/audit/successor.ts'
 import { publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { adminChange, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
 import { AuditLogSchema, SucceedAuditLogSchema, SuccessionSchema } from '../schemas/audit-log.ts'
 
 const open = { access: 'open', problems: ['not_found'] } as const
@@ -88,7 +88,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
   app.get(
     '/audit/logs',
     {
-      config: { ...admin, lists: true },
+      config: { ...adminOrAudit, lists: true },
       schema: {
         operationId: 'listAuditLogs',
         summary: 'List the audit logs, the one in use first',
@@ -101,7 +101,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
   app.get(
     '/audit/logs/:log/openings/:bundle',
     {
-      config: { ...admin, lists: true },
+      config: { ...adminOrAudit, lists: true },
       schema: {
         operationId: 'readAuditOpenings',
         summary: 'Read what 256 entries of an audit log say',

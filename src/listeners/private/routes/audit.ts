@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import { admin, type PrivateApi } from '../api.ts'
+import { adminOrAudit, type PrivateApi } from '../api.ts'
 import { ActSchema } from '../schemas/products.ts'
 
 /** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
@@ -10,7 +10,7 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/acts',
     {
-      config: admin,
+      config: adminOrAudit,
       schema: {
         operationId: 'listActs',
         summary: 'List what operators did',

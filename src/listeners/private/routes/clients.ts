@@ -17,7 +17,7 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
   app.get(
     '/clients',
     {
-      config: privateApi.admin,
+      config: privateApi.adminOrSupport,
       schema: {
         operationId: 'listClients',
         summary: 'List clients',
@@ -44,7 +44,7 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
   app.get(
     '/clients/:clientId',
     {
-      config: privateApi.admin,
+      config: privateApi.adminOrSupport,
       schema: {
         operationId: 'findClient',
         summary: 'Read a client',

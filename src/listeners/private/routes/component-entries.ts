@@ -6,7 +6,7 @@ import { enterComponent } from '../../../operations/keys/enter-component.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { keysChange, keysRead, operatorOf, type PrivateApi } from '../api.ts'
 import { checkValue, KeptVersionSchema, keyTargetOf, targetMembers } from '../schemas/keys.ts'
 
 const ids = Type.Array(Type.String())
@@ -40,7 +40,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/component-entries',
     {
-      config: admin,
+      config: keysRead,
       schema: {
         operationId: 'listComponentEntries',
         summary: 'List the entries that wait for components',
@@ -65,7 +65,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/component-entries/:entryId',
     {
-      config: admin,
+      config: keysRead,
       schema: {
         operationId: 'findComponentEntry',
         summary: 'Read an entry that waits for components',
@@ -85,7 +85,7 @@ export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/component-entries',
     {
-      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
+      config: { ...keysChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'openComponentEntry',
         summary: 'Open the entry of a key in components',
@@ -123,7 +123,7 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
     '/component-entries/:entryId/components',
     {
       config: {
-        access: 'admin',
+        access: keysChange.access,
         bodyRequired: true,
         // Who sends it again is refused as the same person, and its entry names those who have entered theirs.
         notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { exportKey, importKey } from '../../../operations/keys/key-transport.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { keysChange, operatorOf, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
 
 const tags = ['Keys']
@@ -13,7 +13,7 @@ export function importKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/import',
     {
-      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
+      config: { ...keysChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'importKey',
         summary: 'Import a key block',
@@ -48,7 +48,7 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/export',
     {
-      config: { ...adminChange, problems: ['not_found', 'key_refused'] },
+      config: { ...keysChange, problems: ['not_found', 'key_refused'] },
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',

@@ -8,7 +8,7 @@ import { rotateMasterKey } from '../../../operations/keys/rotate-master-key.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { admin, adminAct, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { keysAct, keysChange, keysRead, operatorOf, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
 import { parseActPosition } from './audit.ts'
 
@@ -19,7 +19,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/keys',
     {
-      config: admin,
+      config: keysRead,
       schema: {
         operationId: 'listKeys',
         summary: 'List keys',
@@ -41,7 +41,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/keys/acts',
     {
-      config: admin,
+      config: keysRead,
       schema: {
         operationId: 'listKeyActs',
         summary: 'List what was done to keys',
@@ -67,7 +67,7 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys',
     {
-      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
+      config: { ...keysChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'generateKey',
         summary: 'Generate a key',
@@ -97,7 +97,7 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/:key/rotate',
     {
-      config: { ...adminAct, problems: ['key_in_use'] },
+      config: { ...keysAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'rotateKey',
         summary: 'Rotate a key',
@@ -125,7 +125,7 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: { ...adminChange, problems: ['key_in_use', 'key_refused'] },
+      config: { ...keysChange, problems: ['key_in_use', 'key_refused'] },
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
@@ -155,7 +155,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: { ...adminAct, problems: ['key_in_use'] },
+      config: { ...keysAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'retireKey',
         summary: 'Retire',
@@ -176,7 +176,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: { ...adminAct, problems: ['key_in_use'] },
+      config: { ...keysAct, problems: ['key_in_use'] },
       schema: {
         operationId: 'deleteKey',
         summary: 'Delete',
@@ -201,7 +201,7 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/zones/retire',
     {
-      config: { ...adminChange, problems: ['not_found'] },
+      config: { ...keysChange, problems: ['not_found'] },
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',

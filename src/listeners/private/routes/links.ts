@@ -5,7 +5,7 @@ import * as linkOperations from '../../../operations/links/links.ts'
 import { listAdvices } from '../../../operations/links/reversals.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { admin, adminChange, operatorOf, type PrivateApi } from '../api.ts'
+import { adminChange, adminOrSupport, operatorOf, type PrivateApi } from '../api.ts'
 import { AdviceSchema, ChangeLinkSchema, CreateLinkSchema, LinkSchema } from '../schemas/links.ts'
 
 const tags = ['Links']
@@ -16,7 +16,7 @@ export function linkRoutes({ app, links }: PrivateApi): void {
   app.get(
     '/links',
     {
-      config: admin,
+      config: adminOrSupport,
       schema: {
         operationId: 'listLinks',
         summary: 'List links with their state',
@@ -39,7 +39,7 @@ export function linkRoutes({ app, links }: PrivateApi): void {
   app.get(
     '/links/:linkName',
     {
-      config: admin,
+      config: adminOrSupport,
       schema: {
         operationId: 'getLink',
         summary: 'Read a link with its state',
@@ -58,7 +58,7 @@ export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
   app.get(
     '/links/:linkName/advices',
     {
-      config: admin,
+      config: adminOrSupport,
       schema: {
         operationId: 'listLinkAdvices',
         summary: 'List advices and reversals of a link',

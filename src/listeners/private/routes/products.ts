@@ -6,7 +6,14 @@ import * as productOperations from '../../../operations/clients/products.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
-import { admin, adminAct, adminChange, clientIdOf, operatorOf, type PrivateApi } from '../api.ts'
+import {
+  adminAct,
+  adminChange,
+  adminOrSupport,
+  clientIdOf,
+  operatorOf,
+  type PrivateApi,
+} from '../api.ts'
 import {
   AdministeredProductSchema,
   ChangeProductSchema,
@@ -21,7 +28,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
   app.get(
     '/products',
     {
-      config: admin,
+      config: adminOrSupport,
       schema: {
         operationId: 'listAllProducts',
         summary: 'List products',
@@ -44,7 +51,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
   app.get(
     '/products/:productId',
     {
-      config: admin,
+      config: adminOrSupport,
       schema: {
         operationId: 'findProduct',
         summary: 'Read a product',

@@ -14,7 +14,7 @@ export function listZonesRoute({ administration, app }: privateApi.PrivateApi): 
   app.get(
     '/zones',
     {
-      config: privateApi.admin,
+      config: privateApi.adminOrSupport,
       schema: {
         operationId: 'listZones',
         summary: 'List card networks and their keys',

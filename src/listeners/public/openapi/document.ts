@@ -2,6 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
 import { type Scope, scopesOf } from '../../../domain/client.ts'
 import type { ProblemCode } from '../../../domain/problem.ts'
+import { scopesOfAccess } from '../../http/authentication.ts'
 import { apiVersion } from '../../http/request.ts'
 import { finishDocument, notesMember, type RouteNotes } from './finish-document.ts'
 
@@ -20,6 +21,12 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'simulator.write': 'Simulate authorizations, in the sandbox.',
   'authorizations.write': 'Ask for authorizations, on the private listener.',
   admin: 'Administer, on the private listener.',
+  'support.read': 'Find cards of every client, and see what became of them.',
+  'support.write': 'Freeze and unblock cards of every client; send deliveries again.',
+  'audit.read': 'Read the audit log, and who was shown what.',
+  'keys.read': 'Read which keys there are.',
+  'keys.write': 'Make, rotate and retire keys.',
+  approve: 'Approve what another person asked for. A person alone has it.',
 }
 
 const publicScopes = Object.fromEntries(
@@ -88,7 +95,14 @@ export const openapiOptions = (baseUrl: string): FastifyDynamicSwaggerOptions =>
       isBodyRequired: bodyRequired === true,
       isDisclosure: discloses === true,
     }
-    return { url, schema: { ...schema, security: [{ oauth2: [access] }], [notesMember]: notes } }
+    return {
+      url,
+      schema: {
+        ...schema,
+        security: scopesOfAccess(access).map((scope) => ({ oauth2: [scope] })),
+        [notesMember]: notes,
+      },
+    }
   },
   transformObject: finishDocument,
 })

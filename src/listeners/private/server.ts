@@ -33,6 +33,8 @@ interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Pri
   ready(): Promise<void>
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
+  /** Puts the console on it; null where there is none. */
+  readonly mountConsole: ((app: Server) => void) | null
 }
 
 const routes = [
@@ -80,6 +82,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  options.mountConsole?.(app)
   await app.ready()
   return app
 }

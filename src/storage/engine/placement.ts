@@ -80,6 +80,8 @@ const coordinator: readonly string[] = [
   'audit_erasure',
   'row_digest',
   'audit_check',
+  'person',
+  'console_session',
 ]
 
 /** Where each table lies on a cluster, all of them. */

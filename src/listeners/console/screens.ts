@@ -1,8 +1,9 @@
 import type { Act, Screen } from './screen.ts'
 import { homeScreen } from './screens/home.ts'
+import { searchAct, searchScreen } from './screens/search.ts'
 
 /** Every screen, in the order of the navigation. */
-export const screens: readonly Screen[] = [homeScreen]
+export const screens: readonly Screen[] = [homeScreen, searchScreen]
 
 /** Every act of a form. */
-export const acts: readonly Act[] = []
+export const acts: readonly Act[] = [searchAct]

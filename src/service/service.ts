@@ -168,6 +168,7 @@ async function createServers(
     verifier: verifiers.private,
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
+    cards: background,
     keys,
     links: links.operations,
     audit,

@@ -172,6 +172,7 @@ async function createServers(
     mountConsole: await createConsole(config, wired.sandboxFile, databases.background, calls),
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
+    cards: background,
     keys,
     links: links.operations,
     audit,

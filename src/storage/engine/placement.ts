@@ -17,6 +17,7 @@ const spread: readonly SpreadTables[] = [
       'try_counter',
       'attempt',
       'attempt_to_enter',
+      'authorization_record',
       'wrong_expiry',
       'pin_envelope',
       'card_limit',

@@ -34,3 +34,16 @@ const tones: Readonly<Record<string, 'good' | 'warn'>> = {
   '02': 'warn',
   '62': 'warn',
 }
+
+/** So many seconds, rounded up as people say them: never less than two of a unit but seconds. */
+export function duration(seconds: number): string {
+  const [size, name] = units.find(([each]) => seconds >= 2 * each) ?? [1, 'second']
+  const count = Math.ceil(seconds / size)
+  return `${count} ${name}${count === 1 ? '' : 's'}`
+}
+
+const units = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+] as const

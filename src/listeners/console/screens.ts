@@ -1,9 +1,10 @@
 import type { Act, Screen } from './screen.ts'
+import { cardActs, cardScreen } from './screens/card.ts'
 import { homeScreen } from './screens/home.ts'
 import { searchAct, searchScreen } from './screens/search.ts'
 
 /** Every screen, in the order of the navigation. */
-export const screens: readonly Screen[] = [homeScreen, searchScreen]
+export const screens: readonly Screen[] = [homeScreen, searchScreen, cardScreen]
 
 /** Every act of a form. */
-export const acts: readonly Act[] = [searchAct]
+export const acts: readonly Act[] = [searchAct, ...cardActs]

@@ -36,6 +36,6 @@ create index console_session_age on console_session (started_at);
 alter table audit_act drop constraint if exists audit_act_subject_kind_check;
 alter table audit_act drop constraint if exists audit_act_somebody_check;
 alter table audit_act add constraint audit_act_subject_kind_check
-  check (subject_kind in ('product', 'client', 'key', 'process', 'setting', 'log', 'person'));
+  check (subject_kind in ('product', 'client', 'key', 'process', 'setting', 'log', 'card', 'person'));
 alter table audit_act add constraint audit_act_somebody_check
   check (client_id is not null or subject_kind in ('key', 'client', 'process', 'setting', 'log', 'person'));

@@ -49,7 +49,9 @@ export const adminChange = { ...adminAct, bodyRequired: true } as const
 export const support = { access: 'support.read' } as const
 /** What whoever looks after cards does, and says why. */
 export const supportAct = {
-  ...{ access: 'support.write', repeatable: true, bodyRequired: true },
+  access: 'support.write',
+  repeatable: true,
+  bodyRequired: true,
 } as const
 
 /** What whoever looks after cards may read as well: what there is, and no secret of it. */

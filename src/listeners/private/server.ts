@@ -8,6 +8,7 @@ import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
+import * as cardActRoutes from './routes/card-acts.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -41,6 +42,8 @@ interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Pri
 const routes = [
   authorizeRoute,
   ...[cardRoutes.searchCardsRoute, cardRoutes.cardRoutes],
+  ...[cardActRoutes.cardActRoutes, cardActRoutes.unblockManyRoute],
+  cardActRoutes.revealCardholderRoute,
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],

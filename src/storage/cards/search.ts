@@ -149,6 +149,23 @@ export const findOwner = async (
 ): Promise<string | null> =>
   (await database.readRow<{ clientId: string }>(ownerRead, [publicToken]))?.clientId ?? null
 
+const namesRead = rowRead('find_sealed_names', {
+  columns: 'card.client_id as "clientId", card.personal_data as "personalData"',
+  key: ['text'],
+  from: (publicToken) =>
+    rowOf('card', 'card', {
+      columns: 'client_id, personal_data',
+      key: { public_token: publicToken },
+    }),
+})
+
+/** What is known of a card's holder, sealed, and whose card it is; null where there is no such card. */
+export const findSealedNames = (
+  database: Database,
+  publicToken: PublicToken,
+): Promise<{ readonly clientId: string; readonly personalData: Uint8Array } | null> =>
+  database.readRow(namesRead, [publicToken])
+
 /** Uses of a limit on a card, as they are kept. */
 export interface LimitInUse {
   readonly limitName: string

@@ -37,7 +37,7 @@ test('a card of any client is found by its token, its PAN, its last four and its
   assert.deepEqual(tokensOf(await search({ pan: card.pan })), [card.publicToken])
   assert.ok(tokensOf(await search({ panLastFour: card.pan.slice(-4) })).includes(card.publicToken))
   assert.deepEqual(tokensOf(await search({ customerReference: 'rEF-1' })), [card.publicToken])
-  const other = await service.createCard({}, { as: 'otherClient' })
+  const other = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   assert.deepEqual(tokensOf(await search({ publicToken: other.publicToken })), [other.publicToken])
 })
 
@@ -56,4 +56,22 @@ test('x', async () => {
   assert.equal(answer.status, 200, answer.text)
   console.log(answer.text, answer.headers.link)
   console.log((await support('GET', `/cards/${card.publicToken}`)).text)
+})
+
+test('y', async () => {
+  const reason = 'The holder rang and said so'
+  const freeze = await support('POST', `/cards/${card.publicToken}/unfreeze`, { body: { reason } })
+  assert.equal(freeze.status, 204, freeze.text)
+  await enterAll(service.database)
+  const many = await support('POST', '/cards/unblock', { body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason }, headers: {'idempotency-key': 'k'} })
+  console.log(many.status, many.text)
+  const again = await support('POST', '/cards/unblock', { body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason }, headers: {'idempotency-key': 'k'} })
+  console.log(again.status, again.text, again.headers['idempotency-replayed'])
+  const holder = await support('POST', `/cards/${card.publicToken}/cardholder`)
+  console.log(holder.status, holder.text, holder.headers['audit-entry'])
+  console.log((await support('GET', `/cards/${card.publicToken}/timeline?limit=4`)).text)
+  console.log((await support('GET', `/cards/${card.publicToken}`)).text)
+  await enterAll(service.database)
+  const { sql } = await import('../../support/service.ts')
+  console.log(await sql(service.database, "select text from audit_entry order by entry_index desc limit 4"))
 })

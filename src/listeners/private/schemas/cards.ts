@@ -172,3 +172,43 @@ export const TimelineEntrySchema = Type.Object(
       'A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an `authorization` has `authorization`.',
   },
 )
+
+const reason = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  format: 'free-text',
+  description: 'Why. It is kept sealed beside the event, and the client does not read it.',
+})
+
+export const ReasonSchema = Type.Object({ reason }, closed)
+
+export const UnblockCardsSchema = Type.Object(
+  {
+    publicTokens: Type.Array(Type.String({ pattern: stringPatterns.publicToken }), {
+      minItems: 1,
+      maxItems: 1_000,
+      uniqueItems: true,
+    }),
+    kind: Type.Enum(['pin', 'cvv'] as const),
+    reason,
+  },
+  closed,
+)
+
+export const UnblockedCardSchema = Type.Object({
+  publicToken: Type.String(),
+  unblocked: Type.Boolean(),
+  code: Type.Optional(Type.String({ description: 'Why not: the code of a problem.' })),
+  detail: Type.Optional(Type.String()),
+})
+
+export const CardholderSchema = Type.Object({
+  embossName: Type.String(),
+  title: orNull,
+  firstName: Type.String(),
+  middleName: orNull,
+  lastName: Type.String(),
+})
+
+/** An answer without a body. */
+export const NothingSchema = Type.Null({ description: 'No content.' })

@@ -47,3 +47,15 @@ const units = [
   [3_600, 'hour'],
   [60, 'minute'],
 ] as const
+
+/**
+ * Where a form leads when its call was done, or when another person has to approve it first; null where it was refused.
+ * @param done where it leads when it was done.
+ */
+export function ledTo(
+  { headers, status }: ApiAnswer,
+  done: string,
+): { readonly to: string } | null {
+  if (status === 202 && headers.location) return { to: `/console${headers.location}?done=asked` }
+  return status < 300 ? { to: done } : null
+}

@@ -1,7 +1,15 @@
 import type { Static } from 'typebox'
 import { type CardholderSchema, SupportedCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
-import { badge, cursorAfter, duration, instant, refusal, statusBadge } from '../desk-parts.ts'
+import {
+  badge,
+  cursorAfter,
+  duration,
+  instant,
+  ledTo,
+  refusal,
+  statusBadge,
+} from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import {
@@ -111,7 +119,7 @@ function actions(visit: Visit, card: Card): Content {
   return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${open.map(
     (name) => html`<details><summary>${acts[name].name}</summary>
       <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">${formFields(visit)}
-        <label>Reason<input name="reason" required maxlength="800" autocomplete="off"></label>
+        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
         <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button></form></details>`,
   )}${
     open.length === 0 &&
@@ -159,7 +167,8 @@ export const cardActs: readonly Act[] = [
         const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
           reason,
         })
-        if (answer.status < 300) return { to: path`/console/cards/${publicToken}?done=${name}` }
+        const led = ledTo(answer, path`/console/cards/${publicToken}?done=${name}`)
+        if (led) return led
         const problem = problemOfAnswer(answer)
         return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
       },

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { UnblockedCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
 import { badge, ledTo, refusal } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { type Act, type Form, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
@@ -21,7 +21,7 @@ export const unblockCardsScreen: Screen = {
 }
 
 /** @param form what was typed, where it has to be mended. */
-const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Content =>
+const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
   html`<form method="post" action="${screen.path}" class="stack">${formFields(visit)}
     <label>Tokens of the cards, one a line, at most 1,000<textarea name="tokens" rows="8" required spellcheck="false">${tokens}</textarea></label>
     <fieldset><legend>What is unblocked</legend>${['pin', 'cvv'].map(
@@ -54,7 +54,7 @@ export const unblockCardsAct: Act = {
   },
 }
 
-const results = (cards: readonly UnblockedCard[]): Content => {
+const results = (cards: readonly UnblockedCard[]): Html => {
   const done = cards.filter(({ unblocked }) => unblocked).length
   return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">${done} of ${cards.length} cards are unblocked.</p>
     <div class="scroll"><table><thead><tr><th scope="col">Token</th><th scope="col">Outcome</th><th scope="col">Why</th></tr></thead><tbody>${cards.map(

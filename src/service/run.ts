@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
 import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
 import { makeSlices } from '../operations/events/prune.ts'
-import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import { type SandboxFile, writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
@@ -46,7 +46,7 @@ export async function runService(
     await service.links.start()
     const background = startBackground(service, database, config, log)
     return {
-      welcome: welcome(config, file),
+      welcome: welcome(config, service.sandbox, file),
       async stop() {
         service.stopping.abort()
         // All at once: what works through a backlog would take the time that requests have to finish.
@@ -110,7 +110,7 @@ async function finish(server: Service['publicServer'], connections: Connections)
 }
 
 /** What a person reads when the service is up. No secret is in it: they are in the file it names. */
-function welcome(config: Config, sandboxFile: string | null): string {
+function welcome(config: Config, sandbox: SandboxFile | null, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
@@ -123,5 +123,15 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
   Database          ${database}${several}
-${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}`
+${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${signInLinks(sandbox)}`
+}
+
+/** A link for each role of the console. The people beside them have theirs in the sandbox's file. */
+function signInLinks(sandbox: SandboxFile | null): string {
+  const links = new Map(
+    sandbox?.people.toReversed().map(({ role, signInUrl }) => [role, signInUrl]),
+  )
+  if (links.size === 0) return ''
+  const lines = [...links].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
+  return `\nThe console signs in whoever follows a link:\n\n${lines.join('')}`
 }

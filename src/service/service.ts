@@ -34,6 +34,7 @@ import {
   registerAdministrators,
 } from './authentication.ts'
 import type { Config } from './config/config.ts'
+import { createConsole, peopleOfSandbox, personCalls } from './console.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
@@ -104,7 +105,7 @@ export async function createService(
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
   const wired = {
     ...{ databases, issuing, keys, audit, clock, authentication },
-    ...{ demo, stopping, peers, profiles },
+    ...{ demo, stopping, peers, profiles, sandboxFile: sandbox },
   }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, audit, sandbox, stopping, ...servers }
@@ -122,6 +123,7 @@ interface Wired {
   readonly stopping: AbortController
   readonly peers: Peers | null
   readonly profiles: Profiles
+  readonly sandboxFile: SandboxFile | null
 }
 
 async function createServers(
@@ -159,15 +161,18 @@ async function createServers(
     demo,
   })
   const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
+  const calls = personCalls(verifiers.private)
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
-    verifier: verifiers.private,
+    verifier: calls.verifier,
+    mountConsole: await createConsole(config, wired.sandboxFile, databases.background, calls),
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
+    cards: background,
     keys,
     links: links.operations,
     audit,
@@ -241,7 +246,11 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   const seeding = { database, hsm, hashSecret: hashClientSecret, linkPort }
   const credentials = await seedSandbox(seeding)
   const tokenEndpoint = `${baseUrl}/oauth/token`
-  return { baseUrl, privateUrl, processorPath, tokenEndpoint, ...credentials }
+  const people = peopleOfSandbox(credentials.admin.clientSecret).map(({ groups, link, name }) => ({
+    ...{ name, role: groups.join() },
+    signInUrl: `${privateUrl}/console/sign-in?as=${link}`,
+  }))
+  return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }
 }
 
 /** The names that a sandbox answers to: its own addresses, at its own ports. */

@@ -8,6 +8,8 @@ import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
+import * as cardActRoutes from './routes/card-acts.ts'
+import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
   componentEntryRoutes,
@@ -33,10 +35,15 @@ interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Pri
   ready(): Promise<void>
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
+  /** Puts the console on it; null where there is none. */
+  readonly mountConsole: ((app: Server) => void) | null
 }
 
 const routes = [
   authorizeRoute,
+  ...[cardRoutes.searchCardsRoute, cardRoutes.cardRoutes],
+  ...[cardActRoutes.cardActRoutes, cardActRoutes.unblockManyRoute],
+  cardActRoutes.revealCardholderRoute,
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
@@ -80,6 +87,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  options.mountConsole?.(app)
   await app.ready()
   return app
 }

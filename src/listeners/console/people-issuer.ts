@@ -1,0 +1,206 @@
+import type { IncomingMessage } from 'node:http'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import Provider, { type Configuration, interactionPolicy } from 'oidc-provider'
+import { html } from './html.ts'
+
+/** Somebody whom the sandbox knows. Whoever has the link is that person: there is no password. */
+export interface SandboxPerson {
+  readonly subject: string
+  readonly name: string
+  readonly groups: readonly string[]
+  /** What the link ends in that signs in as this person. */
+  readonly link: string
+}
+
+/** A request to the issuer, and its answer, as they go from one process to another. */
+export interface IssuerExchange {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+export interface IssuerAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: string
+}
+
+/** An issuer of identities in this process. */
+export interface PeopleIssuer {
+  answer(exchange: IssuerExchange): Promise<IssuerAnswer>
+}
+
+interface PeopleIssuerOptions {
+  /** Its URL, whose path all of its own begin with. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly people: readonly SandboxPerson[]
+}
+
+/** How long somebody stays signed in with it. */
+const sessionSeconds = 8 * 3_600
+
+/**
+ * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by the way that they do
+ * with any other. What it remembers is in its memory.
+ */
+export async function createPeopleIssuer(options: PeopleIssuerOptions): Promise<PeopleIssuer> {
+  const { pathname, host, protocol } = new URL(options.issuer)
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'sandbox' }
+  const provider = new Provider(options.issuer, configurationOf(options, key, pathname))
+  provider.proxy = true
+  const app = Fastify()
+  // The library reads bodies by itself.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  interactionRoutes(app, provider, options, pathname)
+  const callback = provider.callback()
+  app.all(`${pathname}/*`, async ({ raw }, reply) => {
+    reply.hijack()
+    const mounted: IncomingMessage & { originalUrl?: string } = raw
+    mounted.originalUrl = raw.url ?? ''
+    mounted.url = mounted.originalUrl.slice(pathname.length)
+    await callback(mounted, reply.raw)
+  })
+  await app.ready()
+  return {
+    async answer({ body, headers, method, path }) {
+      const { 'content-type': contentType, authorization, cookie, accept } = headers
+      const sent = { 'content-type': contentType, authorization, cookie, accept }
+      const answer = await app.inject({
+        method: method as 'GET',
+        url: path,
+        headers: {
+          ...Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
+          host,
+          'x-forwarded-proto': protocol.slice(0, -1),
+        },
+        payload: body,
+      })
+      const answered = Object.entries(answer.headers).map(([name, value]) => [
+        name,
+        typeof value === 'object' ? value.map(String) : String(value),
+      ])
+      return {
+        status: answer.statusCode,
+        headers: Object.fromEntries(
+          answered.filter(([name]) => answerHeaders.includes(String(name))),
+        ),
+        body: answer.payload,
+      }
+    },
+  }
+}
+
+/** What of an answer is handed on: the listener sets the rest. */
+const answerHeaders: readonly string[] = [
+  'content-type',
+  'location',
+  'set-cookie',
+  'www-authenticate',
+]
+
+function configurationOf(
+  { clientId, people, redirectUri }: PeopleIssuerOptions,
+  key: JWK,
+  pathname: string,
+): Configuration {
+  const policy = interactionPolicy.base()
+  policy
+    .get('login')
+    ?.checks.add(
+      new interactionPolicy.Check(
+        'link_followed',
+        'A link says who signs in',
+        'login_required',
+        ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
+      ),
+    )
+  return {
+    clients: [
+      {
+        client_id: clientId,
+        token_endpoint_auth_method: 'none',
+        redirect_uris: [redirectUri],
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [key] },
+    scopes: ['openid', 'profile', 'groups'],
+    claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
+    conformIdTokenClaims: false,
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    ttl: { Session: sessionSeconds, Grant: sessionSeconds, Interaction: 600, IdToken: 300 },
+    findAccount: (_ctx, subject) => {
+      const person = people.find((each) => each.subject === subject)
+      if (!person) return undefined
+      const { groups, name } = person
+      return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
+    },
+    // Nobody is asked whether the console may know who they are.
+    async loadExistingGrant({ oidc }) {
+      const grant = new oidc.provider.Grant({
+        clientId: oidc.client?.clientId,
+        accountId: oidc.session?.accountId,
+      })
+      grant.addOIDCScope('openid profile groups')
+      await grant.save()
+      return grant
+    },
+    interactions: { policy, url: (_ctx, { uid }) => `${pathname}/interaction/${uid}` },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      userinfo: { enabled: false },
+    },
+    renderError: (ctx, { error, error_description }) => {
+      ctx.type = 'html'
+      ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
+    },
+  }
+}
+
+const pageOf = (text: string, form = html``) =>
+  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to the sandbox</title></head><body><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body></html>`
+
+/** Who follows a link is signed in at once. Who is signed in already, and is to be again, says so. */
+function interactionRoutes(
+  app: FastifyInstance,
+  provider: Provider,
+  { people }: PeopleIssuerOptions,
+  pathname: string,
+): void {
+  const path = `${pathname}/interaction/:uid`
+  app.get(path, async ({ raw }, reply) => {
+    const { params, session } = await provider.interactionDetails(raw, reply.raw)
+    const linked = people.find(({ link }) => link === params.login_hint)
+    if (linked) {
+      reply.hijack()
+      return provider.interactionFinished(raw, reply.raw, { login: { accountId: linked.subject } })
+    }
+    const known = people.find(({ subject }) => subject === session?.accountId)
+    reply.type('text/html; charset=utf-8')
+    if (!known) return String(pageOf('Follow one of the links that the start printed.'))
+    const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
+    return String(pageOf('There are no passwords here.', form))
+  })
+  app.post(path, async ({ raw }, reply) => {
+    const { session } = await provider.interactionDetails(raw, reply.raw)
+    if (!session)
+      return reply
+        .code(403)
+        .type('text/html')
+        .send(String(pageOf('Follow a link.')))
+    reply.hijack()
+    return provider.interactionFinished(raw, reply.raw, {
+      login: { accountId: session.accountId },
+    })
+  })
+}

@@ -1,0 +1,11 @@
+import type { Act, Screen } from './screen.ts'
+import { cardActs, cardScreen } from './screens/card.ts'
+import { homeScreen } from './screens/home.ts'
+import { searchAct, searchScreen } from './screens/search.ts'
+import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
+
+/** Every screen, in the order of the navigation. */
+export const screens: readonly Screen[] = [homeScreen, searchScreen, cardScreen, unblockCardsScreen]
+
+/** Every act of a form. */
+export const acts: readonly Act[] = [searchAct, ...cardActs, unblockCardsAct]

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { readConsoleAssets } from '../../web/site/console-assets.ts'
 import type { Scope } from '../domain/client.ts'
 import { isRole, type Person, type Role } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
@@ -129,11 +130,12 @@ export async function createConsole(
       askIssuer(peopleIssuer, url, { body, headers, method }),
   })
   const { host } = new URL(privateUrl)
+  const assets = await readConsoleAssets()
   return (app) =>
     mountConsole(app, {
       people: { database },
       ...{ relyingParty, peopleIssuer, url: privateUrl, isSandbox, isReadOnly: false },
-      ...{ screens, acts, assets: {} },
+      ...{ screens, acts, assets },
       callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
     })
 }

@@ -9,6 +9,7 @@ import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/a
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
+import { authorizationFiguresRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -43,7 +44,7 @@ const routes = [
   authorizeRoute,
   ...[cardRoutes.searchCardsRoute, cardRoutes.cardRoutes],
   ...[cardActRoutes.cardActRoutes, cardActRoutes.unblockManyRoute],
-  cardActRoutes.revealCardholderRoute,
+  ...[cardActRoutes.revealCardholderRoute, cardAuthorizationRoutes, authorizationFiguresRoute],
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],

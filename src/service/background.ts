@@ -22,6 +22,7 @@ import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
+import { pruneSessions } from '../storage/people/sessions.ts'
 import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
@@ -144,7 +145,7 @@ const clockMarginMs = 5 * 60_000
 
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
- * were sealed on a device. And what counts no more: uses of limits, wrong expiries.
+ * were sealed on a device. And what counts no more: uses of limits, wrong expiries, sessions of people that are over.
  * @param stop ends it between two steps.
  */
 export async function forgetUsedOnce(
@@ -161,6 +162,7 @@ export async function forgetUsedOnce(
     () => pruneLimits(connection, 'client', expiredBefore, stepSize),
     () => pruneTransactions(connection, stepSize),
     () => pruneAdvices(connection, stepSize),
+    () => pruneSessions(connection, stepSize),
   ]
   for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {

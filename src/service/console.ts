@@ -1,25 +1,41 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/console-assets.ts'
 import type { Scope } from '../domain/client.ts'
 import { isRole, type Person, type Role } from '../domain/person.ts'
-import { Problem } from '../domain/problem.ts'
+import { Problem, StartRefusal } from '../domain/problem.ts'
 import { mountConsole, type PersonCall } from '../listeners/console/console.ts'
 import {
   createPeopleIssuer,
   type PeopleIssuer,
   type SandboxPerson,
 } from '../listeners/console/people-issuer.ts'
-import { createRelyingParty } from '../listeners/console/relying-party.ts'
+import {
+  createRelyingParty,
+  personOf,
+  type RelyingPartyOptions,
+} from '../listeners/console/relying-party.ts'
 import type { ApiAnswer } from '../listeners/console/screen.ts'
 import { acts, screens } from '../listeners/console/screens.ts'
+import type { CallerAddresses } from '../listeners/http/caller-address.ts'
+import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'
-import type { AccessTokenVerifier, Caller } from '../listeners/oauth/access-token-verifier.ts'
+import {
+  type AccessTokenVerifier,
+  type Caller,
+  createAccessTokenVerifier,
+} from '../listeners/oauth/access-token-verifier.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
+import type { ConsoleIssuer } from './config/console.ts'
+import { identityFetcher } from './outbound.ts'
+import type { Peers } from './processes/peers.ts'
+import { sharedIssuer } from './processes/sharing.ts'
 
 /** Calls of the private listener by this process, as people who are signed in. */
-export interface PersonCalls {
+interface PersonCalls {
   /** The listener's verifier, which also knows who this process calls as. */
   readonly verifier: AccessTokenVerifier
   callAs(app: Server, host: string, caller: PersonCaller, call: PersonCall): Promise<ApiAnswer>
@@ -36,7 +52,7 @@ const scheme = 'Person '
  * Lets this process call its own private listener as a person. A call names the person by a handle of 256 random bits, which is
  * made for this one call and forgotten as it comes in: it never leaves this process, and nobody else has one.
  */
-export function personCalls(verifier: AccessTokenVerifier): PersonCalls {
+function personCalls(verifier: AccessTokenVerifier): PersonCalls {
   const callers = new Map<string, Caller>()
   return {
     verifier: {
@@ -105,46 +121,160 @@ export const peopleOfSandbox = (secret: string): readonly SandboxPerson[] =>
     return { subject, name, groups: [role], link }
   })
 
-/** @returns what puts the console on the private listener; null where there is none. */
-export async function createConsole(
-  { privateUrl, sandbox: isSandbox }: Config,
-  sandbox: SandboxFile | null,
-  database: Database,
-  calls: PersonCalls,
-): Promise<((app: Server) => void) | null> {
+/** What the console is wired to. */
+interface ConsoleWiring {
+  readonly sandbox: SandboxFile | null
+  readonly database: Database
+  /** Of access tokens that clients call the private listener with. */
+  readonly verifier: AccessTokenVerifier
+  readonly callers: CallerAddresses
+  readonly rate: RateLimiter | null
+  readonly peers: Peers | null
+}
+
+/** People on the private listener: in a browser, and by their own tokens. */
+interface Console {
+  /** The listener's verifier, which knows people, too. */
+  readonly verifier: AccessTokenVerifier
+  /** Puts the console on the listener; null where there is none. */
+  readonly mount: ((app: Server) => void) | null
+}
+
+/**
+ * Makes the console; there is none in production without an issuer of identities.
+ * @throws `StartRefusal` where the credentials of the console cannot be read.
+ */
+export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
+  const identities = await identitiesOf(config, wiring)
+  if (!identities) return { verifier: wiring.verifier, mount: null }
+  const { fetch, peopleIssuer, tokens, ...party } = identities
+  const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
+  const relyingParty = createRelyingParty({ ...party, fetch })
+  const calls = personCalls(
+    tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
+  )
+  const { host } = new URL(config.privateUrl)
+  const assets = await readConsoleAssets()
+  const { readOnly: isReadOnly } = config.console
+  return {
+    verifier: calls.verifier,
+    mount: (app) =>
+      mountConsole(app, {
+        ...{ people: { database }, url: config.privateUrl, ...limits },
+        ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
+        ...{ screens, acts, assets },
+        callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
+      }),
+  }
+}
+
+/** Where people are known, and how this service asks there. */
+interface Identities extends RelyingPartyOptions {
+  readonly peopleIssuer: PeopleIssuer | null
+  /** Which access tokens of people are taken; null: none. */
+  readonly tokens: { readonly audience: string } | null
+}
+
+async function identitiesOf(
+  config: Config,
+  { peers, sandbox }: ConsoleWiring,
+): Promise<Identities | null> {
+  const {
+    console: { issuer: outside },
+    privateUrl,
+  } = config
+  const redirectUri = `${privateUrl}/console/sign-in/callback`
+  if (outside) {
+    const { audience, clientId, groupsClaim, issuer, rolesOfGroups } = outside
+    return {
+      ...{ issuer, clientId, groupsClaim, redirectUri, peopleIssuer: null },
+      credentials: await credentialsOf(outside),
+      rolesOf: (groups) => [...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? []))],
+      fetch: identityFetcher(config),
+      tokens: audience === null ? null : { audience },
+    }
+  }
   if (!sandbox) return null
   const issuer = `${privateUrl}/console/issuer`
-  const registration = {
-    clientId: 'pinfold-console',
-    redirectUri: `${privateUrl}/console/sign-in/callback`,
-  }
+  const clientId = 'pinfold-console'
   const people = peopleOfSandbox(sandbox.admin.clientSecret)
-  const peopleIssuer = await createPeopleIssuer({ ...registration, issuer, people })
-  const relyingParty = createRelyingParty({
-    ...registration,
-    issuer,
-    clientAuthentication: null,
-    groupsClaim: 'groups',
-    rolesOf: (groups) => groups.filter(isRole),
-    fetch: (url, { body, headers, method }) =>
-      askIssuer(peopleIssuer, url, { body, headers, method }),
+  const own = await createPeopleIssuer({
+    ...{ clientId, redirectUri, issuer, people },
+    audience: privateUrl,
   })
-  const { host } = new URL(privateUrl)
-  const assets = await readConsoleAssets()
-  return (app) =>
-    mountConsole(app, {
-      people: { database },
-      ...{ relyingParty, peopleIssuer, url: privateUrl, isSandbox, isReadOnly: false },
-      ...{ screens, acts, assets },
-      callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
-    })
+  const peopleIssuer = peers ? sharedIssuer(own, peers) : own
+  return {
+    ...{ issuer, clientId, redirectUri, peopleIssuer, credentials: null, groupsClaim: 'groups' },
+    rolesOf: (groups) => groups.filter(isRole),
+    fetch: (url, request) => askIssuer(peopleIssuer, url, request),
+    tokens: { audience: privateUrl },
+  }
+}
+
+/** How the console proves who it is, from the file that the configuration names. */
+async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
+  const file = secretFile ?? jwkFile ?? ''
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new StartRefusal(`${file} cannot be read.`, { cause })
+  })
+  if (secretFile !== null) return { secret: text.trim() }
+  try {
+    const jwk: JWK = JSON.parse(text)
+    if (typeof jwk.d === 'string') return { jwk }
+  } catch {
+    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+  }
+  throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
+}
+
+/** People with tokens of their own beside the clients. Whose a token is says its issuer, which then has to be true. */
+function withPeople(
+  clients: AccessTokenVerifier,
+  options: RelyingPartyOptions & { readonly audience: string },
+): AccessTokenVerifier {
+  const { audience, issuer } = options
+  const people = createAccessTokenVerifier({
+    ...{ audience, issuer, listener: 'private' },
+    keys: {
+      discoverFrom: issuer,
+      fetchJson: async (address) => {
+        const answer = await options.fetch(address.href, jsonRequest)
+        if (answer.status !== 200) throw new Error(`${address} answered ${answer.status}`)
+        return answer.json()
+      },
+    },
+    findClient: async () => null,
+    personOf: (claims) => personOf(claims, options),
+  })
+  return {
+    async verify(header, presented) {
+      const claims = unverifiedClaims(header)
+      const isPersons = claims?.iss === issuer && [claims.aud].flat().includes(audience)
+      return (isPersons ? people : clients).verify(header, presented)
+    },
+  }
+}
+
+const jsonRequest = {
+  method: 'GET',
+  body: undefined,
+  redirect: 'manual',
+  headers: { accept: 'application/json, application/jwk-set+json' },
+} as const
+
+function unverifiedClaims(header = '') {
+  try {
+    return decodeJwt(header.slice('Bearer '.length).trim())
+  } catch {
+    return null
+  }
 }
 
 /** Asks the issuer in this process what is asked of another one over the network. */
 async function askIssuer(
   issuer: PeopleIssuer,
   url: string,
-  { body, headers, method }: { method: string; headers: Record<string, string>; body?: unknown },
+  { body, headers, method }: Parameters<RelyingPartyOptions['fetch']>[1],
 ): Promise<Response> {
   const { pathname, search } = new URL(url)
   const answer = await issuer.answer({

@@ -34,7 +34,7 @@ import {
   registerAdministrators,
 } from './authentication.ts'
 import type { Config } from './config/config.ts'
-import { createConsole, peopleOfSandbox, personCalls } from './console.ts'
+import { createConsole, peopleOfSandbox } from './console.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
@@ -161,15 +161,15 @@ async function createServers(
     demo,
   })
   const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
-  const calls = personCalls(verifiers.private)
+  const people = await createPeople(config, wired, { ...common, rate: openLimiters.openRate })
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
-    verifier: calls.verifier,
-    mountConsole: await createConsole(config, wired.sandboxFile, databases.background, calls),
+    verifier: people.verifier,
+    mountConsole: people.mount,
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
     cards: background,
@@ -184,10 +184,20 @@ async function createServers(
     },
     sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
   })
-  const listening = [tls.public, tls.private].filter((each) => each !== null)
-  const servers = { publicServer, privateServer, delivering, connections }
-  return { ...servers, tls: listening, links: links.gateway }
+  const servers = { publicServer, privateServer, delivering, connections, links: links.gateway }
+  return { ...servers, tls: [tls.public, tls.private].filter((each) => each !== null) }
 }
+
+/** People, in a browser and by tokens of their own. */
+const createPeople = (
+  config: Config,
+  { authentication, databases, peers, sandboxFile: sandbox }: Wired,
+  { callers, rate }: Pick<Parameters<typeof createConsole>[1], 'callers' | 'rate'>,
+) =>
+  createConsole(config, {
+    ...{ sandbox, database: databases.background, peers, callers, rate },
+    verifier: authentication.verifiers.private,
+  })
 
 /** What card networks ask, on whichever wire, and what is watched of it. */
 function createNetworkSide(config: Config, wired: Wired, log: Logger) {

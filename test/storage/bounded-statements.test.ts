@@ -9,6 +9,7 @@ import {
   takeAttemptsToEnter,
   takeRefusalsToEnter,
 } from '../../src/storage/audit/sources.ts'
+import { pruneAuthorizations } from '../../src/storage/cards/authorization-records.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
@@ -23,6 +24,10 @@ import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import {
+  recordAuthorization,
+  rememberAndRecord,
+} from '../../src/storage/cards/new-authorizations.ts'
 import { settleTry } from '../../src/storage/cards/settle-try.ts'
 import { spendTry } from '../../src/storage/cards/spend-try.ts'
 import { findTries, pruneAttempts } from '../../src/storage/cards/tries.ts'
@@ -155,6 +160,16 @@ const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
 const origin = { entryMode: 'chip', reference: 'R-1', networkId: 'network', requestId: 'r' }
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
+const decided = {
+  ...origin,
+  ...{
+    publicToken: token,
+    authorizationId: claimId,
+    responseCode: '55',
+    checks: '[]',
+    durationMs: 1,
+  },
+}
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
 
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
@@ -179,6 +194,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAttempts(database, 30, limit),
+  (database, limit) => pruneAuthorizations(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => takeAttemptsToEnter(database, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),
@@ -227,9 +243,17 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, origin, keyed).catch(() => null),
+        settleTry(database, { spent, comparison }, decided, keyed).catch(() => null),
     ),
   ),
+  (database) => recordAuthorization(database, decided),
+  (database) => rememberAndRecord(database, claim, decided),
+  (database) =>
+    rememberAndRecord(
+      database,
+      { ...claim, original: { ...original, transactionHashes: [fingerprint] } },
+      decided,
+    ),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
   (database) => findCard(database, token, clientId),

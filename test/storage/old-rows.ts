@@ -19,6 +19,7 @@ const switches = {
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
   attempt: ages('attempted_at'),
+  authorization_record: ages('decided_at'),
   refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
@@ -60,6 +61,10 @@ const fills = (to: Due): string[] => [
      reference)
    select ${token}, 'pin', 100, 1, ${switches.attempt[to]}, 2, 'chip', 'R-1' from ${numbers}`,
   // Never many: they wait for their results alone.
+  `insert into authorization_record (public_token, authorization_id, network_id, request_id, reference, entry_mode,
+     response_code, checks, duration_ms, decided_at)
+   select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
+     ${switches.authorization_record[to]} from ${numbers}`,
   `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
    select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,

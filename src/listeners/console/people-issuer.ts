@@ -1,7 +1,16 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
-import Provider, { type Configuration, interactionPolicy } from 'oidc-provider'
+import { LRUCache } from 'lru-cache'
+import Provider, {
+  type AdapterFactory,
+  type AdapterPayload,
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type ResourceServer,
+} from 'oidc-provider'
 import { html } from './html.ts'
 
 /** Somebody whom the sandbox knows. Whoever has the link is that person: there is no password. */
@@ -38,7 +47,12 @@ interface PeopleIssuerOptions {
   readonly clientId: string
   readonly redirectUri: string
   readonly people: readonly SandboxPerson[]
+  /** `aud` of the access tokens that it gives people. */
+  readonly audience: string
 }
+
+/** How the command line is known to the sandbox's issuer. */
+const commandLineClientId = 'pinfold-cli'
 
 /** How long somebody stays signed in with it. */
 const sessionSeconds = 8 * 3_600
@@ -51,7 +65,7 @@ export async function createPeopleIssuer(options: PeopleIssuerOptions): Promise<
   const { pathname, host, protocol } = new URL(options.issuer)
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'sandbox' }
-  const provider = new Provider(options.issuer, configurationOf(options, key, pathname))
+  const provider = new Provider(options.issuer, configurationOf(options, key))
   provider.proxy = true
   const app = Fastify()
   // The library reads bodies by itself.
@@ -96,6 +110,33 @@ export async function createPeopleIssuer(options: PeopleIssuerOptions): Promise<
   }
 }
 
+/** What the library keeps, in memory: it goes when it is over, or the oldest where there is too much of it. */
+function memoryAdapter(): AdapterFactory {
+  const kept = new LRUCache<string, AdapterPayload>({ max: 10_000 })
+  return (model) => {
+    const keyOf = (id: string) => `${model} ${id}`
+    const find = (isIt: (payload: AdapterPayload) => boolean) =>
+      [...kept].find(([key, payload]) => key.startsWith(`${model} `) && isIt(payload))?.[1]
+    return {
+      async upsert(id, payload, expiresInSeconds) {
+        kept.set(keyOf(id), payload, { ttl: (expiresInSeconds ?? sessionSeconds) * 1_000 })
+      },
+      find: async (id) => kept.get(keyOf(id)),
+      findByUid: async (uid) => find((payload) => payload.uid === uid),
+      findByUserCode: async (userCode) => find((payload) => payload.userCode === userCode),
+      async consume(id) {
+        Object.assign(kept.get(keyOf(id)) ?? {}, { consumed: Math.floor(Date.now() / 1_000) })
+      },
+      async destroy(id) {
+        kept.delete(keyOf(id))
+      },
+      async revokeByGrantId(grantId) {
+        for (const [key, payload] of kept) if (payload.grantId === grantId) kept.delete(key)
+      },
+    }
+  }
+}
+
 /** What of an answer is handed on: the listener sets the rest. */
 const answerHeaders: readonly string[] = [
   'content-type',
@@ -104,67 +145,101 @@ const answerHeaders: readonly string[] = [
   'www-authenticate',
 ]
 
-function configurationOf(
-  { clientId, people, redirectUri }: PeopleIssuerOptions,
-  key: JWK,
-  pathname: string,
-): Configuration {
+const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
+  adapter: memoryAdapter(),
+  clients: clientsOf(options),
+  jwks: { keys: [key] },
+  scopes: ['openid', 'profile', 'groups'],
+  claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
+  conformIdTokenClaims: false,
+  responseTypes: ['code'],
+  pkce: { required: () => true },
+  ttl: { Session: sessionSeconds, Grant: sessionSeconds, Interaction: 600, IdToken: 300 },
+  findAccount: (_ctx, subject) => {
+    const person = options.people.find((each) => each.subject === subject)
+    if (!person) return undefined
+    const { groups, name } = person
+    return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
+  },
+  // Nobody is asked whether the console may know who they are.
+  async loadExistingGrant({ oidc }) {
+    const grant = new oidc.provider.Grant({
+      clientId: oidc.client?.clientId,
+      accountId: oidc.session?.accountId,
+    })
+    grant.addOIDCScope('openid profile groups')
+    await grant.save()
+    return grant
+  },
+  // RFC 9068 section 2.2: an access token says who called, and when that was made sure of.
+  extraTokenClaims: ({ oidc }) => {
+    const { AuthorizationCode: code } = oidc.entities
+    const person = options.people.find(({ subject }) => subject === code?.accountId)
+    return { auth_time: code?.authTime, name: person?.name, groups: person?.groups }
+  },
+  interactions: interactionsOf(options),
+  cookies: {
+    keys: [randomBytes(32).toString('base64url')],
+    // Cookies of one host are common to all of its ports.
+    names: Object.fromEntries(
+      ['session', 'interaction', 'resume'].map((name) => [
+        name,
+        `pinfold-issuer-${name}-${new URL(options.issuer).port}`,
+      ]),
+    ),
+  },
+  features: {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    resourceIndicators: accessTokensFor(options.audience),
+  },
+  renderError: (ctx, { error, error_description }) => {
+    ctx.type = 'html'
+    ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
+  },
+})
+
+/** Access tokens for the private listener, which whoever asks for another gets none. */
+const accessTokensFor = (audience: string) => ({
+  enabled: true,
+  defaultResource: () => audience,
+  useGrantedResource: () => true,
+  getResourceServerInfo(_ctx: unknown, resource: string): ResourceServer {
+    if (resource !== audience) throw new errors.InvalidTarget()
+    const jwt = { sign: { alg: 'ES256' as const } }
+    return { audience, scope: '', accessTokenTTL: 900, accessTokenFormat: 'jwt', jwt }
+  },
+})
+
+/** The console, and the command line, which is called back at a port of its own (RFC 8252 section 7.3). */
+const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
+  [
+    { client_id: clientId, redirect_uris: [redirectUri] },
+    {
+      client_id: commandLineClientId,
+      application_type: 'native' as const,
+      redirect_uris: ['http://127.0.0.1/'],
+    },
+  ].map((client) => ({
+    ...client,
+    token_endpoint_auth_method: 'none' as const,
+    response_types: ['code' as const],
+    grant_types: ['authorization_code'],
+    id_token_signed_response_alg: 'ES256' as const,
+  }))
+
+/** Who follows a link signs in by it, whoever is signed in already. */
+function interactionsOf({ issuer }: PeopleIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()
-  policy
-    .get('login')
-    ?.checks.add(
-      new interactionPolicy.Check(
-        'link_followed',
-        'A link says who signs in',
-        'login_required',
-        ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
-      ),
-    )
-  return {
-    clients: [
-      {
-        client_id: clientId,
-        token_endpoint_auth_method: 'none',
-        redirect_uris: [redirectUri],
-        response_types: ['code'],
-        grant_types: ['authorization_code'],
-        id_token_signed_response_alg: 'ES256',
-      },
-    ],
-    jwks: { keys: [key] },
-    scopes: ['openid', 'profile', 'groups'],
-    claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
-    conformIdTokenClaims: false,
-    responseTypes: ['code'],
-    pkce: { required: () => true },
-    ttl: { Session: sessionSeconds, Grant: sessionSeconds, Interaction: 600, IdToken: 300 },
-    findAccount: (_ctx, subject) => {
-      const person = people.find((each) => each.subject === subject)
-      if (!person) return undefined
-      const { groups, name } = person
-      return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
-    },
-    // Nobody is asked whether the console may know who they are.
-    async loadExistingGrant({ oidc }) {
-      const grant = new oidc.provider.Grant({
-        clientId: oidc.client?.clientId,
-        accountId: oidc.session?.accountId,
-      })
-      grant.addOIDCScope('openid profile groups')
-      await grant.save()
-      return grant
-    },
-    interactions: { policy, url: (_ctx, { uid }) => `${pathname}/interaction/${uid}` },
-    features: {
-      devInteractions: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
-    },
-    renderError: (ctx, { error, error_description }) => {
-      ctx.type = 'html'
-      ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
-    },
-  }
+  const isLinkFollowed = new interactionPolicy.Check(
+    'link_followed',
+    'A link says who signs in',
+    'login_required',
+    ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
+  )
+  policy.get('login')?.checks.add(isLinkFollowed)
+  return { policy, url: (_ctx, { uid }) => `${new URL(issuer).pathname}/interaction/${uid}` }
 }
 
 const pageOf = (text: string, form = html``) =>

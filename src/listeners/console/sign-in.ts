@@ -1,16 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { beginSession, recordFailedSignIn, signOut } from '../../operations/people/people.ts'
 import {
-  type ConsoleOptions,
+  beginSession,
+  failedSignInRecorder,
+  recordMissingRole,
+  signOut,
+} from '../../operations/people/people.ts'
+import { type CallerAddresses, networkOf } from '../http/caller-address.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import { sendPage } from './answers.ts'
+import { html } from './html.ts'
+import type { PeopleIssuer } from './people-issuer.ts'
+import type { RelyingParty } from './relying-party.ts'
+import {
   cookieName,
   parseForm,
   refuseForeignForm,
-  sendPage,
+  type SessionOptions,
   sessionOf,
-} from './console.ts'
-import { html } from './html.ts'
-import type { PeopleIssuer } from './people-issuer.ts'
+} from './session.ts'
+
+/** What people sign in by. */
+export interface SignInOptions extends SessionOptions {
+  readonly relyingParty: RelyingParty
+  readonly callers: CallerAddresses
+  /** For sign-ins that are begun, by address: each has the issuer asked. Nothing where limits are turned off. */
+  readonly rate: RateLimiter | null
+}
 
 const config = { access: 'open', notRepeatable: 'a sign-in is begun anew' } as const
 const schema = { hide: true }
@@ -19,17 +35,18 @@ const schema = { hide: true }
 const signInSeconds = 600
 
 /** Signing in and out. */
-export function signInRoutes(mounted: FastifyInstance, options: ConsoleOptions): void {
-  const { people, relyingParty, url } = options
+export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): void {
+  const { callers, people, rate, relyingParty, url } = options
   const [sessionCookie, signInCookie] = [cookieName(url), cookieName(url, '-sign-in')]
+  const recordFailure = failedSignInRecorder(people)
+  // Lax: whoever comes back from the issuer comes from another site. What changes something is no GET.
   const cookie = {
-    path: '/',
-    httpOnly: true,
+    ...{ path: '/', httpOnly: true, secure: url.startsWith('https:') },
     sameSite: 'lax',
-    secure: url.startsWith('https:'),
   } as const
 
   mounted.get('/console/sign-in', { config, schema }, async (request, reply) => {
+    rate?.spend(networkOf(callers.addressOf(request.raw)))
     const { again, as, to } = Object(request.query)
     const secret = randomBytes(32).toString('base64url')
     const hint = typeof as === 'string' ? as : null
@@ -41,31 +58,27 @@ export function signInRoutes(mounted: FastifyInstance, options: ConsoleOptions):
   })
 
   mounted.get('/console/sign-in/callback', { config, schema }, async (request, reply) => {
+    rate?.spend(networkOf(callers.addressOf(request.raw)))
     const [secret = '', to = ''] = (request.cookies[signInCookie] ?? '').split('.')
     reply.clearCookie(signInCookie, cookie)
     const query = request.url.slice(request.url.indexOf('?') + 1)
-    const person = /^[A-Za-z0-9_-]{43}$/.test(secret)
-      ? await relyingParty.finish(secret, query)
-      : null
-    if (!person) {
-      await recordFailedSignIn(people, null, 'not_proved', request.id)
-      return sendPage(
-        reply,
-        notSignedIn(
-          'The sign-in was not finished, or took too long, or was begun in another browser.',
-        ),
-      )
+    const isBegun = /^[A-Za-z0-9_-]{43}$/.test(secret)
+    const outcome = isBegun ? await relyingParty.finish(secret, query) : 'not_proved'
+    if (typeof outcome === 'string') {
+      if (isBegun) await recordFailure(outcome)
+      return sendPage(reply, notSignedIn(reasons[outcome]))
     }
-    if (person.roles.length === 0) {
-      await recordFailedSignIn(people, person.personId, 'no_role', request.id)
-      return sendPage(
-        reply,
-        notSignedIn(
-          `${person.name} has no role here. Ask whoever gives out roles at your company.`,
-        ),
-      )
+    if (outcome.roles.length === 0) {
+      await recordMissingRole(people, outcome, request.id)
+      const advice = 'Ask whoever gives out roles at your company.'
+      return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
     }
-    const session = await beginSession(people, person, secret, request.id)
+    const session = await beginSession(people, outcome, {
+      signInSecret: secret,
+      formerSecret: (await sessionOf(options, request))?.secret ?? null,
+      requestId: request.id,
+    })
+    if (session === null) return sendPage(reply, notSignedIn(reasons.not_proved))
     return reply
       .setCookie(sessionCookie, session, cookie)
       .redirect(ownPath(Buffer.from(to, 'base64url').toString()), 303)
@@ -78,57 +91,52 @@ export function signInRoutes(mounted: FastifyInstance, options: ConsoleOptions):
       await signOut(people, session.secret, request.id)
     }
     reply.clearCookie(sessionCookie, cookie)
-    return sendPage(reply, { title: 'You are signed out', body: signInAgain })
+    return sendPage(reply, { title: 'You are signed out', body: signInLink })
   })
 }
 
-const signInAgain = html`<p><a href="/console/sign-in">Sign in</a></p>`
+const signInLink = html`<p><a href="/console/sign-in">Sign in</a></p>`
+
+const reasons = {
+  not_proved:
+    'The sign-in took too long, or was begun in another browser or another tab, or is over already.',
+  refused_by_issuer: 'The issuer of identities signed nobody in.',
+} as const
 
 const notSignedIn = (why: string) => ({
   title: 'Nobody was signed in',
   status: 403,
-  body: html`<p>${why}</p>${signInAgain}`,
+  body: html`<p>${why}</p>${signInLink}`,
 })
 
 /** A path of the console on this very listener, whatever was asked for: nobody is led elsewhere. */
 function ownPath(to: unknown): string {
   const base = 'http://console.invalid'
-  if (typeof to !== 'string' || !URL.canParse(to, base)) return '/console'
-  const { origin, pathname, search } = new URL(to, base)
-  return origin === base &&
-    /^\/console(?:\/|$)/.test(pathname) &&
-    !pathname.startsWith('/console/sign-')
-    ? `${pathname}${search}`
-    : '/console'
+  const url = typeof to === 'string' && URL.canParse(to, base) ? new URL(to, base) : null
+  // Back to a sign-in would be a sign-in for ever.
+  const isPage = /^\/console(?:\/(?!sign-|issuer\/).*)?$/.test(url?.pathname ?? '')
+  return url?.origin === base && isPage ? `${url.pathname}${url.search}` : '/console'
 }
 
 /** The sandbox's own issuer, on this listener. */
 export function issuerRoutes(mounted: FastifyInstance, issuer: PeopleIssuer): void {
-  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const headers = Object.entries(request.headers).filter(([, value]) => typeof value === 'string')
-    const {
-      body,
-      headers: answered,
-      status,
-    } = await issuer.answer({
+    const answered = await issuer.answer({
       method: request.method,
       path: request.url,
       headers: Object.fromEntries(headers) as Record<string, string>,
       body: typeof request.body === 'string' ? request.body : '',
     })
     return reply
-      .code(status)
-      .headers({ ...answered, 'x-frame-options': 'DENY', 'content-security-policy': issuerPolicy })
-      .send(body)
+      .code(answered.status)
+      .headers({
+        ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' },
+        'content-security-policy':
+          "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ...answered.headers,
+      })
+      .send(answered.body)
   }
-  mounted.route({
-    method: ['GET', 'POST'],
-    url: '/console/issuer/*',
-    config,
-    schema,
-    handler: answer,
-  })
+  mounted.route({ method: ['GET', 'POST'], url: '/console/issuer/*', config, schema, handler })
 }
-
-const issuerPolicy =
-  "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -9,6 +9,7 @@ import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/a
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
+import { authorizationFiguresRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -26,6 +27,7 @@ import {
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
 import * as linkRoutes from './routes/links.ts'
+import { peopleRoutes } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
@@ -43,7 +45,7 @@ const routes = [
   authorizeRoute,
   ...[cardRoutes.searchCardsRoute, cardRoutes.cardRoutes],
   ...[cardActRoutes.cardActRoutes, cardActRoutes.unblockManyRoute],
-  cardActRoutes.revealCardholderRoute,
+  ...[cardActRoutes.revealCardholderRoute, cardAuthorizationRoutes, authorizationFiguresRoute],
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
@@ -59,6 +61,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
+  peopleRoutes,
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]

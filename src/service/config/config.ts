@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { type AuditConfig, readAudit } from './audit.ts'
+import { type ConsoleConfig, readConsole } from './console.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
@@ -64,6 +65,7 @@ export interface Config {
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
   readonly audit: AuditConfig
+  readonly console: ConsoleConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
   readonly tlsRefreshMs: number
@@ -111,10 +113,7 @@ export function parseConfig(environment: variables.Environment): {
   readonly faults: readonly string[]
 } {
   const read = new variables.VariableReader(environment)
-  const publicListener = {
-    ...read.address('HOST', 'PORT', 8080),
-    tls: readTls(read, 'public'),
-  }
+  const publicListener = { ...read.address('HOST', 'PORT', 8080), tls: readTls(read, 'public') }
   const privateListener = {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
@@ -145,6 +144,7 @@ export function parseConfig(environment: variables.Environment): {
     callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
     audit: readAudit(read, { baseUrl, dataDir }),
+    console: readConsole(read),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),

@@ -63,9 +63,15 @@ test('y', async () => {
   const freeze = await support('POST', `/cards/${card.publicToken}/unfreeze`, { body: { reason } })
   assert.equal(freeze.status, 204, freeze.text)
   await enterAll(service.database)
-  const many = await support('POST', '/cards/unblock', { body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason }, headers: {'idempotency-key': 'k'} })
+  const many = await support('POST', '/cards/unblock', {
+    body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason },
+    headers: { 'idempotency-key': 'k' },
+  })
   console.log(many.status, many.text)
-  const again = await support('POST', '/cards/unblock', { body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason }, headers: {'idempotency-key': 'k'} })
+  const again = await support('POST', '/cards/unblock', {
+    body: { publicTokens: [card.publicToken, '9999999999'], kind: 'pin', reason },
+    headers: { 'idempotency-key': 'k' },
+  })
   console.log(again.status, again.text, again.headers['idempotency-replayed'])
   const holder = await support('POST', `/cards/${card.publicToken}/cardholder`)
   console.log(holder.status, holder.text, holder.headers['audit-entry'])
@@ -73,5 +79,7 @@ test('y', async () => {
   console.log((await support('GET', `/cards/${card.publicToken}`)).text)
   await enterAll(service.database)
   const { sql } = await import('../../support/service.ts')
-  console.log(await sql(service.database, "select text from audit_entry order by entry_index desc limit 4"))
+  console.log(
+    await sql(service.database, 'select text from audit_entry order by entry_index desc limit 4'),
+  )
 })

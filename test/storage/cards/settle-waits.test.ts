@@ -23,6 +23,7 @@ import {
   newEpoch,
   origin,
   other,
+  recordFor,
   settle,
   spend,
   useTriedCards,
@@ -224,7 +225,12 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
           return { remaining } as never
         },
       }
-      const { remaining: most } = await settleTry(explaining, { spent, comparison }, origin, null)
+      const { remaining: most } = await settleTry(
+        explaining,
+        { spent, comparison },
+        recordFor(comparison),
+        null,
+      )
       assert.ok(most > 0 && most < 20, `${comparison} looked at ${most}`)
     }
   })

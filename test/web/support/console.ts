@@ -1,5 +1,6 @@
-import { enterAll } from '../../support/audit.ts'
-import { type IssuedCard, issueCard } from '../../support/network.ts'
+import type { Page } from 'playwright-core'
+import { enterAll, signAll } from '../../support/audit.ts'
+import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from '../../support/network.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
 import type { Chromium, Visit } from './chromium.ts'
 
@@ -9,23 +10,91 @@ export type Console = ServedService & {
   url: (path: string) => string
 }
 
-export const openConsole = async (
-  env: Readonly<Record<string, string>> = {},
-): Promise<Console> => {
-  const service = await openServedService(env)
+export const openConsole = async (env: Readonly<Record<string, string>> = {}): Promise<Console> => {
+  const limits = { RATE_LIMIT: 'on', RATE_PER_SECOND: '100000', RATE_BURST: '100000' }
+  const service = await openServedService({ ...limits, ...env })
   return { ...service, url: (path) => `${service.sandbox.privateUrl}${path}` }
 }
 
-/** A browser in which somebody has signed in by a link of the sandbox. @param name their name, or a role of which somebody is taken. */
+/** The link that signs in somebody. @param who a name, or a role of which anybody is taken */
+export const linkOf = ({ sandbox }: Console, who: string): string => {
+  const person = sandbox.people.find(({ name, role }) => name === who || role === who)
+  if (!person) throw new Error(`The sandbox has no ${who}.`)
+  return person.signInUrl
+}
+
+/** A browser in which somebody has signed in. */
 export const signIn = async (
-  { sandbox }: Console,
+  service: Console,
   chromium: Chromium,
   who: string,
   options: Parameters<Chromium['visit']>[0] = {},
 ): Promise<Visit> => {
-  const person = sandbox.people.find(({ name, role }) => name === who || role === who)
-  if (!person) throw new Error(`The sandbox has no ${who}.`)
   const visit = await chromium.visit(options)
-  await visit.page.goto(person.signInUrl)
+  await visit.page.goto(linkOf(service, who))
+  await visit.page.waitForURL('**/console')
   return visit
+}
+
+/** A card whose cardholder has called: three wrong PINs at a till, the last of them under a reference; and its PIN was shown. */
+export const issueDeclinedCard = async (
+  service: Console,
+  customerReference: string,
+): Promise<IssuedCard & { reference: string; customerReference: string }> => {
+  const card = await issueCard(service, { customerReference })
+  for (const step of [1, 2, 3]) {
+    await ask(service, pinTry(service, card, otherDigits(card.pin, step)))
+  }
+  const reference = `RRN-${card.publicToken}`
+  await ask(service, { ...pinTry(service, card), reference })
+  await enterAll(service.database)
+  await signAll(service.audit)
+  return { ...card, reference, customerReference }
+}
+
+/** The text of a part of a page, without the blanks between its parts. */
+export const readText = async (page: Page, selector = 'main'): Promise<string> =>
+  (await page.innerText(selector)).replaceAll(/\s+/g, ' ').trim()
+
+/** Somebody who speaks HTTP instead of looking: cookies are kept, redirects followed by hand. */
+export type Session = {
+  get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>
+  /** Sends a form, with the token of the page that the session sees. */
+  post: (path: string, form: Readonly<Record<string, string>>) => Promise<Response>
+}
+
+export const openSession = async (service: Console, who: string): Promise<Session> => {
+  const cookies = new Map<string, string>()
+  const origin = service.sandbox.privateUrl
+  const send = async (url: string, init: RequestInit = {}): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const headers = { origin, ...Object(init.headers), cookie }
+    const answer = await fetch(url, { ...init, headers, redirect: 'manual' })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return answer
+  }
+  let next: string | null = linkOf(service, who)
+  for (let hops = 0; next !== null && hops < 10; hops += 1) {
+    const { headers } = await send(next)
+    const location = headers.get('location')
+    next = location === null ? null : new URL(location, origin).href
+  }
+  const page = await (await send(`${origin}/console`)).text()
+  const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(page) ?? []
+  if (token === '') throw new Error(`${who} could not sign in: ${page}`)
+  return {
+    get: (path, headers = {}) => send(`${origin}${path}`, { headers }),
+    post: (path, form) =>
+      send(`${origin}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: String(
+          new URLSearchParams({ 'form-token': token, 'form-key': crypto.randomUUID(), ...form }),
+        ),
+      }),
+  }
 }

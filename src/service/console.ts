@@ -82,7 +82,7 @@ function personCalls(verifier: AccessTokenVerifier): PersonCalls {
           },
           ...(body && { payload: JSON.stringify(body) }),
         })
-        const isJson = /^application\/(?:problem\+)?json\b/.test(
+        const isJson = /^application\/(?:[a-z]+\+)?json\b/.test(
           String(answer.headers['content-type']),
         )
         return {

@@ -60,15 +60,14 @@ export const authorizationScreen: Screen = {
       found
     return {
       title: `Authorization ${reference}`,
-      body: html`<p>${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')} with <code>${responseCode}</code>, ${instant(at)},
-          of card <a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></p>
-        <section aria-labelledby="say"><h2 id="say">What to say to the cardholder</h2>
-          <blockquote>${sayings[responseCode] ?? 'We could not approve this payment. Please let us look into it.'}</blockquote></section>
+      body: html`<section aria-labelledby="say"><h2 id="say">What to say to the cardholder</h2>
+          <p>${badge(approved ? 'Approved' : `Declined ${responseCode}`, approved ? 'good' : 'bad')} “${sayings[responseCode] ?? 'We could not approve this payment. Please let us look into it.'}”</p></section>
         <section aria-labelledby="checks"><h2 id="checks">Every check, in its order</h2>
-        <div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">Verdict</th><th scope="col">Details</th><th scope="col">Known after</th></tr></thead>
+        <div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">Verdict</th><th scope="col">Details</th><th scope="col" class="number">Known after</th></tr></thead>
           <tbody>${checks.map(checkRow)}</tbody></table></div>
         <p class="hint">What comes after the first objection was not looked at, and cost no try.</p></section>
-        <section aria-labelledby="asked"><h2 id="asked">What was asked</h2><dl><dt>Network</dt><dd>${networkId}</dd><dt>Reference</dt><dd><code>${reference}</code></dd>
+        <section aria-labelledby="asked"><h2 id="asked">What was asked</h2><dl><dt>Card</dt><dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
+          <dt>Answer</dt><dd>${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')} <code>${responseCode}</code></dd><dt>Decided</dt><dd>${instant(at)}</dd><dt>Network</dt><dd>${networkId}</dd><dt>Reference</dt><dd><code>${reference}</code></dd>
           <dt>Entry mode</dt><dd>${entryMode}</dd><dt>Took</dt><dd>${durationMs} ms</dd><dt>Request</dt><dd><code>${found.requestId}</code></dd></dl></section>`,
     }
   },

@@ -113,6 +113,12 @@ async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance>
     const mounted: IncomingMessage & { originalUrl?: string } = raw
     mounted.originalUrl = raw.url ?? ''
     mounted.url = mounted.originalUrl.slice(pathname.length)
+    // Whoever follows a link is no longer who was signed in here before.
+    if (/^\/auth\?.*\blogin_hint=/.test(mounted.url)) {
+      const name = cookieNames(options).session
+      mounted.headers.cookie = (raw.headers.cookie ?? '').replaceAll(`${name}=`, 'former=')
+      reply.raw.setHeader('set-cookie', [`${name}=; path=/; max-age=0`])
+    }
     await callback(mounted, reply.raw)
   })
   await app.ready()
@@ -181,13 +187,7 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
   interactions: interactionsOf(options),
   cookies: {
     keys: [randomBytes(32).toString('base64url')],
-    // Cookies of one host are common to all of its ports.
-    names: Object.fromEntries(
-      ['session', 'interaction', 'resume'].map((name) => [
-        name,
-        `pinfold-issuer-${name}-${new URL(options.issuer).port}`,
-      ]),
-    ),
+    names: cookieNames(options),
   },
   features: {
     devInteractions: { enabled: false },
@@ -200,6 +200,13 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
     ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
   },
 })
+
+/** With the port: cookies of one host are common to all of its ports. */
+function cookieNames({ issuer }: PeopleIssuerOptions) {
+  const { port } = new URL(issuer)
+  const name = (purpose: string) => `pinfold-issuer-${purpose}-${port}`
+  return { session: name('session'), interaction: name('interaction'), resume: name('resume') }
+}
 
 /** Access tokens for the private listener, which whoever asks for another gets none. */
 const accessTokensFor = (audience: string) => ({

@@ -11,7 +11,7 @@ import {
   pinBlock,
   pinTry,
 } from '../../support/network.ts'
-import { sql, type TestService } from '../../support/service.ts'
+import { type Answer, sql, type TestService } from '../../support/service.ts'
 import {
   cardNotPresent,
   connectSwitch,
@@ -28,6 +28,15 @@ interface ReadCheck {
   responseCode?: string
   remainingTries?: number
   tryNumber?: number
+}
+
+interface ReadRecord {
+  approved: boolean
+  responseCode: string
+  reference: string
+  networkId: string
+  durationMs: number
+  checks: ReadCheck[]
 }
 
 onEachEngine((engine) => {
@@ -89,24 +98,29 @@ onEachEngine((engine) => {
       [pinTry(service, card), `${passed} passed, pin blocked 75`],
     ]
     for (const [question, expected] of questions) {
-      for (const headers of [{}, { 'idempotency-key': randomUUID() }]) {
-        // A try is spent once, not once with a key and once without.
-        if ('idempotency-key' in headers && expected.includes('failed 55')) continue
-        if ('idempotency-key' in headers && expected.includes('failed N7')) continue
+      // A try is spent once, not once with a key and once without.
+      const isOnce = /failed (55|N7)/.test(expected)
+      for (const headers of [{}, ...(isOnce ? [] : [{ 'idempotency-key': randomUUID() }])]) {
         const answer = await ask(service, question, { headers })
         const [record] = await recordsOf(card)
         assert.equal(said(record.checks), expected)
-        assert.equal(record.responseCode, answer.json.responseCode)
-        assert.equal(record.approved, answer.json.approved)
-        assert.equal(record.reference, answer.json.reference)
-        assert.equal(record.networkId, 'demo-network')
-        const last = record.checks.at(-1)
-        const kind = { pin: 'pin', cvv2: 'cvv' }[last.check as string]
-        if (kind) assert.equal(last.remainingTries, answer.json[kind].remainingTries)
-        assert.ok(record.durationMs >= last.afterMs)
+        assertAnswered(record, answer)
       }
     }
   })
+
+  const assertAnswered = (record: ReadRecord, { json }: Answer): void => {
+    const { approved, checks, durationMs, reference, responseCode } = record
+    assert.deepEqual(
+      { approved, responseCode, reference },
+      { approved: json.approved, responseCode: json.responseCode, reference: json.reference },
+    )
+    assert.equal(record.networkId, 'demo-network')
+    const last = checks.at(-1)
+    const kind = { pin: 'pin', cvv2: 'cvv' }[last?.check ?? '']
+    if (kind) assert.equal(last?.remainingTries, json[kind].remainingTries)
+    assert.ok(durationMs >= (last?.afterMs ?? 0))
+  }
 
   test('a card that is frozen, and one that never was active, say so by their status', async () => {
     const card = await issueCard(service)

@@ -28,8 +28,9 @@ create index authorization_record_by_time on authorization_record (decided_at, r
 -- reader of events sees.
 alter table event add column operator_id text;
 alter table published_event add column operator_id text;
--- A card's own events, in the order of their sequence. It is written where events are published, behind the act.
-create index published_event_by_card on published_event (client_id, public_token, sequence);
+-- A card's own events, in the order of their sequence. It is written where events are published, behind the act. It begins as
+-- no other index does: else it looked as good as that of positions to a planner that had not heard of a client.
+create index published_event_by_card on published_event (public_token, sequence);
 
 -- Cards of all clients, as an operator looks for them, the newest first. None of their columns ever changes, so no change of a
 -- card's row is kept from its own page by them. Each begins as no other index does: no plan can take one for another.

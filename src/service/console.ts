@@ -198,7 +198,7 @@ async function identitiesOf(
   const issuer = `${privateUrl}/console/issuer`
   const clientId = 'pinfold-console'
   const people = peopleOfSandbox(sandbox.admin.clientSecret)
-  const own = await createPeopleIssuer({
+  const own = createPeopleIssuer({
     ...{ clientId, redirectUri, issuer, people },
     audience: privateUrl,
   })

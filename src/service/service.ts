@@ -256,7 +256,8 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   const seeding = { database, hsm, hashSecret: hashClientSecret, linkPort }
   const credentials = await seedSandbox(seeding)
   const tokenEndpoint = `${baseUrl}/oauth/token`
-  const people = peopleOfSandbox(credentials.admin.clientSecret).map(({ groups, link, name }) => ({
+  const known = config.console.issuer ? [] : peopleOfSandbox(credentials.admin.clientSecret)
+  const people = known.map(({ groups, link, name }) => ({
     ...{ name, role: groups.join() },
     signInUrl: `${privateUrl}/console/sign-in?as=${link}`,
   }))

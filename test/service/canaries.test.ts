@@ -32,7 +32,7 @@ let routes: readonly Route[]
 const done = new Map<string, Set<number>>()
 
 /** What a route is called with, so that it does what it is there for. */
-let bases: Record<string, () => { body?: object; ids?: Record<string, string> } | Promise<object>>
+let bases: Record<string, () => Omit<Sent, 'headers'> | Promise<object>>
 
 let drawn = 0
 const unique = (): string => {
@@ -102,6 +102,30 @@ before(async () => {
     [`POST ${t}/simulator/authorizations`]: async () => ({ body: await freshCard() }),
     'POST /network/authorizations': async () => ({
       body: { ...(await freshCard()), entryMode: 'chip', reference: 'R1', cvv2: '000' },
+    }),
+    'POST /cards/search': () => ({ body: { publicToken: '9999999999' } }),
+    'POST /cards/:publicToken/freeze': () => ({ body: { reason: 'It was lost' } }),
+    'POST /cards/:publicToken/unfreeze': async () => {
+      const ids = await freshCard()
+      const given = { ...asAdmin, body: { reason: 'It was lost' } }
+      await service.call('POST', `//cards/${ids.publicToken}/freeze`, given)
+      return { ids, body: { reason: 'It was found' } }
+    },
+    'POST /cards/:publicToken/pin/unblock': () => ({ body: { reason: 'It was forgotten' } }),
+    'POST /cards/:publicToken/cvv/unblock': () => ({ body: { reason: 'A shop had it wrong' } }),
+    'POST /cards/unblock': () => ({
+      body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
+    }),
+    'GET /cards/:publicToken/authorizations/:authorizationId': async () => {
+      const { publicToken } = await freshCard()
+      const body = { publicToken, entryMode: 'chip', reference: 'R1' }
+      const network = { listener: 'private', as: 'network', body } as const
+      await service.call('POST', '//network/authorizations', network)
+      const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
+      return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
+    },
+    'GET /figures/authorizations': () => ({
+      query: '?from=2026-11-23T00:00:00Z&to=2026-11-23T01:00:00Z&bucket=minute',
     }),
     'POST /keys': () => ({
       body: {

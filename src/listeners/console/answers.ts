@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesOfRole } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import { scopesOfAccess } from '../http/authentication.ts'
+import { problemOf } from '../http/problems.ts'
 import { html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, Screen } from './screen.ts'
@@ -72,11 +73,12 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   }
 }
 
-/** What the framework refuses is answered as elsewhere, in a page. */
-export function sendProblemPage(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  const code = error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? 'body_too_large' : 'malformed_request'
-  const isFrameworks = !(error instanceof Problem) && (error.statusCode ?? 500) < 500
-  const page = problemPage(isFrameworks ? new Problem(code) : error, request)
-  if (error instanceof Problem) reply.headers(error.headers)
-  return sendPage(reply, page)
+/** Answers a failure outside of any page: nobody is known to be signed in. */
+export function sendProblemPage(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const problem = problemOf(error, request, {})
+  return sendPage(reply.headers(problem.headers), problemPage(problem, request))
 }

@@ -35,9 +35,10 @@ const tones: Readonly<Record<string, 'good' | 'warn'>> = {
   '62': 'warn',
 }
 
-/** So many seconds, rounded up as people say them: never less than two of a unit but seconds. */
+/** So many seconds, rounded up as people say them: one day, but 47 hours. */
 export function duration(seconds: number): string {
-  const [size, name] = units.find(([each]) => seconds >= 2 * each) ?? [1, 'second']
+  const isSaidIn = ([each]: readonly [number, string]) => seconds >= 2 * each || seconds === each
+  const [size, name] = units.find(isSaidIn) ?? [1, 'second']
   const count = Math.ceil(seconds / size)
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }

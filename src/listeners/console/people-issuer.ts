@@ -59,12 +59,47 @@ const sessionSeconds = 8 * 3_600
 
 /**
  * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by the way that they do
- * with any other. What it remembers is in its memory.
+ * with any other. What it remembers is in its memory, and it is made when it is first asked.
  */
-export async function createPeopleIssuer(options: PeopleIssuerOptions): Promise<PeopleIssuer> {
-  const { pathname, host, protocol } = new URL(options.issuer)
+export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
+  const { host, protocol } = new URL(options.issuer)
+  let made: Promise<FastifyInstance> | null = null
+  return {
+    async answer({ body, headers, method, path }) {
+      made ??= createApp(options)
+      const { 'content-type': contentType, authorization, cookie, accept } = headers
+      const sent = { 'content-type': contentType, authorization, cookie, accept }
+      const answer = await (await made).inject({
+        method: method as 'GET',
+        url: path,
+        headers: {
+          ...Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
+          host,
+          'x-forwarded-proto': protocol.slice(0, -1),
+        },
+        payload: body,
+      })
+      const handedOn = ['content-type', 'location', 'set-cookie', 'www-authenticate']
+      return {
+        status: answer.statusCode,
+        // The listener sets the rest.
+        headers: Object.fromEntries(
+          Object.entries(answer.headers)
+            .filter(([name]) => handedOn.includes(name))
+            .map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
+        ),
+        body: answer.payload,
+      }
+    },
+  }
+}
+
+/** The library's routes and ours, which nobody reaches but by the listener. */
+async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance> {
+  const { pathname } = new URL(options.issuer)
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'sandbox' }
+  const kid = randomBytes(8).toString('base64url')
+  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid }
   const provider = new Provider(options.issuer, configurationOf(options, key))
   provider.proxy = true
   const app = Fastify()
@@ -78,36 +113,16 @@ export async function createPeopleIssuer(options: PeopleIssuerOptions): Promise<
     const mounted: IncomingMessage & { originalUrl?: string } = raw
     mounted.originalUrl = raw.url ?? ''
     mounted.url = mounted.originalUrl.slice(pathname.length)
+    // Whoever follows a link is no longer who was signed in here before.
+    if (/^\/auth\?.*\blogin_hint=/.test(mounted.url)) {
+      const name = cookieNames(options).session
+      mounted.headers.cookie = (raw.headers.cookie ?? '').replaceAll(`${name}=`, 'former=')
+      reply.raw.setHeader('set-cookie', [`${name}=; path=/; max-age=0`])
+    }
     await callback(mounted, reply.raw)
   })
   await app.ready()
-  return {
-    async answer({ body, headers, method, path }) {
-      const { 'content-type': contentType, authorization, cookie, accept } = headers
-      const sent = { 'content-type': contentType, authorization, cookie, accept }
-      const answer = await app.inject({
-        method: method as 'GET',
-        url: path,
-        headers: {
-          ...Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
-          host,
-          'x-forwarded-proto': protocol.slice(0, -1),
-        },
-        payload: body,
-      })
-      const answered = Object.entries(answer.headers).map(([name, value]) => [
-        name,
-        typeof value === 'object' ? value.map(String) : String(value),
-      ])
-      return {
-        status: answer.statusCode,
-        headers: Object.fromEntries(
-          answered.filter(([name]) => answerHeaders.includes(String(name))),
-        ),
-        body: answer.payload,
-      }
-    },
-  }
+  return app
 }
 
 /** What the library keeps, in memory: it goes when it is over, or the oldest where there is too much of it. */
@@ -136,14 +151,6 @@ function memoryAdapter(): AdapterFactory {
     }
   }
 }
-
-/** What of an answer is handed on: the listener sets the rest. */
-const answerHeaders: readonly string[] = [
-  'content-type',
-  'location',
-  'set-cookie',
-  'www-authenticate',
-]
 
 const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
   adapter: memoryAdapter(),
@@ -180,13 +187,7 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
   interactions: interactionsOf(options),
   cookies: {
     keys: [randomBytes(32).toString('base64url')],
-    // Cookies of one host are common to all of its ports.
-    names: Object.fromEntries(
-      ['session', 'interaction', 'resume'].map((name) => [
-        name,
-        `pinfold-issuer-${name}-${new URL(options.issuer).port}`,
-      ]),
-    ),
+    names: cookieNames(options),
   },
   features: {
     devInteractions: { enabled: false },
@@ -199,6 +200,13 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
     ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
   },
 })
+
+/** With the port: cookies of one host are common to all of its ports. */
+function cookieNames({ issuer }: PeopleIssuerOptions) {
+  const { port } = new URL(issuer)
+  const name = (purpose: string) => `pinfold-issuer-${purpose}-${port}`
+  return { session: name('session'), interaction: name('interaction'), resume: name('resume') }
+}
 
 /** Access tokens for the private listener, which whoever asks for another gets none. */
 const accessTokensFor = (audience: string) => ({

@@ -142,9 +142,8 @@ export const listRowsOfCard = async (
 const scanEvents = (limit: number): string => `
   select position, event_id, sequence, type, occurred_at, request_id, operator_id, details
   from published_event
-  where (client_id, public_token, sequence) < ($1, $2, $3::integer)
-    and (client_id, public_token) >= ($1, $2)
-  order by client_id desc, public_token desc, published_event.sequence desc limit ${limit}`
+  where (public_token, sequence) < ($2, $3::integer) and public_token >= $2 and client_id = $1
+  order by public_token desc, published_event.sequence desc limit ${limit}`
 
 // Each endpoint by itself: a client has few.
 const eventsStatement = statement(

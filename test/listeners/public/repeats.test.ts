@@ -38,6 +38,8 @@ const changes = (): Route[] => routes.filter(({ method }) => method === 'POST' |
 
 /** Where a key has no effect, and why is said in the route. */
 const notRepeatable = [
+  'POST /cards/:publicToken/cardholder',
+  'POST /cards/search',
   'POST /component-entries/:entryId/components',
   'POST /demo',
   'POST /demo/*',
@@ -188,6 +190,30 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
     return { path: '//zones/net-old/retire' }
   },
+  'POST /cards/:publicToken/freeze': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/freeze`,
+    body: { reason: 'It was lost' },
+  }),
+  'POST /cards/:publicToken/unfreeze': async () => {
+    const { publicToken } = await service.createCard()
+    await administer('POST', `/cards/${publicToken}/freeze`, { reason: 'It was lost' })
+    return { path: `//cards/${publicToken}/unfreeze`, body: { reason: 'It was found' } }
+  },
+  'POST /cards/:publicToken/pin/unblock': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/pin/unblock`,
+    body: { reason: 'It was forgotten' },
+  }),
+  'POST /cards/:publicToken/cvv/unblock': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/cvv/unblock`,
+    body: { reason: 'A shop had it wrong' },
+  }),
+  'POST /cards/unblock': async () => ({
+    path: '//cards/unblock',
+    body: {
+      publicTokens: [(await service.createCard()).publicToken, '9999999999'],
+      ...{ kind: 'pin', reason: 'An outage' },
+    },
+  }),
   'POST /network/authorizations': async () => {
     const { publicToken } = await service.createCard()
     const body = { publicToken, entryMode: 'ecommerce', reference: 'R-1', cvv2: '000' }
@@ -293,7 +319,7 @@ const rowCounts = async (): Promise<Record<string, number>> => {
 
 /** What is shown once is left out of a repeat. */
 const withoutSecrets = ({ json }: Answer) => {
-  if (json === undefined) return undefined
+  if (json === undefined || Array.isArray(json)) return json
   const { clientSecret: _, secret: __, ...rest } = json
   return rest
 }

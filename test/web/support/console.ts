@@ -31,6 +31,7 @@ export const signIn = async (
   options: Parameters<Chromium['visit']>[0] = {},
 ): Promise<Visit> => {
   const visit = await chromium.visit(options)
+  visit.page.setDefaultTimeout(20_000)
   await visit.page.goto(linkOf(service, who))
   await visit.page.waitForURL('**/console')
   return visit

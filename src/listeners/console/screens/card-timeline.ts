@@ -37,7 +37,7 @@ export const actName = (type: string): string => actNames[type] ?? type
 
 /** What happened to a card, newest first, in one table. */
 export const timelineTable = (publicToken: string, entries: readonly Entry[]): Content =>
-  html`<div class="scroll" tabindex="0" role="region" aria-label="Timeline"><table class="timeline">
+  html`<div class="scroll" tabindex="0" role="region" aria-label="Timeline"><table class="wide">
     <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th><th scope="col">Details</th></tr></thead>
     <tbody>${entries.map((entry) => timelineRow(publicToken, entry))}</tbody></table></div>`
 
@@ -67,19 +67,39 @@ export const actorOf = ({ id, kind }: Act['by']): string =>
 
 function actDetails({ deliveries, details, entryId, reason, requestId }: Act): Content {
   const { from, to, ...others } = Object(details) as Readonly<Record<string, unknown>>
-  const facts = Object.entries(others).map(([name, value]) => `${name} ${String(value)}`)
+  const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
-    <p class="fine">Entry <code>${entryId}</code>${requestId && html` · request <code>${requestId}</code>`}</p>
-    ${
-      deliveries.length > 0 &&
-      html`<ul class="deliveries">${deliveries.map(
-        ({ deliveryId, lastTry, status, tries, webhookId }) =>
-          html`<li><a href="${path`/console/webhooks/${webhookId}`}#${deliveryId}">Webhook</a> ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
-            ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last: ${lastTry.outcome} ${lastTry.statusCode}`}</li>`,
-      )}</ul>`
-    }`
+    ${deliveries.length > 0 && html`<ul class="plain">${deliveries.map(deliveryLine)}</ul>`}
+    <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
 }
+
+/** What an event says of an act beside its type, as people say it. */
+function factOf(name: string, value: unknown): string {
+  const facts: Readonly<Record<string, string>> = {
+    blockedBy: value === 'tries' ? 'Its tries are used up' : 'By the client',
+    cardProduct: `Product ${value}`,
+    cardStatusCode: statusName(value),
+    cardType: String(value),
+    device: `Device ${value}`,
+    form: value === 'deviceKey' ? 'Sealed to a device key' : 'Sealed with a session key',
+    includePin: value === true ? 'With the PIN' : 'Without the PIN',
+    reference: `Reference ${value}`,
+    remainingTries: left(Number(value)),
+  }
+  return facts[name] ?? String(value)
+}
+
+const deliveryLine = ({
+  deliveryId,
+  lastTry,
+  status,
+  tries,
+  webhookId,
+}: Act['deliveries'][number]): Content =>
+  html`<li><a href="${path`/console/webhooks/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+    ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
+    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</li>`
 
 const statusName = (code: unknown): string =>
   isCardStatusCode(String(code)) ? cardStatuses[String(code) as '00'].description : String(code)
@@ -94,7 +114,7 @@ function attemptDetails(attempt: NonNullable<Entry['attempt']>): Content {
   const { entryMode, reference, remainingTries, restored, result, tryNumber } = attempt
   const [word, tone] = results[result]
   return html`${badge(word, tone)} ${left(remainingTries)}
-    <p class="fine">Try ${tryNumber}${restored && ', given back'} · ${entryMode} · reference ${reference}</p>`
+    <p class="fine">Try ${tryNumber}${restored && ', given back'} · ${entryMode} · Reference ${reference}</p>`
 }
 
 export const left = (tries: number): string => (tries === 1 ? '1 try left' : `${tries} tries left`)
@@ -105,4 +125,4 @@ const authorizationDetails = (
 ): Content =>
   html`${badge(authorization.approved ? 'Approved' : `Declined ${authorization.responseCode}`, authorization.approved ? 'good' : 'bad')}
     <a href="${path`/console/cards/${publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.approved ? 'Every check' : 'Why'}</a>
-    <p class="fine">${authorization.entryMode} · reference ${authorization.reference}</p>`
+    <p class="fine">${authorization.entryMode} · Reference ${authorization.reference}</p>`

@@ -95,6 +95,14 @@ const facts = (card: Card): Content =>
     <dt>Product</dt><dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span></dd>
     <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd></dl>`
 
+/** The limits of a card, by the names that their uses are counted under. */
+const limitNames: Readonly<Record<string, string>> = {
+  reveal: 'PIN and card data shown',
+  'bad-session-key': 'Bad session keys',
+  'unblock-pin': 'PIN unblocked',
+  'unblock-cvv': 'CVV unblocked',
+}
+
 const tries = ({ cvvStatus, limits, pinStatus }: Card): Content =>
   html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
     ([name, { description, remainingTries, status }]) =>
@@ -103,9 +111,9 @@ const tries = ({ cvvStatus, limits, pinStatus }: Card): Content =>
   <h3>Limits in use</h3>${
     limits.length === 0
       ? html`<p class="empty">No limit of this card has been used lately: none of them holds anything up.</p>`
-      : html`<table><thead><tr><th scope="col">Limit</th><th scope="col">Used</th><th scope="col">In</th><th scope="col">Holds</th></tr></thead><tbody>${limits.map(
+      : html`<table><thead><tr><th scope="col">Limit</th><th scope="col" class="number">Used</th><th scope="col">In</th><th scope="col">Holds</th></tr></thead><tbody>${limits.map(
           ({ allowed, freeInSeconds, limitName, used, windowSeconds }) =>
-            html`<tr><th scope="row">${limitName}</th><td class="number">${used} of ${allowed ?? 'any number'}</td>
+            html`<tr><th scope="row">${limitNames[limitName] ?? limitName}</th><td class="number">${used} of ${allowed ?? 'any number'}</td>
               <td>${windowSeconds !== null && duration(windowSeconds)}</td>
               <td>${freeInSeconds > 0 ? badge(`for ${duration(freeInSeconds)}`, 'bad') : badge('No', 'good')}</td></tr>`,
         )}</tbody></table>`

@@ -41,7 +41,9 @@ const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 /** Values over time, one upon another. */
 export function stackedBars(drawing: Drawing): Html {
   const { points, series } = drawing
-  const totals = points.map(({ values }) => values.reduce<number>((sum, each) => sum + (each ?? 0), 0))
+  const totals = points.map(({ values }) =>
+    values.reduce<number>((sum, each) => sum + (each ?? 0), 0),
+  )
   const ceiling = ceilingOf(totals)
   const step = inner.width / Math.max(1, points.length)
   const bars = points.map(({ values }, at) => {
@@ -56,7 +58,12 @@ export function stackedBars(drawing: Drawing): Html {
       )
     })
   })
-  return figure(drawing, totals.some((total) => total > 0), [grid(ceiling, points), bars], series)
+  return figure(
+    drawing,
+    totals.some((total) => total > 0),
+    [grid(ceiling, points), bars],
+    series,
+  )
 }
 
 /** Values over time, a line each. */

@@ -56,8 +56,8 @@ export const pages = (visit: Visit, next: string | null): Content => {
   if (next !== null) further.set('cursor', next)
   return (
     (next !== null || isFurther) &&
-    html`<nav class="pages" aria-label="Pages">${isFurther && html`<a href="${pathname}?${first}">First page</a>`}${
-      next !== null && html`<a href="${pathname}?${further}" rel="next">Next page</a>`
+    html`<nav class="pages" aria-label="Pages">${isFurther && html`<a href="${pathname}?${String(first)}">First page</a>`}${
+      next !== null && html`<a href="${pathname}?${String(further)}" rel="next">Next page</a>`
     }</nav>`
   )
 }

@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox'
 import { AuditLogSchema } from '../../private/schemas/audit-log.ts'
 import { ActSchema } from '../../private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
@@ -5,7 +6,6 @@ import { actAndReturn, doneOf } from '../done.ts'
 import { type Content, html } from '../html.ts'
 import { list, pages, table } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
-import Type, { type Static } from 'typebox'
 
 /** The logs, whether they are signed, and what operators did. */
 export const auditLogScreen: Screen = {
@@ -25,7 +25,14 @@ export const auditLogScreen: Screen = {
         html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p></div>`
       }<p><a class="button" href="/audit">Verify the log in this browser</a></p><h2>Logs</h2>${table(
         'Logs',
-        ['Log', 'State', { title: 'Entries', isNumber: true }, { title: 'Under a checkpoint', isNumber: true }, 'Signed', 'Began'],
+        [
+          'Log',
+          'State',
+          { title: 'Entries', isNumber: true },
+          { title: 'Under a checkpoint', isNumber: true },
+          'Signed',
+          'Began',
+        ],
         logs.map(logRow),
         'No process has begun a log yet.',
       )}${
@@ -49,7 +56,15 @@ const logRow = (log: Static<typeof AuditLogSchema>): Content =>
         : badge('Closed')
   }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td><td class="number">${log.size}</td><td class="number">${log.signedSize}</td><td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`
 
-const actRow = ({ act, at, clientId, details, requestId, subject, subjectKind }: Static<typeof ActSchema>): Content => {
+const actRow = ({
+  act,
+  at,
+  clientId,
+  details,
+  requestId,
+  subject,
+  subjectKind,
+}: Static<typeof ActSchema>): Content => {
   const text = JSON.stringify(details)
   return html`<tr><td>${instant(at)}</td><td>${act}</td><td>${subjectKind} <code>${subject}</code></td><td>${clientId}<p class="fine">request ${requestId}</p></td>
     <td>${text !== '{}' && html`<details><summary>Show</summary><code>${text}</code></details>`}</td></tr>`

@@ -111,7 +111,8 @@ function chartOf(figures: Figures): Content {
   const codes = [...totals].sort(([, one], [, other]) => other - one).map(([code]) => code)
   // A colour each for as many as can be told apart.
   const [own, others] = [codes.slice(0, 4), codes.slice(4)]
-  const nameOf = (code: string) => (reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`)
+  const nameOf = (code: string) =>
+    reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`
   return stackedBars({
     title: 'Approvals and declines by reason, hour by hour',
     rowTitle: 'Hour (UTC)',

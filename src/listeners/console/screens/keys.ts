@@ -65,7 +65,13 @@ const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at
 function ages(keys: readonly Key[]): Content {
   const used = keys.flatMap(({ activatedAt, current, key, rotationDueAt }) =>
     current && activatedAt && rotationDueAt
-      ? [{ key, days: daysSince(activatedAt), most: daysSince(activatedAt) - daysSince(rotationDueAt) }]
+      ? [
+          {
+            key,
+            days: daysSince(activatedAt),
+            most: daysSince(activatedAt) - daysSince(rotationDueAt),
+          },
+        ]
       : [],
   )
   const row = 22
@@ -127,10 +133,7 @@ export const retireKeyAct: Act = {
   path: '/console/keys/:key/retire',
   access: ['admin', 'keys.write'],
   perform: (visit, { version = '' }) =>
-    actAndReturn(
-      visit,
-      'POST',
-      path`/keys/${visit.params.key ?? ''}/versions/${version}/retire`,
-      { to: '/console/keys' },
-    ),
+    actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/versions/${version}/retire`, {
+      to: '/console/keys',
+    }),
 }

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { AdministeredProductSchema } from '../../private/schemas/products.ts'
 import { badge } from '../desk-parts.ts'
-import { doneOf, actAndReturn } from '../done.ts'
+import { actAndReturn, doneOf } from '../done.ts'
 import { html } from '../html.ts'
 import { list, pages, table } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'

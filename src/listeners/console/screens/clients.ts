@@ -83,7 +83,7 @@ const grants = (visit: Visit, { clientId, productIds }: Client, mayChange: boole
     (productId) =>
       html`<li>${productId}${
         mayChange &&
-        html` <form method="post" action="${path`/console/clients/${clientId}/grants`}">${formFields(visit)}<input type="hidden" name="productId" value="${productId}"><button name="act" value="revoke" class="quiet">Take away</button></form>`
+        html`<form class="inline" method="post" action="${path`/console/clients/${clientId}/grants`}">${formFields(visit)}<input type="hidden" name="productId" value="${productId}"><button name="act" value="revoke" class="quiet">Take away</button></form>`
       }</li>`,
   )}</ul>${
     mayChange &&

@@ -61,6 +61,9 @@ const ceremonyRow = (entry: Static<typeof ComponentEntrySchema>): Content =>
 const dayMs = 86_400_000
 const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at)) / dayMs)
 
+const dayOf = (at: string): Content =>
+  html`<time datetime="${at.slice(0, 10)}">${at.slice(0, 10)}</time>`
+
 /** How long each version that makes new things has done so, beside how long it may. */
 function ages(keys: readonly Key[]): Content {
   const used = keys.flatMap(({ activatedAt, current, key, rotationDueAt }) =>
@@ -97,7 +100,7 @@ function keyRow(visit: Visit, key: Key): Content {
   return html`<tr><th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}<p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p></th>
     <td>${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}${key.rotationDue && html` ${badge(`due by ${key.rotationDue}`, 'bad')}`}</td>
     <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}<p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
-    <td>${key.createdAt && html`${daysSince(key.createdAt)} days<p class="fine">${instant(key.createdAt)}</p>`}${key.rotationDueAt && html`<p class="fine">due ${instant(key.rotationDueAt)}</p>`}</td>
+    <td>${key.createdAt && html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`}${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}</td>
     <td class="number">${key.uses}</td><td>${
       reEncryption &&
       (reEncryption.finishedAt === null

@@ -5,7 +5,7 @@ import { UsageError } from '../command.ts'
 import { readJsonFile } from '../output.ts'
 
 /** Whom a command calls as: an administrator on the private listener, a client on the public one. */
-export type Role = 'admin' | 'client'
+export type ClientRole = 'admin' | 'client'
 
 /** Who was named on the command line or in the environment. */
 export interface NamedClient {
@@ -29,7 +29,7 @@ export interface CallerCredentials {
  * @throws UsageError where there is neither.
  */
 export async function readCredentials(
-  role: Role,
+  role: ClientRole,
   { clientId, clientSecret, jwkFile }: NamedClient,
   sandbox: SandboxFile | null,
 ): Promise<CallerCredentials> {

@@ -24,7 +24,7 @@ import {
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
 import * as linkRoutes from './routes/links.ts'
-import { peopleRoutes } from './routes/people.ts'
+import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
@@ -55,7 +55,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  peopleRoutes,
+  ...[peopleRoutes, signPersonOutRoute],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]

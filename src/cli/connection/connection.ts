@@ -10,6 +10,7 @@ import {
 import { isLocked, readHolder } from '../../storage/engine/data-directory.ts'
 import { type Call, type ConnectionOptions, refuseStart, UsageError } from '../command.ts'
 import { type ClientRole, type NamedClient, readCredentials } from './credentials.ts'
+import { readPersonToken } from './person.ts'
 import { createRequests, type ServiceAddress, type ServiceConnection } from './requests.ts'
 
 /**
@@ -25,6 +26,7 @@ async function connect(options: ConnectionOptions, role: ClientRole): Promise<Se
     ...caller,
     clientId: options.client ?? caller.clientId,
     jwkFile: options['jwk-file'] ?? caller.jwkFile,
+    personToken: options['as-person'] ? await readPersonToken() : null,
   }
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl

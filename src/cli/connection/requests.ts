@@ -52,6 +52,8 @@ export function createRequests(
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
+  const { personToken } = credentials
+  const tokens = personToken && { current: async () => personToken, forget: () => undefined }
   const exchange = orUsageError(credentials, () =>
     createExchange(
       settingsOf({
@@ -61,6 +63,7 @@ export function createRequests(
         retries: 0,
         allowHttp: true,
       }),
+      ...(tokens ? [tokens] : []),
     ),
   )
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {

@@ -16,6 +16,7 @@ import {
   prepareClusterCommand,
   startCommand,
 } from './commands/service.ts'
+import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
 import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
@@ -27,6 +28,7 @@ export const commands: readonly cli.Command[] = [
   doctorCommand,
   migrateCommand,
   prepareClusterCommand,
+  signInCommand,
   ...productCommands,
   ...clientCommands,
   ...zoneCommands,

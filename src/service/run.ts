@@ -109,7 +109,10 @@ async function finish(server: Service['publicServer'], connections: Connections)
   clearTimeout(timer)
 }
 
-/** What a person reads when the service is up. No secret is in it: they are in the file it names. */
+/**
+ * What a person reads when the service is up. No secret is in it, they are in the file it names: but for the links by
+ * which a sandbox signs people in.
+ */
 function welcome(config: Config, sandbox: SandboxFile | null, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'

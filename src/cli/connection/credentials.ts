@@ -5,13 +5,15 @@ import { UsageError } from '../command.ts'
 import { readJsonFile } from '../output.ts'
 
 /** Whom a command calls as: an administrator on the private listener, a client on the public one. */
-export type Role = 'admin' | 'client'
+export type ClientRole = 'admin' | 'client'
 
 /** Who was named on the command line or in the environment. */
 export interface NamedClient {
   readonly clientId: string | null
   readonly clientSecret: string | null
   readonly jwkFile: string | null
+  /** The access token of a person, who calls in place of a client. */
+  readonly personToken: string | null
 }
 
 /** Who calls, and what it proves itself by: its secret, or a private key that stays in this process. */
@@ -22,6 +24,8 @@ export interface CallerCredentials {
   )
   /** The file of the private key, to be named where it is of no use. */
   readonly jwkFile: string | null
+  /** Whose token is at hand: none is asked for. */
+  readonly personToken?: string
 }
 
 /**
@@ -29,10 +33,18 @@ export interface CallerCredentials {
  * @throws UsageError where there is neither.
  */
 export async function readCredentials(
-  role: Role,
-  { clientId, clientSecret, jwkFile }: NamedClient,
+  role: ClientRole,
+  { clientId, clientSecret, jwkFile, personToken }: NamedClient,
   sandbox: SandboxFile | null,
 ): Promise<CallerCredentials> {
+  if (personToken !== null) {
+    if (role !== 'admin') throw new UsageError('People call the private listener alone.')
+    // What a client would prove itself by is never sent: no token is asked for.
+    return {
+      ...{ client: { clientId: 'person', clientSecret: personToken }, jwkFile: null },
+      personToken,
+    }
+  }
   if (clientId !== null && jwkFile !== null) {
     const jwk: JWK = await readJsonFile(jwkFile)
     return { client: { clientId, privateKey: { alg: 'ES256', ...jwk } }, jwkFile }

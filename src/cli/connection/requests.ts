@@ -3,7 +3,7 @@ import { settingsOf } from '../../../sdk/client/options.ts'
 import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
 import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
 import { Refused, Unreachable, UsageError } from '../command.ts'
-import type { CallerCredentials, Role } from './credentials.ts'
+import type { CallerCredentials, ClientRole } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
 type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
@@ -48,10 +48,12 @@ export interface ServiceAddress {
  */
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
-  role: Role,
+  role: ClientRole,
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
+  const { personToken } = credentials
+  const tokens = personToken && { current: async () => personToken, forget: () => undefined }
   const exchange = orUsageError(credentials, () =>
     createExchange(
       settingsOf({
@@ -61,6 +63,7 @@ export function createRequests(
         retries: 0,
         allowHttp: true,
       }),
+      ...(tokens ? [tokens] : []),
     ),
   )
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {

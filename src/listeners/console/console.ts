@@ -130,8 +130,10 @@ async function performAct(
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
   try {
     const outcome = await act.perform(visit, form)
-    if ('to' in outcome) return reply.redirect(outcome.to, 303)
-    return sendPage(reply, outcome, frame)
+    if (!('to' in outcome)) return sendPage(reply, outcome, frame)
+    // Whatever a form says of where to go: nobody is led elsewhere.
+    if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
+    return reply.redirect(outcome.to, 303)
   } catch (error) {
     return sendPage(reply, problemPage(error, request), frame)
   }
@@ -173,21 +175,16 @@ function visitOf(
     ),
     call,
     async read(path) {
-      const answer = await call('GET', path)
-      if (answer.status >= 400) throw problemOfAnswer(answer)
-      return answer.body as never
+      const { body, status } = await call('GET', path)
+      if (status < 400) return body as never
+      const { code, detail, errors } = Object(body)
+      const isKnown = typeof code === 'string' && Object.hasOwn(problemKinds, code)
+      throw isKnown
+        ? new Problem(code as ProblemCode, { detail, errors })
+        : new Problem('internal_error', { cause: new Error(`${path} answered ${status}.`) })
     },
   }
 }
 
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || scopesOfAccess(access).some((scope) => scopes.has(scope))
-
-/** The failure that the private listener answered. */
-export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
-  const { code, detail, errors } = Object(body)
-  if (typeof code !== 'string' || !Object.hasOwn(problemKinds, code)) {
-    return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
-  }
-  return new Problem(code as ProblemCode, { detail, errors })
-}

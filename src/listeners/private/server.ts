@@ -28,7 +28,7 @@ import {
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
 import * as linkRoutes from './routes/links.ts'
-import { peopleRoutes } from './routes/people.ts'
+import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
@@ -63,7 +63,7 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  peopleRoutes,
+  ...[peopleRoutes, signPersonOutRoute],
   disclosureRoutes,
   ...[watchedWebhookRoutes, webhookActRoutes],
   healthRoute,

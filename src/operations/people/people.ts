@@ -152,7 +152,7 @@ export const listPeople = (
 ): Promise<PersonRow[]> => findPeople(database, afterPersonId, limit)
 
 /** A session that a person has open. */
-export type OpenSession = Pick<
+type OpenSession = Pick<
   SessionRow,
   'sessionId' | 'roles' | 'authenticatedAt' | 'startedAt' | 'seenAt'
 >

@@ -183,6 +183,8 @@ export interface CallerConfig {
   /** The certificate that a listener may ask for, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
+  /** An access token of a person; null: the one of the last sign-in here. */
+  readonly personToken: string | null
 }
 
 /** Reads the variables of the command line. One that is set to nothing counts as not set. */
@@ -197,5 +199,6 @@ export function readCallerConfig(environment: variables.Environment = process.en
     jwkFile: environment.PINFOLD_JWK_FILE || null,
     certificateFile: environment.PINFOLD_CERT_FILE || null,
     keyFile: environment.PINFOLD_KEY_FILE || null,
+    personToken: environment.PINFOLD_PERSON_TOKEN || null,
   }
 }

@@ -74,6 +74,11 @@ const acts: readonly Act[] = [
     },
   },
   {
+    path: '/console/back',
+    access: 'anyone',
+    perform: async (_, { to = '' }) => ({ to }),
+  },
+  {
     path: '/console/refused',
     access: 'anyone',
     perform: async () => {
@@ -276,6 +281,22 @@ suite('an act', () => {
     const answer = await send(openConsole(database), await signIn('viewer'), '/console/refused', {})
     assert.equal(answer.statusCode, 422)
     assert.match(answer.payload, /No &lt;script&gt;\..*\/&lt;b&gt; must be &lt;i&gt;/)
+  })
+
+  test('leads to a page of this console and nowhere else, whatever a form says', async () => {
+    const console = openConsole(database)
+    const headers = await signIn('viewer')
+    for (const to of ['/console', '/console/cards/1?a=%20#b', '/console?x=/y']) {
+      const answer = await send(console, headers, '/console/back', { to })
+      assert.deepEqual([answer.statusCode, answer.headers.location], [303, to])
+    }
+    for (const to of [
+      ...['https://evil.test', '//evil.test', '/\\evil.test', '/consoles', '/console\\@evil.test'],
+      ...['/livez', '', '/console/\r\nset-cookie: a=b', '/console/ü', 'javascript:alert(1)'],
+    ]) {
+      const answer = await send(console, headers, '/console/back', { to })
+      assert.equal(answer.statusCode, 400, to)
+    }
   })
 
   test('of somebody who is signed out by now does nothing', async () => {

@@ -1,9 +1,9 @@
 import { type Connection, statement } from '../engine/database.ts'
 
-/** Something that was done to a product, a client system, a network's zone, a key, a process or the audit log. */
+/** Something that was done to a product, a client system, a network's zone, a key, a process, the audit log or an approval. */
 export interface NewAct {
   readonly act: string
-  readonly subjectKind: 'product' | 'client' | 'key' | 'process' | 'setting' | 'log'
+  readonly subjectKind: 'product' | 'client' | 'key' | 'process' | 'setting' | 'log' | 'approval'
   /** Names it. */
   readonly subject: string
   /** What changed, as JSON. Never a secret. */

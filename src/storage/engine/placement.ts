@@ -80,6 +80,7 @@ const coordinator: readonly string[] = [
   'audit_erasure',
   'row_digest',
   'audit_check',
+  'approval',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -1,8 +1,11 @@
+import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
+import { guardByApproval } from './approval-gate.ts'
+import { approvalRoutes, decideApprovalRoutes } from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
@@ -62,6 +65,7 @@ const routes = [
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
   peopleRoutes,
+  ...[approvalRoutes, decideApprovalRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
@@ -73,7 +77,8 @@ const StatusSchema = Type.Object({ status: Type.String() })
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   const api: PrivateApi = { ...options, app }
-  const { metrics, ready } = options
+  const { approvals, metrics, ready } = options
+  guardByApproval(app as unknown as FastifyInstance, approvals)
   app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
     status: 'alive',
   }))

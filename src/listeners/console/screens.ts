@@ -1,4 +1,5 @@
 import type { Act, Screen } from './screen.ts'
+import { approvalActs, approvalScreen, approvalsScreen } from './screens/approvals.ts'
 import { authorizationScreen } from './screens/authorization.ts'
 import { cardActs, cardScreen } from './screens/card.ts'
 import { homeScreen } from './screens/home.ts'
@@ -12,7 +13,9 @@ export const screens: readonly Screen[] = [
   cardScreen,
   authorizationScreen,
   unblockCardsScreen,
+  approvalsScreen,
+  approvalScreen,
 ]
 
 /** Every act of a form. */
-export const acts: readonly Act[] = [searchAct, ...cardActs, unblockCardsAct]
+export const acts: readonly Act[] = [searchAct, ...cardActs, unblockCardsAct, ...approvalActs]

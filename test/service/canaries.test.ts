@@ -3,7 +3,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { personIdOf } from '../../src/domain/person.ts'
 import { createSigner } from '../../src/operations/audit/sign.ts'
+import { upsertPerson } from '../../src/storage/people/people.ts'
 import { enterAll } from '../support/audit.ts'
 import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
@@ -161,6 +163,8 @@ before(async () => {
     'DELETE /clients/:clientId/products/:productId': async () => ({
       ids: await freshClient('client'),
     }),
+    'GET /people/:personId': async () => ({ ids: await freshPerson() }),
+    'POST /people/:personId/sign-out': async () => ({ ids: await freshPerson() }),
     'POST /zones': () => ({ body: { clientId: unique(), clientName: 'A zone' } }),
     'POST /zones/:clientId/retire': async () => ({ ids: await freshClient('network') }),
     'POST /links': () => ({ body: link(unique()) }),
@@ -198,6 +202,14 @@ const refusedHere: Readonly<Record<string, string>> = {
 const freshEntry = async (): Promise<{ entryId: string }> => {
   const given = { ...asAdmin, body: entryOf(unique()) }
   return (await service.call('POST', '//component-entries', given)).json
+}
+
+const freshPerson = async (): Promise<{ personId: string }> => {
+  const identity = { issuer: 'https://issuer.example', subject: unique() }
+  const personId = personIdOf(identity)
+  const person = { ...identity, personId, name: 'Somebody', roles: ['viewer'] }
+  await upsertPerson(service.database, person)
+  return { personId }
 }
 
 let ports = 0

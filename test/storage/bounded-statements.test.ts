@@ -56,6 +56,14 @@ import {
   reverseByElements,
   reverseTransaction,
 } from '../../src/storage/links/transactions.ts'
+import { findPeople } from '../../src/storage/people/people.ts'
+import {
+  endSession,
+  findOpenSessions,
+  findSession,
+  pruneSessions,
+  seeSession,
+} from '../../src/storage/people/sessions.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
@@ -119,6 +127,8 @@ const event = {
   note: null,
 } as const
 const act = { clientId, event, claim: null }
+const sessionHash = createHash('sha256').update('7900').digest()
+const personOf = (n: number) => `person-${String(n).padStart(40, '0')}`
 const keyHash = createHash('sha256').update('a key').digest()
 const keyText = keyHash.toString('hex')
 const claimId = '00000000-0000-4000-8000-000000000003'
@@ -185,6 +195,12 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => pruneWrongExpiries(database, new Date(), limit),
   (database, limit) => pruneTransactions(database, limit),
   (database, limit) => pruneAdvices(database, limit),
+  (database, limit) => pruneSessions(database, limit),
+  (database) => findSession(database, sessionHash),
+  (database) => seeSession(database, sessionHash),
+  (database) => endSession(database, sessionHash),
+  (database) => findOpenSessions(database, personOf(7_900)),
+  (database, limit) => findPeople(database, personOf(7_900), limit),
   (database) => reverseByElements(database, 'client-1', original),
   (database) =>
     reverseTransaction(database, { networkId: 'client-1', transactionHash: fingerprint }),

@@ -30,6 +30,7 @@ const switches = {
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   network_transaction: ages('created_at'),
   network_advice: ages('received_at'),
+  console_session: ages('started_at'),
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -106,6 +107,11 @@ const fills = (to: Due): string[] => [
      ${switches.network_transaction[to]} from ${numbers}`,
   `insert into network_advice (network_id, advice_hash, link_name, message_type, is_matched, received_at)
    select 'client-1', sha256(n::text::bytea), 'link', '0120', true, ${switches.network_advice[to]} from ${numbers}`,
+  `insert into person (person_id, issuer, subject, display_name, roles)
+   select 'person-' || lpad(n::text, 40, '0'), 'https://issuer.test', n::text, 'Somebody', '{}' from ${numbers}`,
+  `insert into console_session (person_id, secret_hash, sign_in_hash, roles, authenticated_at, started_at)
+   select 'person-' || lpad(n::text, 40, '0'), sha256(n::text::bytea), sha256(n::text::bytea), '{}', now(),
+     ${switches.console_session[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]

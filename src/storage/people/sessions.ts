@@ -48,9 +48,15 @@ const columns = `session_id::text as "sessionId", console_session.person_id as "
   started_at as "startedAt", seen_at as "seenAt",
   seen_at < clock_timestamp() - interval '20 seconds' as "isToBeSeen"`
 
+// Looked up session by session, whatever the planner takes the tables for.
+const withPerson = `cross join lateral (
+     select issuer, subject, display_name from person
+     where person.person_id = console_session.person_id limit 1
+   ) as person`
+
 const findStatement = statement(
   'find_console_session',
-  `select ${columns} from console_session join person on person.person_id = console_session.person_id
+  `select ${columns} from console_session ${withPerson}
    where secret_hash = $1 and ${isOpenText}`,
 )
 
@@ -73,13 +79,18 @@ export async function seeSession(connection: Connection, secretHash: Uint8Array)
 
 const listStatement = statement(
   'list_console_sessions',
-  `select ${columns} from console_session join person on person.person_id = console_session.person_id
-   where console_session.person_id = $1 and ${isOpenText} order by started_at desc, session_id limit 100`,
+  `select ${columns} from console_session ${withPerson}
+   where console_session.person_id = $1 and ${isOpenText} limit 100`,
 )
 
-/** The open sessions of a person, the newest first. */
-export const findOpenSessions = (connection: Connection, personId: string): Promise<SessionRow[]> =>
-  connection.query(listStatement, [personId])
+/** The open sessions of a person, the newest first; 100 at most. */
+export const findOpenSessions = async (
+  connection: Connection,
+  personId: string,
+): Promise<SessionRow[]> => {
+  const rows = await connection.query<SessionRow>(listStatement, [personId])
+  return rows.sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime())
+}
 
 const endStatement = statement(
   'end_console_session',
@@ -110,7 +121,7 @@ const pruneStatement = statement(
   'prune_console_sessions',
   `with over as materialized (
      select secret_hash from console_session
-     where started_at < clock_timestamp() - interval '1 day' order by started_at limit $1
+     where started_at < (select clock_timestamp() - interval '1 day') order by started_at limit $1
    )
    delete from console_session using over where ${onKey('console_session', 'over', ['secret_hash'])}
    returning 1 as "one"`,

@@ -17,7 +17,7 @@ import {
   type RelyingPartyOptions,
 } from '../listeners/console/relying-party.ts'
 import type { ApiAnswer } from '../listeners/console/screen.ts'
-import { acts, screens } from '../listeners/console/screens.ts'
+import { acts, screensOf } from '../listeners/console/screens.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'
@@ -82,7 +82,7 @@ function personCalls(verifier: AccessTokenVerifier): PersonCalls {
           },
           ...(body && { payload: JSON.stringify(body) }),
         })
-        const isJson = /^application\/(?:problem\+)?json\b/.test(
+        const isJson = /^application\/(?:[a-z]+\+)?json\b/.test(
           String(answer.headers['content-type']),
         )
         return {
@@ -162,7 +162,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
       mountConsole(app, {
         ...{ people: { database }, url: config.privateUrl, ...limits },
         ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
-        ...{ screens, acts, assets },
+        ...{ screens: screensOf(config.sandbox), acts, assets },
         callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
       }),
   }

@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../../domain/approval.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../private/schemas/approvals.ts'
 import { problemOfAnswer } from '../console.ts'
-import { badge, cursorAfter, duration, instant, refusal } from '../desk-parts.ts'
+import { badge, duration, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
+import { list, pages, table } from '../listing.ts'
 import {
   type Act,
   type Form,
@@ -14,7 +15,6 @@ import {
   type Visit,
 } from '../screen.ts'
 
-const ApprovalsSchema = Type.Array(ListedApprovalSchema)
 type ListedApproval = Static<typeof ListedApprovalSchema>
 type Approval = Static<typeof ApprovalSchema>
 
@@ -54,41 +54,34 @@ export const approvalsScreen: Screen = {
   access,
   navigation: 'Approvals',
   async show(visit) {
-    const { cursor, list = 'waiting' } = visit.query
-    const shown = Object.hasOwn(lists, list) ? (list as ListName) : 'waiting'
-    const state = shown === 'waiting' ? '&state=waiting' : ''
-    const answer = await visit.call(
-      'GET',
-      `/approvals?limit=100${state}${cursor ? path`&cursor=${cursor}` : ''}`,
-    )
-    if (answer.status !== 200) throw problemOfAnswer(answer)
-    const approvals = (answer.body as Static<typeof ApprovalsSchema>).filter(
-      ({ requestedBy, state }) =>
-        shown === 'mine'
-          ? requestedBy.id === visit.person.personId
-          : shown === 'waiting' || state !== 'waiting',
-    )
-    const next = cursorAfter(answer)
+    const { list: asked = 'waiting' } = visit.query
+    const shown = Object.hasOwn(lists, asked) ? (asked as ListName) : 'waiting'
+    const address = shown === 'waiting' ? '/approvals?state=waiting' : '/approvals'
+    const { entries, next } = await list(visit, address, ListedApprovalSchema, 100)
+    const isShown: Readonly<Record<ListName, (each: ListedApproval) => boolean>> = {
+      waiting: () => true,
+      mine: ({ requestedBy }) => requestedBy.id === visit.person.personId,
+      decided: ({ state }) => state !== 'waiting',
+    }
     return {
       title: 'Approvals',
       body: html`<nav class="filters" aria-label="Which approvals">${Object.entries(lists).map(
         ([each, { name }]) =>
           html`<a href="/console/approvals?list=${each}"${each === shown && html` aria-current="true"`}>${name}</a> `,
-      )}</nav>${approvals.length === 0 ? html`<p class="empty">${lists[shown].empty}</p>` : approvalsTable(approvals)}${
-        next !== null &&
-        html`<p><a rel="next" href="${`/console/approvals?list=${shown}${path`&cursor=${next}`}`}">Older</a></p>`
-      }`,
+      )}</nav>${table(
+        'Approvals',
+        ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
+        entries.filter(isShown[shown]).map(approvalRow),
+        lists[shown].empty,
+      )}${pages(visit, next)}`,
     }
   },
 }
 
-const approvalsTable = (approvals: readonly ListedApproval[]): Content =>
-  html`<div class="scroll" tabindex="0" role="group" aria-label="Approvals"><table class="wide"><thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Asked for by</th><th scope="col">Asked</th><th scope="col">Until</th><th scope="col">Decided by</th></tr></thead><tbody>${approvals.map(
-    (each) =>
-      html`<tr><th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a><p class="fine"><code>${each.method} ${each.path}</code></p></th>
-        <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td><td>${instant(each.requestedAt)}</td>
-        <td>${each.state === 'waiting' && instant(each.expiresAt)}</td><td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`,
-  )}</tbody></table></div>`
+const approvalRow = (each: ListedApproval): Content =>
+  html`<tr><th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a><p class="fine"><code>${each.method} ${each.path}</code></p></th>
+    <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td><td>${instant(each.requestedAt)}</td>
+    <td>${each.state === 'waiting' && instant(each.expiresAt)}</td><td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`
 
 export const approvalScreen: Screen = {
   path: '/console/approvals/:approvalId',
@@ -107,7 +100,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
   const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
   return {
     title: approval.description,
-    body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">${stateBadge(approval)}</h2>${facts(approval)}</section>
+    body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">What was asked for</h2><live-region id="state" every="2">${facts(approval)}</live-region></section>
       <section aria-labelledby="decide"><h2 id="decide">Decide</h2>${decision(visit, approval)}</section></div>
       <section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
   }
@@ -115,7 +108,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
 
 function facts(approval: Approval): Content {
   const { reason } = Object(requestOf(approval)?.body)
-  return html`<dl><dt>Asked for by</dt><dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
+  return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt><dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
     <dt>Why</dt><dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
     ${approval.decidedBy && html`<dt>Decided by</dt><dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`}
@@ -137,7 +130,9 @@ const payloadOf = (approval: Approval): Content =>
 /** The forms of whoever may decide: and why there are none for whoever may not. */
 function decision({ here, person, scopes, ...visit }: Visit, approval: Approval): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
-  if (state !== 'waiting') return html`<p class="empty">This has been decided: it is ${state}.</p>`
+  if (state === 'approved')
+    return html`<p class="empty">It is approved, and about to be carried out.</p>`
+  if (state !== 'waiting') return html`<p class="empty">This is over: it is ${state}.</p>`
   const action = path`/console/approvals/${approvalId}`
   const reasonForm = (name: string, title: string, hint: string) =>
     html`<details><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}

@@ -1,5 +1,7 @@
-import { screens } from '../../../src/listeners/console/screens.ts'
-import { type Console, issueDeclinedCard } from './console.ts'
+import { generateKeyPairSync } from 'node:crypto'
+import { screensOf } from '../../../src/listeners/console/screens.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { type Console, issueDeclinedCard, linkOf } from './console.ts'
 
 /** Markup that does something wherever it is not shown as the text that it is. */
 export const hostile = '<img src=x onerror=a()>'
@@ -12,28 +14,24 @@ export type World = {
 }
 
 export const openWorld = async (service: Console): Promise<World> => {
-  const administer = async (method: string, path: string, body: object) => {
-    const answer = await service.call(method, `/${path}`, {
-      as: 'admin',
-      listener: 'private',
-      body,
-    })
-    if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
-    return answer.json
-  }
-  await administer('PATCH', '/products/1003', { productName: hostile })
-  await administer('PATCH', '/clients/demo-client', { clientName: hostile })
+  await administer(service, 'PATCH', '/products/1003', { productName: hostile })
+  await administer(service, 'PATCH', '/clients/demo-client', { clientName: hostile })
   const card = await issueDeclinedCard(service, hostile, { cardProduct: 1003 })
-  const changed = await service.call('PUT', `/cards/${card.publicToken}/status`, {
-    body: { cardStatusCode: '62', description: hostile, updatedBy: hostile },
+  await administer(service, 'POST', '/component-entries', ceremony)
+  await administer(service, 'POST', '/links', {
+    ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
+    ...{ port: 1, profile: 'sandbox' },
   })
-  if (changed.status !== 204) throw new Error(changed.text)
-  const [authorization] = await administer('POST', '/cards/search', {
+  const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
   })
+  const { approvalId } = await askForAdministrator(service)
+  await openBrowser().visit(linkOf(service, 'auditor'))
+  const [person] = await administer(service, 'GET', '/people')
   const params: Readonly<Record<string, string>> = {
     publicToken: card.publicToken,
-    authorizationId: authorization.authorization.authorizationId,
+    authorizationId: found.authorization.authorizationId,
+    ...{ approvalId, clientId: 'demo-client', linkName: 'console', personId: person.personId },
   }
   const addressOf = (path: string) =>
     path.replaceAll(/:(\w+)/g, (_, name: string) => {
@@ -41,5 +39,42 @@ export const openWorld = async (service: Console): Promise<World> => {
       if (value === undefined) throw new Error(`There is nothing to see at ${path}.`)
       return value
     })
-  return { card, addresses: new Map(screens.map(({ path }) => [path, addressOf(path)])) }
+  return { card, addresses: new Map(screensOf(true).map(({ path }) => [path, addressOf(path)])) }
 }
+
+/** What an administrator does by the interface. @returns the answer's body */
+export const administer = async (
+  service: Console,
+  method: string,
+  path: string,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what is answered.
+): Promise<any> => {
+  const answer = await service.call(method, `/${path}`, {
+    ...{ as: 'admin', listener: 'private' },
+    ...(body && { body }),
+  })
+  if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
+  return answer.json
+}
+
+/** A key that awaits both of its components. */
+const ceremony = {
+  family: 'zone-master',
+  key: 'zmk-console',
+  algorithm: 'AES',
+  lengthBytes: 32,
+  componentCount: 2,
+  keyCheckValue: '0000000000',
+}
+
+/** Asks for a new administrator, whom another person has to approve. */
+export const askForAdministrator = (service: Console, clientId = 'second-admin') =>
+  administer(service, 'POST', '/clients', {
+    ...{ clientId, clientName: hostile, kind: 'admin', scopes: ['admin'] },
+    jwks: {
+      keys: [
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
+      ],
+    },
+  })

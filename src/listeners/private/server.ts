@@ -20,6 +20,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
+import { disclosureRoutes } from './routes/disclosures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -33,6 +34,7 @@ import * as linkRoutes from './routes/links.ts'
 import { peopleRoutes } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
+import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
 interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
@@ -66,6 +68,8 @@ const routes = [
   listActsRoute,
   peopleRoutes,
   ...[approvalRoutes, decideApprovalRoutes],
+  disclosureRoutes,
+  ...[watchedWebhookRoutes, webhookActRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]

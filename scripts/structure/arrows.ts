@@ -47,6 +47,7 @@ export const arrows = {
 
   'operations/idempotency': ['storage', 'hsm/contract', 'domain'],
   'operations/audit': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
+  'operations/approvals': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/cards': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
   'operations/authorizations': [
@@ -94,6 +95,7 @@ export const arrows = {
 
   'storage/engine': ['domain'],
   'storage/audit': ['storage/engine', 'domain'],
+  'storage/approvals': ['storage/engine', 'domain'],
   // A key is claimed with the transaction that its network begins, or neither is.
   'storage/idempotency': ['storage/engine', 'storage/links', 'domain'],
   'storage/events': ['storage/engine', 'domain'],

@@ -19,7 +19,7 @@ export const checkNames = [
 export const checkResults = ['passed', 'failed', 'not_given', 'blocked', 'unresolved'] as const
 
 /** One check of an authorization. Never the value that was checked. */
-export interface Check {
+export interface AuthorizationCheck {
   readonly check: (typeof checkNames)[number]
   readonly result: (typeof checkResults)[number]
   /** Milliseconds from the arrival of the question until this was known. */

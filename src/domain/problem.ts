@@ -29,12 +29,34 @@ export const problemKinds = {
       'that is disabled. Ask the token endpoint for a new token and send it as "Authorization: ' +
       'Bearer <token>".',
   },
+  login_too_old: {
+    status: 401,
+    title: 'Sign in again to do this.',
+    explanation:
+      'Whoever approves something must have signed in within the last five minutes: the auth_time of ' +
+      'the token is older. Have the issuer authenticate you again (max_age, RFC 9470), and send the ' +
+      'same request with the new token.',
+  },
   insufficient_scope: {
     status: 403,
     title: 'The access token does not allow this.',
     explanation:
       'The token is valid but lacks the scope that the detail names. Ask the token endpoint for a ' +
       'token with that scope. If your client does not have it, ask the operator of the service.',
+  },
+  same_person: {
+    status: 403,
+    title: 'Another person has to approve this.',
+    explanation:
+      'Whoever asked for something cannot approve it, from whatever session, device or role. Who that ' +
+      'is say issuer and subject of the token. Ask somebody else who has the scope approve.',
+  },
+  not_requester: {
+    status: 403,
+    title: 'Only whoever asked for it can do this.',
+    explanation:
+      'An approval is withdrawn, and in an emergency let pass, by whoever asked for it and by nobody ' +
+      'else. Another person approves or refuses it.',
   },
   not_found: {
     status: 404,
@@ -95,6 +117,30 @@ export const problemKinds = {
       'A successor takes the place of an audit log that must not be signed any more, because the ' +
       'database is not what was signed: it was restored from a backup, or lags behind. Nothing is ' +
       'known against this log. Nothing was done.',
+  },
+  approval_over: {
+    status: 409,
+    title: 'This has been decided already.',
+    explanation:
+      'It was approved, refused or withdrawn before, or it was asked for more than 24 hours ago. The ' +
+      'detail says which. Read the approval to see what became of it. To have it done all the same, ' +
+      'ask for it again.',
+  },
+  approval_stale: {
+    status: 409,
+    title: 'What this was drawn from is not so any more.',
+    explanation:
+      'The key, client or log has changed since this was asked for, so that what would be approved is ' +
+      'not what whoever asked for it looked at. It has ended. Look at how things are now, and ask for ' +
+      'it again.',
+  },
+  payload_hash_mismatch: {
+    status: 409,
+    title: 'The hash is not that of this payload.',
+    explanation:
+      'An approval is of one exact payload, named by its SHA-256. The one that was given is another: ' +
+      'it may be that of another approval. Nothing was approved. Read the approval again, look at its ' +
+      'payload, and send its payloadHash.',
   },
   idempotency_key_in_use: {
     status: 409,

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
+import { carryOutApproved } from '../operations/approvals/carry-out.ts'
+import { expireApprovals } from '../operations/approvals/decide.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
@@ -13,6 +15,7 @@ import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
+import { pruneApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
@@ -39,11 +42,12 @@ interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
 
 /** Starts everything that a service which listens does by itself. */
 export function startBackground(
-  { audit, delivering, issuing, keys, tls }: Service,
+  service: Service,
   database: Database,
   { audit: { retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
+  const { audit, delivering, issuing, keys, tls } = service
   const delivery = startDelivery(delivering)
   const operations = { ...issuing, database }
   const jobs = startJobs(
@@ -66,6 +70,7 @@ export function startBackground(
         run: (stop) => checkDue(audit, nightly, stop),
       },
       auditLogJob({ ...audit, database }),
+      ...approvalJobs(service),
       {
         everyMs: 3_600_000,
         failure: 'old checkpoints of the audit log could not be forgotten',
@@ -163,6 +168,7 @@ export async function forgetUsedOnce(
     () => pruneTransactions(connection, stepSize),
     () => pruneAdvices(connection, stepSize),
     () => pruneSessions(connection, stepSize),
+    () => pruneApprovals(connection, stepSize),
   ]
   for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {
@@ -191,6 +197,26 @@ export function keyJobs(keys: KeyOperations): readonly Job[] {
       failure: 'a rotation could not go on',
       // Re-encrypting may take long: by itself, so that this process goes on following meanwhile.
       run: (stop) => advanceKeys(keys, () => stop.aborted),
+    },
+  ]
+}
+
+/** Carries out what is approved, and ends what nobody has approved in time. */
+function approvalJobs({
+  approvals,
+  sendApproved,
+}: Pick<Service, 'approvals' | 'sendApproved'>): readonly Job[] {
+  const holder = randomUUID()
+  return [
+    {
+      everyMs: 1_000,
+      failure: 'what is approved could not be carried out',
+      run: (stop) => carryOutApproved(approvals, sendApproved, holder, stop),
+    },
+    {
+      everyMs: 30_000,
+      failure: 'approvals that are over could not be ended',
+      run: (stop) => expireApprovals(approvals, stop),
     },
   ]
 }

@@ -14,6 +14,8 @@ import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
+import type { ApprovalOperations } from '../operations/approvals/approvals.ts'
+import type { SendApproved } from '../operations/approvals/carry-out.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
@@ -27,6 +29,7 @@ import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
 import { pingDatabase } from '../storage/engine/installation.ts'
+import { createApprovals, sendApproved, watchApprovals } from './approvals.ts'
 import { createAuditLog, watchAuditLog } from './audit-log.ts'
 import {
   type Authentication,
@@ -38,6 +41,7 @@ import { createConsole, peopleOfSandbox } from './console.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
+import { type InProcessCalls, inProcessCalls } from './in-process-calls.ts'
 import { createAdmissions, createLimiters, createListenerConnections } from './limits.ts'
 import { createLinks } from './links.ts'
 import {
@@ -66,6 +70,11 @@ export interface Service {
   readonly delivering: DeliveryContext
   readonly keys: KeyOperations
   readonly audit: AuditLogOperations
+  readonly approvals: ApprovalOperations
+  /** Carries out what is approved. */
+  readonly sendApproved: SendApproved
+  /** Calls of the private listener by this process. */
+  readonly calls: InProcessCalls
   /** Of each listener, on whatever it speaks. */
   readonly connections: Readonly<Record<ListenerName, Connections>>
   /** The listeners that speak TLS. */
@@ -99,16 +108,17 @@ export async function createService(
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
   const keys = createKeyManagement(database, hsm, config, log)
   const audit = await createAuditLog(config, database, hsm)
+  const approvals = createApprovals(config, database, hsm, log)
   const stopping = new AbortController()
   const ownDemo = createDemo(config, sandbox)
   const profiles = await loadProfiles(config.linkProfilesDir)
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
   const wired = {
-    ...{ databases, issuing, keys, audit, clock, authentication },
+    ...{ databases, issuing, keys, audit, approvals, clock, authentication },
     ...{ demo, stopping, peers, profiles, sandboxFile: sandbox },
   }
   const servers = await createServers(config, wired, log)
-  return { issuing, keys, audit, sandbox, stopping, ...servers }
+  return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
 }
 
 /** What the servers are made of. */
@@ -117,6 +127,7 @@ interface Wired {
   readonly issuing: CardDataOperations
   readonly keys: KeyOperations
   readonly audit: AuditLogOperations
+  readonly approvals: ApprovalOperations
   readonly clock: MovableClock
   readonly authentication: Authentication
   readonly demo: DemoSite | null
@@ -130,9 +141,9 @@ async function createServers(
   config: Config,
   wired: Wired,
   log: Logger,
-): Promise<Omit<Service, 'issuing' | 'keys' | 'audit' | 'sandbox' | 'stopping'>> {
+): Promise<Omit<Service, 'issuing' | 'keys' | 'audit' | 'approvals' | 'sandbox' | 'stopping'>> {
   const { baseUrl, network, processorPath, sandbox } = config
-  const { audit, clock, databases, demo, issuing, keys, peers, stopping } = wired
+  const { approvals, audit, clock, databases, demo, issuing, keys, peers, stopping } = wired
   const { hsm } = issuing
   const { authorizationServer, verifiers } = wired.authentication
   const { admissions, authorizing, links, metrics, tls } = createNetworkSide(config, wired, log)
@@ -162,14 +173,16 @@ async function createServers(
   })
   const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
   const people = await createPeople(config, wired, { ...common, rate: openLimiters.openRate })
+  const calls = inProcessCalls(people.verifier)
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
-    verifier: people.verifier,
+    verifier: calls.verifier,
     mountConsole: people.mount,
+    approvals,
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
     cards: background,
@@ -184,8 +197,12 @@ async function createServers(
     },
     sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
   })
-  const servers = { publicServer, privateServer, delivering, connections, links: links.gateway }
-  return { ...servers, tls: [tls.public, tls.private].filter((each) => each !== null) }
+  const servers = {
+    ...{ publicServer, privateServer, delivering, connections, calls },
+    sendApproved: sendApproved(calls, privateServer, config),
+  }
+  const listening = [tls.public, tls.private].filter((each) => each !== null)
+  return { ...servers, tls: listening, links: links.gateway }
 }
 
 /** People, in a browser and by tokens of their own. */
@@ -207,6 +224,7 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   watchPools(registry, databases)
   watchKeys(registry, keys)
   watchAuditLog(registry, audit)
+  watchApprovals(registry, { database: databases.background })
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
   const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }

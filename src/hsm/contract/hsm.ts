@@ -30,7 +30,13 @@ interface RequestFingerprint {
 }
 
 /** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
-export type RecordPurpose = 'personal-data' | 'note' | 'answer' | 'sandbox' | 'webhook-secret'
+export type RecordPurpose =
+  | 'personal-data'
+  | 'note'
+  | 'answer'
+  | 'sandbox'
+  | 'webhook-secret'
+  | 'approval'
 
 /** The formats of PIN blocks between zones (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */
 export const pinBlockFormats = [

@@ -41,9 +41,11 @@ export const table = (
     ? html`<p class="empty">${empty}</p>`
     : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${columns.map(
         (column) =>
-          typeof column === 'string'
-            ? html`<th scope="col">${column}</th>`
-            : html`<th scope="col" class="number">${column.title}</th>`,
+          column === ''
+            ? html`<td></td>`
+            : typeof column === 'string'
+              ? html`<th scope="col">${column}</th>`
+              : html`<th scope="col" class="number">${column.title}</th>`,
       )}</tr></thead><tbody>${rows}</tbody></table></div>`
 
 /** The way to the next page, where there is one, and back to the first. */

@@ -1,4 +1,5 @@
 import type { Act, Screen } from './screen.ts'
+import { approvalActs, approvalScreen, approvalsScreen } from './screens/approvals.ts'
 import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
 import { authorizationScreen } from './screens/authorization.ts'
 import { cardActs, cardScreen } from './screens/card.ts'
@@ -19,6 +20,8 @@ const everywhere: readonly Screen[] = [
   cardScreen,
   authorizationScreen,
   unblockCardsScreen,
+  approvalsScreen,
+  approvalScreen,
   productsScreen,
   clientsScreen,
   clientScreen,
@@ -39,6 +42,7 @@ export const acts: readonly Act[] = [
   searchAct,
   ...cardActs,
   unblockCardsAct,
+  ...approvalActs,
   switchProductAct,
   switchClientAct,
   grantProductAct,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { isClientId, type Requester } from '../../domain/client.ts'
 import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
 import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
@@ -34,6 +35,7 @@ export interface PrivateApi {
   readonly keys: KeyOperations
   readonly administration: ClientOperations
   readonly links: LinkOperations
+  readonly approvals: ApprovalOperations
   readonly audit: AuditLogOperations
   readonly auditPages: AuditPages
 }

@@ -1,8 +1,11 @@
+import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
+import { guardByApproval } from './approval-gate.ts'
+import { approvalRoutes, decideApprovalRoutes } from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
@@ -17,7 +20,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
-import { disclosureRoutes } from './routes/disclosures.ts'
+import { disclosureReceiptRoute, disclosureRoutes } from './routes/disclosures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -31,7 +34,12 @@ import * as linkRoutes from './routes/links.ts'
 import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
-import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
+import {
+  deliveriesOfWebhookRoute,
+  sendAgainRoutes,
+  switchWebhookRoutes,
+  watchedWebhookRoutes,
+} from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
 interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
@@ -64,8 +72,9 @@ const routes = [
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
   ...[peopleRoutes, signPersonOutRoute],
-  disclosureRoutes,
-  ...[watchedWebhookRoutes, webhookActRoutes],
+  ...[approvalRoutes, decideApprovalRoutes],
+  ...[disclosureRoutes, disclosureReceiptRoute],
+  ...[watchedWebhookRoutes, deliveriesOfWebhookRoute, sendAgainRoutes, switchWebhookRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
@@ -77,7 +86,8 @@ const StatusSchema = Type.Object({ status: Type.String() })
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   const api: PrivateApi = { ...options, app }
-  const { metrics, ready } = options
+  const { approvals, metrics, ready } = options
+  guardByApproval(app as unknown as FastifyInstance, approvals)
   app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
     status: 'alive',
   }))

@@ -1,4 +1,4 @@
-import type { Check } from '../../domain/authorization-check.ts'
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
@@ -112,7 +112,7 @@ function noteTry(
   {
     result,
     ...more
-  }: Pick<Check, 'remainingTries' | 'tryNumber'> & { result: keyof typeof resultOf },
+  }: Pick<AuthorizationCheck, 'remainingTries' | 'tryNumber'> & { result: keyof typeof resultOf },
 ): void {
   const responseCode = objections[kind][result]
   trail.note({ check: checkOfKind[kind], result: resultOf[result], responseCode, ...more })

@@ -1,17 +1,17 @@
-import type { Check } from '../../domain/authorization-check.ts'
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { NewAuthorizationRecord } from '../../storage/cards/new-authorizations.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import type { AuthorizationRequest, ResponseCode } from './authorization.ts'
 
-type NewCheck = Omit<Check, 'afterMs' | 'responseCode'> & {
+type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
   readonly responseCode?: string | undefined
 }
 
 /** The checks of one question, as they are made. */
 interface Trail {
   note(check: NewCheck): void
-  readonly checks: readonly Check[]
+  readonly checks: readonly AuthorizationCheck[]
   durationMs(): number
 }
 
@@ -24,7 +24,7 @@ export interface TracedQuestion extends AuthorizationRequest {
 export function traced(asked: AuthorizationRequest): TracedQuestion {
   const fromMs = performance.now()
   const durationMs = () => Math.round(performance.now() - fromMs)
-  const checks: Check[] = []
+  const checks: AuthorizationCheck[] = []
   const note = ({ responseCode, ...check }: NewCheck) => {
     checks.push({
       ...check,

@@ -1,4 +1,4 @@
-import type { Check } from '../../domain/authorization-check.ts'
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import * as stored from '../../storage/cards/authorization-records.ts'
@@ -8,13 +8,12 @@ import type { AuthorizationOperations } from './authorization.ts'
 type Records = Pick<AuthorizationOperations, 'database'>
 
 /** An authorization as it is on record. */
-export interface RecordedAuthorization
-  extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {
+interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {
   readonly approved: boolean
   /** When the question came: RFC 3339 in UTC. */
   readonly askedAt: string
   /** In the order in which they were made. The last is what decided, unless all passed. */
-  readonly checks: Check[]
+  readonly checks: AuthorizationCheck[]
 }
 
 /**
@@ -22,7 +21,7 @@ export interface RecordedAuthorization
  * @param page its limit is one more than a page shows.
  * @throws `Problem` `card_not_found`.
  */
-export async function listAuthorizations(
+export async function readAuthorizations(
   { database }: Records,
   publicToken: PublicToken,
   page: stored.AuthorizationPage,
@@ -50,7 +49,7 @@ function recorded({
   remainingTries,
   ...row
 }: stored.AuthorizationRow): RecordedAuthorization {
-  const checks = JSON.parse(text) as Check[]
+  const checks = JSON.parse(text) as AuthorizationCheck[]
   const last = checks.at(-1)
   // What others left of its tries meanwhile was known only as it was committed.
   if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
@@ -59,13 +58,11 @@ function recorded({
 }
 
 /** How wide the stretches of figures may be, in seconds, and how many days they may be asked for at once. */
-export const figureBuckets = {
+const figureBuckets = {
   minute: { seconds: 60, daysMost: 1 },
   hour: { seconds: 3_600, daysMost: 31 },
   day: { seconds: 86_400, daysMost: 400 },
 } as const
-
-export type FigureBucket = keyof typeof figureBuckets
 
 /** Answers of one stretch of time. */
 interface AuthorizationFigures {
@@ -86,7 +83,11 @@ const dayMs = 86_400_000
  */
 export async function countAnswers(
   { database }: Records,
-  { bucket, from, to }: { readonly from: Date; readonly to: Date; readonly bucket: FigureBucket },
+  {
+    bucket,
+    from,
+    to,
+  }: { readonly from: Date; readonly to: Date; readonly bucket: keyof typeof figureBuckets },
 ): Promise<AuthorizationFigures[]> {
   const { daysMost, seconds } = figureBuckets[bucket]
   if (to <= from) throw validationFailed({ pointer: '/to', detail: 'must be after from' })

@@ -145,7 +145,7 @@ const requestOf = (
 })
 
 /** Who a card is for, and the entry of the audit log that says who was shown it. */
-export interface RevealedCardholder {
+interface RevealedCardholder {
   readonly entryId: string
   readonly embossName: string
   readonly title: string | null

@@ -21,7 +21,7 @@ export type CardSearch =
   | { readonly authorizationReference: string; readonly before: string | null }
 
 /** A card of any client: nothing that is sealed, and nobody's name. */
-export interface FoundCard extends CardStatus, Omit<stored.FoundCard, 'statusCode'> {
+interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
   /** The authorization that it was found by. */
   readonly authorization?: {
     readonly authorizationId: string
@@ -36,13 +36,13 @@ export interface FoundCard extends CardStatus, Omit<stored.FoundCard, 'statusCod
  * Cards of all clients, newest first; by an authorization's reference in the order of the authorizations.
  * @param limit one more than a page shows.
  */
-export async function searchCards(
+export async function searchAllCards(
   operations: CardOperations,
   search: CardSearch,
   limit: number,
 ): Promise<FoundCard[]> {
   const { database } = operations
-  const found = async (cards: Promise<stored.FoundCard[]>) =>
+  const found = async (cards: Promise<stored.FoundCardRow[]>) =>
     (await cards).map((card) => foundCard(operations, card))
   if ('publicToken' in search) {
     return found(stored.findCardsByTokens(database, [search.publicToken]))
@@ -89,7 +89,7 @@ async function searchByAuthorization(
   )
 }
 
-const foundCard = <Card extends stored.FoundCard>(
+const foundCard = <Card extends stored.FoundCardRow>(
   operations: CardOperations,
   { statusCode, ...card }: Card,
 ): Omit<Card, 'statusCode'> & CardStatus => ({
@@ -109,7 +109,7 @@ interface LimitInUse {
 }
 
 /** A card as an operator needs it to answer its holder. Nobody's name, no PAN, PIN or CVV. */
-export interface SupportedCard extends FoundCard {
+interface SupportedCard extends FoundCard {
   readonly clientName: string
   readonly productName: string
   readonly schemeName: string

@@ -39,7 +39,7 @@ interface HistoricAuthorization {
 }
 
 /** One thing in a card's history. `at`: RFC 3339 in UTC, to the microsecond. */
-export type TimelineEntry = { readonly at: string } & (
+type TimelineEntry = { readonly at: string } & (
   | { readonly kind: 'change' | 'disclosure'; readonly act: HistoricAct }
   | { readonly kind: 'attempt'; readonly attempt: HistoricAttempt }
   | { readonly kind: 'authorization'; readonly authorization: HistoricAuthorization }
@@ -105,25 +105,19 @@ export async function readTimeline(
 
 /** Merges lists that are each in their own order, newest first; what is of one source stays in that order. */
 function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
-  const heads = sources.map((source) => ({ source, at: 0 }))
+  const left = sources.map((source) => [...source])
   const merged: Sourced[] = []
   while (merged.length < most) {
-    const left = heads.filter(({ at, source }) => at < source.length)
-    const newest = left.toSorted((one, other) => compareNewest(headOf(one), headOf(other)))[0]
-    const head = newest && headOf(newest)
-    if (!newest || !head) break
+    // Instants are texts of one form and length.
+    const newest = left.reduce((best, each) =>
+      (each[0]?.entry.at ?? '') > (best[0]?.entry.at ?? '') ? each : best,
+    )
+    const head = newest.shift()
+    if (!head) break
     merged.push(head)
-    newest.at += 1
   }
   return merged
 }
-
-const headOf = ({ at, source }: { source: readonly Sourced[]; at: number }): Sourced | undefined =>
-  source[at]
-
-/** Instants are texts of one form and length. */
-const compareNewest = (one?: Sourced, other?: Sourced): number =>
-  (one?.entry.at ?? '') < (other?.entry.at ?? '') ? 1 : -1
 
 const disclosures: readonly string[] = ['pin.revealed', 'card_data.revealed', 'cardholder.revealed']
 
@@ -140,30 +134,26 @@ function sourcedEvents(
   const newestFirst = [...known.values()].toSorted(
     (one, other) => other.event.sequence - one.event.sequence,
   )
-  return newestFirst.map(({ event, position }) => ({
-    position: { sequence: event.sequence },
-    entry: {
-      at: event.at,
-      kind: disclosures.includes(event.type) ? 'disclosure' : 'change',
-      act: {
-        ...{ entryId: event.eventId, type: event.type, sequence: event.sequence },
-        ...{ by: actorOf(clientId, event), requestId: event.requestId, reason: null },
-        details: detailsOf(event),
-        deliveries: (ofPosition.get(position ?? '') ?? []).map(
-          ({ position: deliveryId, ...each }) => ({
+  return newestFirst.map(({ event, position }) => {
+    // Who asked stands beside the details.
+    const { clientId: _, requestId: __, ...details } = JSON.parse(event.details)
+    const itsDeliveries = ofPosition.get(position ?? '') ?? []
+    return {
+      position: { sequence: event.sequence },
+      entry: {
+        at: event.at,
+        kind: disclosures.includes(event.type) ? 'disclosure' : 'change',
+        act: {
+          ...{ entryId: event.eventId, type: event.type, sequence: event.sequence },
+          ...{ by: actorOf(clientId, event), requestId: event.requestId, reason: null, details },
+          deliveries: itsDeliveries.map(({ position: deliveryId, ...each }) => ({
             ...each,
             deliveryId,
-          }),
-        ),
+          })),
+        },
       },
-    },
-  }))
-}
-
-/** Who asked stands beside them. */
-function detailsOf({ details }: stored.CardEvent): Readonly<Record<string, unknown>> {
-  const { clientId: _, requestId: __, ...others } = JSON.parse(details)
-  return others
+    }
+  })
 }
 
 const networkActs = /^(pin|cvv)\.attempt_failed$/
@@ -206,7 +196,7 @@ const sourcedAct = ({
   number,
   operatorId,
   requestId,
-}: stored.CardAct): Sourced => ({
+}: stored.ActOnCard): Sourced => ({
   position: { act: number },
   entry: {
     ...{ at, kind: 'disclosure' },

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
+import { type ApprovalConfig, readApprovals } from './approvals.ts'
 import { type AuditConfig, readAudit } from './audit.ts'
 import { type ConsoleConfig, readConsole } from './console.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
@@ -66,6 +67,7 @@ export interface Config {
   readonly delivery: DeliveryConfig
   readonly audit: AuditConfig
   readonly console: ConsoleConfig
+  readonly approvals: ApprovalConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
   readonly tlsRefreshMs: number
@@ -122,8 +124,9 @@ export function parseConfig(environment: variables.Environment): {
   const sandboxSeed = read.text('SANDBOX_SEED')
   const dataDir = resolve(read.text('DATA_DIR') ?? '.data')
   const baseUrl = read.url('BASE_URL') ?? urlOf(publicListener)
+  const sandbox = read.sandbox()
   const config = {
-    sandbox: read.sandbox(),
+    sandbox,
     dataDir,
     databaseUrl,
     processes: read.processes({ databaseUrl, sandboxSeed }),
@@ -145,6 +148,7 @@ export function parseConfig(environment: variables.Environment): {
     delivery: readDelivery(read),
     audit: readAudit(read, { baseUrl, dataDir }),
     console: readConsole(read),
+    approvals: readApprovals(read, sandbox),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),

@@ -12,6 +12,7 @@ export interface NewAct {
     | 'log'
     | 'person'
     | 'card'
+    | 'approval'
   /** Names it. */
   readonly subject: string
   /** What changed, as JSON. Never a secret. */

@@ -7,7 +7,7 @@ import { triesColumns, triesOf } from './cards.ts'
 import type { CardPosition } from './lists.ts'
 
 /** A card of any client, as an operator finds it: nothing that is sealed. */
-export interface FoundCard {
+export interface FoundCardRow {
   readonly publicToken: PublicToken
   readonly clientId: string
   readonly productId: ProductId
@@ -62,10 +62,10 @@ const scans = {
 } as const
 
 /** What many cards may have in common. */
-export type SharedTerm = keyof typeof scans
+type SharedTerm = keyof typeof scans
 
 /** Where a page of cards begins, and how many it has: at most {@link foundMax}. */
-export interface SearchPage {
+interface SearchPage {
   readonly after: CardPosition | null
   readonly limit: number
 }
@@ -76,7 +76,7 @@ export const searchCards = (
   term: SharedTerm,
   value: string,
   { after, limit }: SearchPage,
-): Promise<FoundCard[]> =>
+): Promise<FoundCardRow[]> =>
   connection.query(scans[term], [
     value,
     after?.createdAt ?? 'infinity',
@@ -93,10 +93,10 @@ const byTokensStatement = statement(
 export const findCardsByTokens = (
   connection: Connection,
   publicTokens: readonly PublicToken[],
-): Promise<FoundCard[]> => connection.query(byTokensStatement, [publicTokens])
+): Promise<FoundCardRow[]> => connection.query(byTokensStatement, [publicTokens])
 
 /** A card as an operator reads it. */
-export interface CardOfAnyClient extends FoundCard {
+interface CardOfAnyClient extends FoundCardRow {
   readonly clientName: string
   readonly productName: string
   readonly schemeName: string

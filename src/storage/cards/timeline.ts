@@ -36,7 +36,7 @@ export interface HistoricTry {
 }
 
 /** What was said of an act, sealed beside its event. */
-export interface SealedNote {
+interface SealedNote {
   readonly sequence: number
   /** Hexadecimal. */
   readonly note: string
@@ -56,7 +56,7 @@ export interface EventDelivery {
 }
 
 /** An act on a card that is numbered among those of operators. */
-export interface CardAct {
+export interface ActOnCard {
   readonly actId: string
   readonly number: number
   readonly at: string
@@ -189,7 +189,7 @@ export const listActsOnCard = (
   connection: Connection,
   publicToken: PublicToken,
   beforeNumber: number,
-): Promise<CardAct[]> => connection.query(actsStatement, [publicToken, beforeNumber])
+): Promise<ActOnCard[]> => connection.query(actsStatement, [publicToken, beforeNumber])
 
 /** So many events are looked at for what gave a card its status. */
 const lookedAt = 200

@@ -83,6 +83,7 @@ const coordinator: readonly string[] = [
   'audit_check',
   'person',
   'console_session',
+  'approval',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -41,9 +41,10 @@ export const signIn = async (
 export const issueDeclinedCard = async (
   service: Console,
   customerReference: string,
+  members: object = {},
 ): Promise<IssuedCard & { reference: string; customerReference: string }> => {
-  const card = await issueCard(service, { customerReference })
-  for (const step of [1, 2, 3]) {
+  const card = await issueCard(service, { customerReference, ...members })
+  for (const step of [1, 2, 3, 4, 5]) {
     await ask(service, pinTry(service, card, otherDigits(card.pin, step)))
   }
   const reference = `RRN-${card.publicToken}`
@@ -56,46 +57,3 @@ export const issueDeclinedCard = async (
 /** The text of a part of a page, without the blanks between its parts. */
 export const readText = async (page: Page, selector = 'main'): Promise<string> =>
   (await page.innerText(selector)).replaceAll(/\s+/g, ' ').trim()
-
-/** Somebody who speaks HTTP instead of looking: cookies are kept, redirects followed by hand. */
-export type Session = {
-  get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Response>
-  /** Sends a form, with the token of the page that the session sees. */
-  post: (path: string, form: Readonly<Record<string, string>>) => Promise<Response>
-}
-
-export const openSession = async (service: Console, who: string): Promise<Session> => {
-  const cookies = new Map<string, string>()
-  const origin = service.sandbox.privateUrl
-  const send = async (url: string, init: RequestInit = {}): Promise<Response> => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { origin, ...Object(init.headers), cookie }
-    const answer = await fetch(url, { ...init, headers, redirect: 'manual' })
-    for (const line of answer.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      if (value === '') cookies.delete(name)
-      else cookies.set(name, value)
-    }
-    return answer
-  }
-  let next: string | null = linkOf(service, who)
-  for (let hops = 0; next !== null && hops < 10; hops += 1) {
-    const { headers } = await send(next)
-    const location = headers.get('location')
-    next = location === null ? null : new URL(location, origin).href
-  }
-  const page = await (await send(`${origin}/console`)).text()
-  const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(page) ?? []
-  if (token === '') throw new Error(`${who} could not sign in: ${page}`)
-  return {
-    get: (path, headers = {}) => send(`${origin}${path}`, { headers }),
-    post: (path, form) =>
-      send(`${origin}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: String(
-          new URLSearchParams({ 'form-token': token, 'form-key': crypto.randomUUID(), ...form }),
-        ),
-      }),
-  }
-}

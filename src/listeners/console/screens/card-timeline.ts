@@ -37,7 +37,7 @@ export const actName = (type: string): string => actNames[type] ?? type
 
 /** What happened to a card, newest first, in one table. */
 export const timelineTable = (publicToken: string, entries: readonly Entry[]): Content =>
-  html`<div class="scroll" tabindex="0" role="region" aria-label="Timeline"><table class="wide">
+  html`<div class="scroll" tabindex="0" role="group" aria-label="Timeline"><table class="wide">
     <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th><th scope="col">Details</th></tr></thead>
     <tbody>${entries.map((entry) => timelineRow(publicToken, entry))}</tbody></table></div>`
 

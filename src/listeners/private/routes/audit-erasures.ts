@@ -14,7 +14,11 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
   app.post(
     '/audit/erasures',
     {
-      config: { ...adminChange, bodyRules: [exactlyOneOf('publicToken', 'clientId')] },
+      config: {
+        ...adminChange,
+        bodyRules: [exactlyOneOf('publicToken', 'clientId')],
+        approval: { kinds: ['erasure'] },
+      },
       schema: {
         operationId: 'requestAuditErasure',
         summary: 'Erase what entries of the audit log say',

@@ -125,7 +125,11 @@ export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
   app.post(
     '/audit/successor',
     {
-      config: { ...adminChange, problems: ['audit_log_continues'] },
+      config: {
+        ...adminChange,
+        problems: ['audit_log_continues'],
+        approval: { kinds: ['audit-successor'] },
+      },
       schema: {
         operationId: 'succeedAuditLog',
         summary: 'Let a successor of the audit log begin',

@@ -9,6 +9,7 @@ import { cardOf, type PrivateApi, supportAct } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 const tags = ['Cards']
+const params = Type.Object({ publicToken: Type.String() })
 
 /** Who acts, as the record has it. */
 const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
@@ -68,7 +69,7 @@ export function cardActRoutes({ app, cards }: PrivateApi): void {
           summary,
           description,
           tags,
-          params: cardSchemas.CardParamsSchema,
+          params,
           body: cardSchemas.ReasonSchema,
           response: { 204: cardSchemas.NothingSchema },
         },
@@ -142,7 +143,7 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
         description:
           'The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry.',
         tags,
-        params: cardSchemas.CardParamsSchema,
+        params,
         response: { 200: cardSchemas.CardholderSchema },
       },
     },

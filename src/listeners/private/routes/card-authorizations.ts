@@ -29,7 +29,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
       const page = { before, limit: pageSize + 1 }
-      const listed = await records.listAuthorizations(cards, cardOf(request), page)
+      const listed = await records.readAuthorizations(cards, cardOf(request), page)
       return pageOf(request, reply, listed, {
         limit: pageSize,
         positionOf: (last) => [last.authorizationId],

@@ -4,7 +4,7 @@ import { parsePan } from '../../../domain/pan.ts'
 import {
   type CardSearch,
   readSupportedCard,
-  searchCards,
+  searchAllCards,
 } from '../../../operations/cards/search.ts'
 import { readTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
 import * as pages from '../../http/pages.ts'
@@ -13,6 +13,7 @@ import { cardOf, type PrivateApi, support } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 const tags = ['Cards']
+const params = Type.Object({ publicToken: Type.String() })
 
 /** Cards of all clients, by what somebody on the telephone knows of one. */
 export function searchCardsRoute({ app, cards }: PrivateApi): void {
@@ -49,7 +50,7 @@ export function searchCardsRoute({ app, cards }: PrivateApi): void {
       const search = searchOf(request.body, cursor)
       if (!search) return []
       const pageSize = pages.parseLimit(limit)
-      const found = await searchCards(cards, search, pageSize + 1)
+      const found = await searchAllCards(cards, search, pageSize + 1)
       return pages.pageOf(request, reply, found, {
         limit: pageSize,
         positionOf: ({ authorization, createdAt, publicToken }) =>
@@ -97,7 +98,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
         summary: 'Read a card of any client',
         description: "Its status and why, its tries, its limits. Nobody's name.",
         tags,
-        params: cardSchemas.CardParamsSchema,
+        params,
         response: { 200: cardSchemas.SupportedCardSchema },
       },
     },
@@ -116,7 +117,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
         description:
           'Changes with their deliveries, disclosures, tries and authorizations in one list, newest first.',
         tags,
-        params: cardSchemas.CardParamsSchema,
+        params,
         querystring: pages.PageQuerySchema,
         response: { 200: Type.Array(cardSchemas.TimelineEntrySchema) },
       },

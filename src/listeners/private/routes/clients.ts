@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import {
   confirmClient,
@@ -7,10 +8,12 @@ import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
+import { grantsDisclosure } from '../approval-gate.ts'
 import * as clientSchemas from '../schemas/clients.ts'
 
 const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
+type ClientRequest = FastifyRequest<{ Params: { clientId: string } }>
 
 /** Who may call: client systems, card networks, administrators. */
 export function clientRoutes({ administration, app }: privateApi.PrivateApi): void {
@@ -64,7 +67,21 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
   app.post(
     '/clients',
     {
-      config: privateApi.adminChange,
+      config: {
+        ...privateApi.adminChange,
+        approval: {
+          kinds: ['administrator', 'disclosure-scopes'],
+          async kindOf({ body }) {
+            const { kind, scopes } = Object(body)
+            if (kind === 'admin') return 'administrator'
+            return grantsDisclosure(scopes) ? 'disclosure-scopes' : null
+          },
+          fault: ({ body }) =>
+            Object(body).jwks === undefined
+              ? { pointer: '/jwks', detail: 'must be given: nobody would be shown a secret' }
+              : null,
+        },
+      },
       schema: {
         operationId: 'createClient',
         summary: 'Register a client',
@@ -91,7 +108,25 @@ export function changeClientRoute({ administration, app }: privateApi.PrivateApi
   app.patch(
     '/clients/:clientId',
     {
-      config: privateApi.adminChange,
+      config: {
+        ...privateApi.adminChange,
+        approval: {
+          kinds: ['administrator', 'disclosure-scopes'],
+          async kindOf(request) {
+            const { active, jwks, scopes } = Object(request.body)
+            const clientId = privateApi.clientIdOf(request as ClientRequest)
+            const before = await clientOperations.getClient(administration, clientId)
+            if (before.kind === 'admin') {
+              // Other keys are another administrator, and so is one who is let in again.
+              const isNew = active === true || jwks !== undefined || scopes !== undefined
+              return isNew ? 'administrator' : null
+            }
+            const isGiven = grantsDisclosure(scopes)
+            const isEnabled = active === true && !before.active && grantsDisclosure(before.scopes)
+            return isGiven || isEnabled ? 'disclosure-scopes' : null
+          },
+        },
+      },
       schema: {
         operationId: 'changeClient',
         summary: 'Change a client',
@@ -119,7 +154,18 @@ export function rotateClientSecretRoute({ administration, app }: privateApi.Priv
   app.post(
     '/clients/:clientId/rotate-secret',
     {
-      config: privateApi.adminAct,
+      config: {
+        ...privateApi.adminAct,
+        approval: {
+          kinds: ['administrator'],
+          async kindOf(request) {
+            const clientId = privateApi.clientIdOf(request as ClientRequest)
+            const { kind } = await clientOperations.getClient(administration, clientId)
+            return kind === 'admin' ? 'administrator' : null
+          },
+          fault: () => ({ pointer: '', detail: 'is not for an administrator here: give it jwks' }),
+        },
+      },
       schema: {
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",

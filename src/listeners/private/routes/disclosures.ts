@@ -46,6 +46,10 @@ export function disclosureRoutes({ app, audit }: PrivateApi): void {
       })
     },
   )
+}
+
+/** The proof of a disclosure. */
+export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures/:entry/receipt',
     {

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
 import { readCheckState } from '../../../operations/audit/findings.ts'
 import { type AuditLogHealth, readAuditLogHealth } from '../../../operations/audit/health.ts'
 import type { PrivateApi } from '../api.ts'
@@ -21,17 +22,20 @@ const HealthSchema = Type.Object({
 })
 
 /**
- * What is wrong though everything goes on, for whoever watches: of the audit log so far. It has the form of
+ * What is wrong though everything goes on, for whoever watches: of the audit log and of approvals. It has the form of
  * draft-inadarei-api-health-check-06, and its status is that of the worst check; 503 where that fails. Whether requests
  * may be sent here is the matter of `/readyz`.
  */
-export function healthRoute({ app, audit }: PrivateApi): void {
+export function healthRoute({ app, approvals, audit }: PrivateApi): void {
   const schema = { hide: true, response: { 200: HealthSchema, 503: HealthSchema } }
   app.get('/health', { config: { access: 'open' }, schema }, async (_, reply) => {
     const [log, rows] = [await readAuditLogHealth(audit), await readCheckState(audit.database)]
     const [newest] = rows.findings
+    const broken = await readBrokenGlass(approvals)
     const found: Readonly<Record<string, Check>> = {
       ...(log && checksOf(log)),
+      'approvals:broken-glass':
+        broken === 0 ? { status: 'pass' } : { status: 'warn', output: `${broken} in 30 days` },
       'audit-log:rows': newest
         ? { status: 'warn', output: `${rows.findings.length} in 30 days; ${newest.found}` }
         : { status: 'pass' },

@@ -48,7 +48,11 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/export',
     {
-      config: { ...keysChange, problems: ['not_found', 'key_refused'] },
+      config: {
+        ...keysChange,
+        problems: ['not_found', 'key_refused'],
+        approval: { kinds: ['key-export'] },
+      },
       schema: {
         operationId: 'exportKey',
         summary: 'Export a key block',

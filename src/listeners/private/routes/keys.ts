@@ -125,7 +125,11 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/master-key/rotate',
     {
-      config: { ...keysChange, problems: ['key_in_use', 'key_refused'] },
+      config: {
+        ...keysChange,
+        problems: ['key_in_use', 'key_refused'],
+        approval: { kinds: ['master-key-rotation'] },
+      },
       schema: {
         operationId: 'rotateMasterKey',
         summary: 'Rotate the master key',
@@ -155,7 +159,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/:key/versions/:version/retire',
     {
-      config: { ...keysAct, problems: ['key_in_use'] },
+      config: { ...keysAct, problems: ['key_in_use'], approval: { kinds: ['key-retirement'] } },
       schema: {
         operationId: 'retireKey',
         summary: 'Retire',
@@ -176,7 +180,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
   app.delete(
     '/keys/:key/versions/:version',
     {
-      config: { ...keysAct, problems: ['key_in_use'] },
+      config: { ...keysAct, problems: ['key_in_use'], approval: { kinds: ['key-deletion'] } },
       schema: {
         operationId: 'deleteKey',
         summary: 'Delete',
@@ -201,7 +205,7 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/zones/retire',
     {
-      config: { ...keysChange, problems: ['not_found'] },
+      config: { ...keysChange, problems: ['not_found'], approval: { kinds: ['key-retirement'] } },
       schema: {
         operationId: 'retireZoneKey',
         summary: 'Retire a zone key or a zone master key',

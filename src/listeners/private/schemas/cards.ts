@@ -7,8 +7,6 @@ const instant = Type.String({ format: 'date-time' })
 const orNull = Type.Union([Type.String(), Type.Null()])
 const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
 
-export const CardParamsSchema = Type.Object({ publicToken: Type.String() })
-
 export const SearchCardsSchema = Type.Object(
   {
     publicToken: Type.Optional(Type.String({ maxLength: 32, format: 'plain-text' })),

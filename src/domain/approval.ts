@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import type { Scope } from './client.ts'
+import type { Person } from './person.ts'
+
+/** Whose state has to be the same when something is approved as when it was asked for. */
+type SubjectKind = 'key' | 'master-key' | 'client' | 'audit-log' | null
+
+interface ApprovalKindEntry {
+  /** What is asked for, in words. */
+  readonly description: string
+  readonly stateOf: SubjectKind
+  /** Whether what was asked for is forgotten once it is over: it names whom the record is not to name any more. */
+  readonly isForgotten: boolean
+}
+
+const kept = { isForgotten: false } as const
+
+/** What may need a second person, all of it. */
+export const approvalKinds = {
+  'key-export': { description: 'Exporting a key', stateOf: 'key', ...kept },
+  'key-retirement': { description: 'Retiring a key', stateOf: 'key', ...kept },
+  'key-deletion': { description: 'Forgetting a key', stateOf: 'key', ...kept },
+  'master-key-rotation': {
+    description: 'Rotating the master key',
+    stateOf: 'master-key',
+    ...kept,
+  },
+  'disclosure-scopes': {
+    description: 'Letting a client read PINs or card numbers',
+    stateOf: 'client',
+    ...kept,
+  },
+  administrator: {
+    description: 'A new administrator, or other credentials of one',
+    stateOf: 'client',
+    ...kept,
+  },
+  'unblock-cards': { description: 'Unblocking many cards', stateOf: null, ...kept },
+  erasure: {
+    description: 'Erasing what the audit log says of a card or a client',
+    stateOf: null,
+    isForgotten: true,
+  },
+  'audit-successor': {
+    description: 'Letting a successor of the audit log begin',
+    stateOf: 'audit-log',
+    ...kept,
+  },
+} as const satisfies Record<string, ApprovalKindEntry>
+
+export type ApprovalKind = keyof typeof approvalKinds
+
+/** Whether a text names a kind. */
+export const isApprovalKind = (text: string): text is ApprovalKind =>
+  Object.hasOwn(approvalKinds, text)
+
+/** `waiting` and `approved` go on; the others are the end of it. */
+export const approvalStates = [
+  'waiting',
+  'approved',
+  'done',
+  'failed',
+  'refused',
+  'withdrawn',
+  'expired',
+  'stale',
+] as const
+export type ApprovalState = (typeof approvalStates)[number]
+
+/** Scopes by which a client gets PINs or card numbers, in clear or sealed to a device. */
+export const disclosureScopes = [
+  'pin.reveal',
+  'pin.encrypted',
+  'cards.encrypted',
+] as const satisfies readonly Scope[]
+
+/** For how long something may be approved after it was asked for. */
+export const approvalHours = 24
+/** How fresh the login of whoever approves has to be. */
+export const freshLoginSeconds = 300
+/** How far the clock of an issuer may be ahead. */
+const aheadSeconds = 60
+
+/** Whether an issuer made sure within five minutes who somebody is. @param now by the clock of the machine. */
+export function isFreshLogin({ authenticatedAt }: Person, now: Date): boolean {
+  const seconds = (now.getTime() - authenticatedAt.getTime()) / 1_000
+  return seconds >= -aheadSeconds && seconds <= freshLoginSeconds
+}
+
+/** A request to the private listener that waits for its approval. */
+export interface AskedRequest {
+  readonly method: string
+  /** Without a query: none of these routes takes one. */
+  readonly path: string
+  /** Null where it has none. */
+  readonly body: object | null
+}
+
+/**
+ * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its hash, which stays on record,
+ * from telling what it was once it is forgotten.
+ */
+export const payloadOf = ({ body, method, path }: AskedRequest, nonce: string): string =>
+  JSON.stringify({ method, path, body, nonce })
+
+/** What a payload asks for. */
+export const parsePayload = (payload: string): AskedRequest => JSON.parse(payload) as AskedRequest
+
+/** SHA-256 of a payload, in UTF-8. */
+export const payloadHashOf = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')

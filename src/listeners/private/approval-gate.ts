@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type ApprovalKind, type AskedRequest, disclosureScopes } from '../../domain/approval.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import { Secret } from '../../domain/secret.ts'
+import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
+import { askForApproval } from '../../operations/approvals/ask.ts'
+import { callerOf, scopesOfAccess } from '../http/authentication.ts'
+import { answerOf, repeatable } from '../http/repeatable.ts'
+
+/** What of a route another person approves, where the configuration says so. */
+interface ApprovalRule {
+  readonly kinds: readonly [ApprovalKind, ...ApprovalKind[]]
+  /** Which of them a call is, null where none; without it, the first. Asked once the call is valid. */
+  readonly kindOf?: (request: FastifyRequest) => Promise<ApprovalKind | null>
+  /** What cannot be asked for although it could be done at once. */
+  readonly fault?: (request: FastifyRequest) => ProblemError | null
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly approval?: ApprovalRule
+  }
+}
+
+/**
+ * Stands before every route that names a kind of approval: where that kind needs one here, a call that is valid and allowed is
+ * kept for another person to approve, and answered 202. One that is approved passes.
+ */
+export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperations): void {
+  app.addHook('preHandler', async (request, reply) => {
+    const { access, approval } = request.routeOptions.config
+    if (!approval || access === undefined || access === 'open') return
+    if (isApproved(request)) return
+    const kind = approval.kindOf ? await approval.kindOf(request) : approval.kinds[0]
+    if (kind === null || !approvals.required.has(kind)) return
+    const fault = approval.fault?.(request)
+    if (fault) throw validationFailed(fault)
+    const asked = askedOf(request)
+    const wanted = {
+      ...{ ...asked, kind, access: scopesOfAccess(access), requestId: request.id },
+      members: { ...Object(request.params), ...asked.body },
+    }
+    const repeated = repeatable(request)
+    // Its answer is another than that of the same request where none is needed.
+    const own = repeated && {
+      ...repeated,
+      request: new Secret(`APPROVAL\n${repeated.request.reveal()}`),
+    }
+    const answer = await askForApproval(approvals, callerOf(request), wanted, own)
+    const shown = answerOf(reply, answer)
+    return reply
+      .code(202)
+      .header('location', `/approvals/${shown.approvalId}`)
+      .type('application/json; charset=utf-8')
+      .serializer((document: unknown) => JSON.stringify(document))
+      .send(shown)
+  })
+}
+
+/** Whether this process sends what was approved. @throws `Problem` where it is another request: that would be a fault of ours. */
+function isApproved(request: FastifyRequest): boolean {
+  const { carriesOut } = callerOf(request)
+  if (!carriesOut) return false
+  const { body, method, path } = carriesOut
+  if (JSON.stringify({ method, path, body }) === JSON.stringify(askedOf(request))) return true
+  throw new Problem('internal_error')
+}
+
+const askedOf = ({ body, method, url }: FastifyRequest): AskedRequest => ({
+  method,
+  path: url.split('?')[0] ?? url,
+  body: (body ?? null) as object | null,
+})
+
+/** Whether scopes, as a body has them, let a client read PINs or card numbers. */
+export const grantsDisclosure = (scopes: unknown): boolean =>
+  Array.isArray(scopes) && disclosureScopes.some((scope) => scopes.includes(scope))

@@ -1,0 +1,187 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { isUuid } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import * as operations from '../../../operations/approvals/approvals.ts'
+import * as decisions from '../../../operations/approvals/decide.ts'
+import type { Answer } from '../../../operations/idempotency/idempotency.ts'
+import { callerOf } from '../../http/authentication.ts'
+import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { EmptyBodySchema } from '../../http/validation.ts'
+import type { PrivateApi } from '../api.ts'
+import * as approvalSchemas from '../schemas/approvals.ts'
+
+const tags = ['Approvals']
+
+/** Everybody who could have asked for something sees at least their own. */
+const readers = {
+  access: ['approve', 'admin', 'audit.read', 'keys.write', 'support.write'],
+} as const
+const approver = { access: 'approve', repeatable: true, bodyRequired: true } as const
+
+/** What waits for another person, and what became of it. */
+export function approvalRoutes({ app, approvals }: PrivateApi): void {
+  app.get(
+    '/approvals',
+    {
+      config: { ...readers, lists: true },
+      schema: {
+        operationId: 'listApprovals',
+        summary: 'List approvals, the newest first',
+        description:
+          'Whoever has `approve`, `audit.read` or `admin` sees all of them, others what they asked for.',
+        tags,
+        querystring: approvalSchemas.ApprovalsQuerySchema,
+        response: { 200: Type.Array(approvalSchemas.ListedApprovalSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit, state = null } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([at, id]) => {
+        const requestedAt = parseInstant(at)
+        return requestedAt !== null && isUuid(id) ? { requestedAt, approvalId: id } : null
+      })
+      const page = { after, limit: pageSize + 1 }
+      const filter = { state } as { state: operations.Approval['state'] | null }
+      const listed = await operations.listApprovals(approvals, callerOf(request), filter, page)
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: ({ position }) => [position.requestedAt, position.approvalId],
+      }).map(listedAnswer)
+    },
+  )
+  app.get(
+    '/approvals/:approvalId',
+    {
+      config: readers,
+      schema: {
+        operationId: 'readApproval',
+        summary: 'Read an approval, with its exact payload',
+        tags,
+        params: approvalSchemas.ApprovalParamsSchema,
+        response: { 200: approvalSchemas.ApprovalSchema },
+      },
+    },
+    async (request) =>
+      shownAnswer(
+        await operations.readApproval(approvals, callerOf(request), approvalIdOf(request)),
+      ),
+  )
+}
+
+/** How it is decided, by whoever asked for it and by others. */
+export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
+  const params = approvalSchemas.ApprovalParamsSchema
+  const response = { 200: approvalSchemas.ApprovalSchema }
+  app.post(
+    '/approvals/:approvalId/approve',
+    {
+      config: {
+        ...approver,
+        problems: [
+          ...(['approval_over', 'approval_stale', 'payload_hash_mismatch'] as const),
+          ...(['same_person', 'login_too_old'] as const),
+        ],
+      },
+      schema: {
+        operationId: 'approveApproval',
+        summary: 'Approve what another person asked for',
+        description:
+          'By a person who signed in within five minutes. It is carried out behind this, once.',
+        ...{ tags, params, response, body: approvalSchemas.ApproveSchema },
+      },
+    },
+    async (request, reply) => {
+      const { payloadHash } = request.body
+      const decider = deciderOf(request)
+      return decided(
+        reply,
+        await decisions.approve(approvals, decider, payloadHash, repeatable(request)),
+      )
+    },
+  )
+  app.post(
+    '/approvals/:approvalId/refuse',
+    {
+      config: { ...approver, problems: ['approval_over', 'same_person'] },
+      schema: {
+        operationId: 'refuseApproval',
+        summary: 'Refuse what another person asked for',
+        ...{ tags, params, response, body: approvalSchemas.DecisionReasonSchema },
+      },
+    },
+    async (request, reply) => {
+      const { reason } = request.body
+      const decider = deciderOf(request)
+      return decided(reply, await decisions.refuse(approvals, decider, reason, repeatable(request)))
+    },
+  )
+  app.post(
+    '/approvals/:approvalId/withdraw',
+    {
+      config: { ...readers, repeatable: true, problems: ['approval_over', 'not_requester'] },
+      schema: {
+        operationId: 'withdrawApproval',
+        summary: 'Withdraw what one asked for',
+        ...{ tags, params, response, body: EmptyBodySchema },
+      },
+    },
+    async (request, reply) =>
+      decided(reply, await decisions.withdraw(approvals, deciderOf(request), repeatable(request))),
+  )
+  app.post(
+    '/approvals/:approvalId/break-glass',
+    {
+      config: {
+        ...approver,
+        problems: ['approval_over', 'approval_stale', 'not_requester', 'login_too_old'],
+      },
+      schema: {
+        operationId: 'breakGlass',
+        summary: 'Let pass what one asked for oneself, in an emergency',
+        description:
+          'An act of its own kind in the audit log; `/health` and the metrics tell of it for 30 days.',
+        ...{ tags, params, response, body: approvalSchemas.DecisionReasonSchema },
+      },
+    },
+    async (request, reply) => {
+      const { reason } = request.body
+      const decider = deciderOf(request)
+      return decided(
+        reply,
+        await decisions.breakGlass(approvals, decider, reason, repeatable(request)),
+      )
+    },
+  )
+}
+
+type ApprovalRequest = FastifyRequest<{ Params: { approvalId: string } }>
+
+/** @throws `Problem` `not_found` when it can be no approval's id. */
+function approvalIdOf({ params }: Pick<ApprovalRequest, 'params'>): string {
+  if (!isUuid(params.approvalId)) throw new Problem('not_found')
+  return params.approvalId
+}
+
+const deciderOf = (request: FastifyRequest) => ({
+  ...callerOf(request),
+  requestId: request.id,
+  approvalId: approvalIdOf(request as ApprovalRequest),
+})
+
+const decided = (reply: FastifyReply, answer: Answer<operations.ShownApproval>) =>
+  shownAnswer(answerOf(reply, answer))
+
+/** An approval in the form of its schema, whose lists can be changed. */
+const listedAnswer = ({ scopes, ...approval }: operations.Approval) => ({
+  ...approval,
+  scopes: [...scopes],
+})
+
+const shownAnswer = ({ outcome, payload, ...approval }: operations.ShownApproval) => ({
+  ...listedAnswer(approval),
+  payload,
+  outcome,
+})

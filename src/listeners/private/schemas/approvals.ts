@@ -1,0 +1,85 @@
+import Type from 'typebox'
+import { approvalKinds, approvalStates } from '../../../domain/approval.ts'
+import { pageMembers } from '../../http/pages.ts'
+import { closed } from '../../http/validation.ts'
+
+const instant = Type.String({ format: 'date-time' })
+const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const PartySchema = Type.Object({
+  id: Type.String({ description: 'A client, or the id that a person acts under.' }),
+  name: orNull(Type.String()),
+  isPerson: Type.Boolean(),
+})
+
+const states = Type.Enum([...approvalStates], {
+  description:
+    '`waiting` for another person, `approved` and about to be carried out; ended as `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.',
+})
+
+const members = {
+  approvalId: Type.String({ format: 'uuid' }),
+  kind: Type.Enum(Object.keys(approvalKinds)),
+  description: Type.String(),
+  state: states,
+  method: Type.String(),
+  path: Type.String(),
+  scopes: Type.Array(Type.String(), {
+    description: 'Who approves it has one of these, beside `approve`.',
+  }),
+  payloadHash: Type.String({ description: 'SHA-256 of `payload`, in hexadecimal.' }),
+  requestedBy: PartySchema,
+  requestedAt: instant,
+  expiresAt: instant,
+  decidedBy: orNull(PartySchema),
+  decidedAt: orNull(instant),
+  decisionReason: orNull(Type.String()),
+  brokeGlass: Type.Boolean({ description: 'Whether its own requester let it pass.' }),
+  outcomeStatus: orNull(Type.Integer({ description: 'What the route answered in the end.' })),
+  endedAt: orNull(instant),
+}
+
+export const ListedApprovalSchema = Type.Object(members)
+
+export const ApprovalSchema = Type.Object({
+  ...members,
+  payload: orNull(
+    Type.String({
+      description:
+        'The exact text that is approved: JSON with `method`, `path`, `body` and a `nonce`. Null once it is forgotten.',
+    }),
+  ),
+  outcome: Type.Unknown({
+    description:
+      'The body that the route answered. Null before, and for who may not call that route.',
+  }),
+})
+
+export const ApprovalsQuerySchema = Type.Object(
+  { ...pageMembers, state: Type.Optional(states) },
+  closed,
+)
+
+export const ApprovalParamsSchema = Type.Object({ approvalId: Type.String() })
+
+export const ApproveSchema = Type.Object(
+  {
+    payloadHash: Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'Of the payload that was looked at.',
+    }),
+  },
+  closed,
+)
+
+export const DecisionReasonSchema = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: 500,
+      format: 'free-text',
+      description: 'Why, for whoever reads the log: no personal data.',
+    }),
+  },
+  closed,
+)

@@ -1,0 +1,226 @@
+import * as rules from '../../domain/approval.ts'
+import type { Person } from '../../domain/person.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import {
+  type ApprovalFilter,
+  type ApprovalPosition,
+  type ApprovalRow,
+  countBrokenGlass,
+  findApproval,
+  findApprovals,
+} from '../../storage/approvals/approvals.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+
+/** What the operations on approvals work with. */
+export interface ApprovalOperations {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** What needs one here. */
+  readonly required: ReadonlySet<rules.ApprovalKind>
+  /** So many cards are unblocked at once without one. */
+  readonly unblockCardsMost: number
+  /** Tells whoever watches that somebody let their own request pass. */
+  glassBroken(approval: Approval): void
+}
+
+/** Who acts: a client system or a person, as its token says. */
+export interface Party {
+  readonly clientId: string
+  readonly person: Person | null
+  readonly scopes: ReadonlySet<string>
+}
+
+/** Somebody as others read it. */
+interface NamedParty {
+  readonly id: string
+  /** Null of a client. */
+  readonly name: string | null
+  readonly isPerson: boolean
+}
+
+/** Something that was asked for, and what became of it. */
+export interface Approval {
+  readonly approvalId: string
+  readonly kind: rules.ApprovalKind
+  readonly description: string
+  readonly state: rules.ApprovalState
+  readonly method: string
+  readonly path: string
+  /** The scopes of which the route asks for one, and whoever approves has to have one, too. */
+  readonly scopes: readonly string[]
+  /** SHA-256 of the payload, in hexadecimal. */
+  readonly payloadHash: string
+  readonly requestedBy: NamedParty
+  readonly requestedAt: string
+  readonly expiresAt: string
+  /** Who approved, refused or withdrew it. */
+  readonly decidedBy: NamedParty | null
+  readonly decidedAt: string | null
+  readonly decisionReason: string | null
+  readonly brokeGlass: boolean
+  /** The status that the route answered; null before. */
+  readonly outcomeStatus: number | null
+  readonly endedAt: string | null
+}
+
+/** One approval, with all that is shown of it. */
+export interface ShownApproval extends Approval {
+  /** The exact text that the hash is of; null once it is forgotten. */
+  readonly payload: string | null
+  /** What the route answered; null before, and for who may not call that route. */
+  readonly outcome: unknown
+}
+
+/** Seals what belongs to an approval, and opens it again. */
+export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>
+  `${approvalId}\n${column}`
+
+/** Who asked, as it is stored beside the id. */
+export const storedPerson = (person: Person | null): string | null =>
+  person && JSON.stringify(person)
+
+/** The person who asked for something; null where a client did. */
+export function requesterOf({ requesterPerson }: ApprovalRow): Person | null {
+  if (requesterPerson === null) return null
+  const stored = JSON.parse(requesterPerson) as Person
+  return { ...stored, authenticatedAt: new Date(stored.authenticatedAt) }
+}
+
+/** What everybody may read who may read approvals. */
+export function describeApproval(row: ApprovalRow): Approval {
+  const requester = requesterOf(row)
+  const { deciderId, deciderName, kind } = row
+  return {
+    approvalId: row.approvalId,
+    kind,
+    description: rules.approvalKinds[kind].description,
+    state: row.state,
+    method: row.method,
+    path: row.path,
+    scopes: row.access,
+    payloadHash: Buffer.from(row.payloadHash).toString('hex'),
+    requestedBy: {
+      ...{ id: row.requesterId, name: requester?.name ?? null, isPerson: requester !== null },
+    },
+    requestedAt: new Date(row.requestedAt).toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+    decidedBy: deciderId === null ? null : partyOf(deciderId, deciderName),
+    decidedAt: row.decidedAt?.toISOString() ?? null,
+    decisionReason: row.decisionReason,
+    brokeGlass: row.brokeGlass,
+    outcomeStatus: row.outcomeStatus,
+    endedAt: row.endedAt?.toISOString() ?? null,
+  }
+}
+
+const partyOf = (id: string, name: string | null): NamedParty => ({
+  ...{ id, name, isPerson: name !== null },
+})
+
+/** An approval with its payload and, where the viewer may have it, its outcome. */
+export async function showApproval(
+  { hsm }: Pick<ApprovalOperations, 'hsm'>,
+  viewer: Party,
+  row: ApprovalRow,
+): Promise<ShownApproval> {
+  const open = (column: 'payload' | 'outcome', sealed: Uint8Array | null) =>
+    sealed && hsm.revealRecord('approval', approvalSubject(row.approvalId, column), sealed)
+  // It may be a key block: whoever could not have asked for it does not get it here, either.
+  const mayHave =
+    viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
+  const outcome = mayHave ? await open('outcome', row.outcome) : null
+  return {
+    ...describeApproval(row),
+    payload: await open('payload', row.payload),
+    outcome: outcome === null ? null : (JSON.parse(outcome) as unknown),
+  }
+}
+
+/** Whoever may not see them all sees their own. */
+const seesAll = ({ scopes }: Party): boolean =>
+  ['approve', 'audit.read', 'admin'].some((scope) => scopes.has(scope))
+
+/** An approval as it is stored. @throws `Problem` `not_found` where there is none for this viewer. */
+export const visibleApproval = (viewer: Party, row: ApprovalRow | null): ApprovalRow => {
+  if (!row || !(seesAll(viewer) || row.requesterId === viewer.clientId)) {
+    throw new Problem('not_found')
+  }
+  return row
+}
+
+/** One approval. @throws `Problem` `not_found`. */
+export const readApproval = async (
+  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  viewer: Party,
+  approvalId: string,
+): Promise<ShownApproval> => {
+  const row = visibleApproval(viewer, await findApproval(approvals.database, approvalId))
+  return showApproval(approvals, viewer, row)
+}
+
+/** An approval, and where it stands in the list. */
+type ListedApproval = Approval & { readonly position: ApprovalPosition }
+
+/** Approvals, the newest first; whoever may not see them all, their own. */
+export async function listApprovals(
+  { database }: Pick<ApprovalOperations, 'database'>,
+  viewer: Party,
+  { state }: Pick<ApprovalFilter, 'state'>,
+  page: { readonly after: ApprovalPosition | null; readonly limit: number },
+): Promise<readonly ListedApproval[]> {
+  const requesterId = seesAll(viewer) ? null : viewer.clientId
+  const rows = await findApprovals(database, { state, requesterId }, page.after, page.limit)
+  return rows.map((row) => ({ ...describeApproval(row), position: row }))
+}
+
+export type { ApprovalPosition }
+
+/** How often somebody let their own request pass within the last 30 days. */
+export const readBrokenGlass = ({
+  database,
+}: Pick<ApprovalOperations, 'database'>): Promise<number> => countBrokenGlass(database)
+
+/** A step of an approval. */
+type ApprovalStep =
+  | 'asked'
+  | 'approved'
+  | 'refused'
+  | 'withdrawn'
+  | 'expired'
+  | 'stale'
+  | 'carried out'
+  | 'broke glass'
+
+/** Puts a step on record, in its transaction: what was asked for by its hash, and the person by issuer and subject. */
+export async function recordStep(
+  connection: Connection,
+  act: ApprovalStep,
+  { approvalId, kind, payloadHash }: Pick<ApprovalRow, 'approvalId' | 'kind' | 'payloadHash'>,
+  {
+    by = null,
+    requestId = null,
+    ...details
+  }: {
+    readonly by?: Pick<Party, 'clientId' | 'person'> | null
+    readonly requestId?: string | null
+    readonly reason?: string
+    readonly status?: number
+  } = {},
+): Promise<void> {
+  const person = by?.person && { issuer: by.person.issuer, subject: by.person.subject }
+  await insertAct(connection, {
+    act,
+    subjectKind: 'approval',
+    subject: approvalId,
+    details: JSON.stringify({
+      kind,
+      payloadHash: Buffer.from(payloadHash).toString('hex'),
+      ...(person && { person }),
+      ...details,
+    }),
+    clientId: by?.clientId ?? null,
+    requestId,
+  })
+}

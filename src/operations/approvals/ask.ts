@@ -1,0 +1,64 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  type ApprovalKind,
+  type AskedRequest,
+  approvalKinds,
+  payloadHashOf,
+  payloadOf,
+} from '../../domain/approval.ts'
+import { insertApproval } from '../../storage/approvals/approvals.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import {
+  type ApprovalOperations,
+  approvalSubject,
+  type Party,
+  recordStep,
+  type ShownApproval,
+  showApproval,
+  storedPerson,
+} from './approvals.ts'
+import { stateDigestOf, subjectOf } from './subject.ts'
+
+/** A request that is not carried out before it is approved. */
+interface Wanted extends AskedRequest {
+  readonly kind: ApprovalKind
+  /** The scopes of which the route asks for one. */
+  readonly access: readonly string[]
+  /** What its path and its body say, by name. */
+  readonly members: Readonly<Record<string, unknown>>
+  readonly requestId: string
+}
+
+/**
+ * Keeps a request for another person to approve, with the state that it was drawn from. A repeat under its idempotency key gets
+ * the same approval.
+ */
+export async function askForApproval(
+  approvals: ApprovalOperations,
+  requester: Party,
+  wanted: Wanted,
+  request: RepeatableRequest | null,
+): Promise<Answer<ShownApproval>> {
+  const approvalId = randomUUID()
+  const payload = payloadOf(wanted, randomBytes(16).toString('base64url'))
+  const sealed = await approvals.hsm.sealRecord(
+    'approval',
+    approvalSubject(approvalId, 'payload'),
+    payload,
+  )
+  const { access, kind, members, method, path, requestId } = wanted
+  // Whom an erasure is about stands in the payload alone, which is forgotten.
+  const subject = subjectOf(approvalKinds[kind].isForgotten ? {} : members)
+  return once(approvals, request, async (connection) => {
+    const row = await insertApproval(connection, {
+      ...{ approvalId, kind, method, path, access, requestId },
+      ...{ payload: sealed, payloadHash: payloadHashOf(payload) },
+      subject: JSON.stringify(subject),
+      stateDigest: await stateDigestOf(connection, kind, subject),
+      requesterId: requester.clientId,
+      requesterPerson: storedPerson(requester.person),
+    })
+    await recordStep(connection, 'asked', row, { by: requester, requestId })
+    return showApproval(approvals, requester, row)
+  })
+}

@@ -1,0 +1,136 @@
+import { type AskedRequest, approvalKinds, parsePayload } from '../../domain/approval.ts'
+import { type Person, scopesOfPerson } from '../../domain/person.ts'
+import { type ApprovalRow, findApproval } from '../../storage/approvals/approvals.ts'
+import {
+  type ClaimedApproval,
+  claimApproval,
+  deferApproval,
+  settleApproval,
+} from '../../storage/approvals/queue.ts'
+import { findClient } from '../../storage/clients/clients.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { type ApprovalOperations, approvalSubject, recordStep, requesterOf } from './approvals.ts'
+
+/** A request that was approved, and whose it is. */
+export interface ApprovedRequest extends AskedRequest {
+  readonly approvalId: string
+  readonly requester: {
+    readonly clientId: string
+    readonly person: Person | null
+    /** Those that it has now; none where it is disabled. */
+    readonly scopes: ReadonlySet<string>
+  }
+}
+
+/** What the route answered. */
+interface RouteAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** Sends an approved request, under the approval's id as its idempotency key: however often, it is done once. */
+export type SendApproved = (request: ApprovedRequest) => Promise<RouteAnswer>
+
+// What a route has answered is forgotten after 24 hours: then it would be done a second time.
+const givenUp: RouteAnswer = {
+  status: 503,
+  body: {
+    code: 'unavailable',
+    detail: 'It was approved 12 hours ago, and no answer came: look whether it was done.',
+  },
+}
+
+const renewEveryMs = 20_000
+const backoffMostSeconds = 300
+
+/**
+ * Carries out what is approved, one after the other, until there is nothing to do now. What could not be done, and what came of it
+ * was not put on record, is tried again: the route then answers what it answered first.
+ * @param holder names this process. @param stop ends it between two.
+ */
+export async function carryOutApproved(
+  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  send: SendApproved,
+  holder: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const { database } = approvals
+  while (!stop.aborted) {
+    const claimed = await claimApproval(database, holder)
+    if (!claimed) return
+    const renewing = setInterval(
+      // A renewal that fails is followed by another before the lease is over.
+      () => deferApproval(database, claimed.approvalId, holder).catch(() => undefined),
+      renewEveryMs,
+    )
+    try {
+      await carryOut(approvals, send, claimed, holder)
+    } finally {
+      clearInterval(renewing)
+    }
+  }
+}
+
+async function carryOut(
+  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  send: SendApproved,
+  { approvalId, attempts, isTooOld }: ClaimedApproval,
+  holder: string,
+): Promise<void> {
+  const { database, hsm } = approvals
+  const row = await findApproval(database, approvalId)
+  if (row?.state !== 'approved' || row.payload === null) return
+  const payload = await hsm.revealRecord(
+    'approval',
+    approvalSubject(approvalId, 'payload'),
+    row.payload,
+  )
+  const requester = await requesterNow(database, row)
+  const answer = isTooOld
+    ? givenUp
+    : await send({ ...parsePayload(payload), approvalId, requester })
+  if (isPassing(answer) && !isTooOld) {
+    const seconds = Math.min(2 ** Math.min(attempts, 10), backoffMostSeconds)
+    await deferApproval(database, approvalId, holder, seconds)
+    return
+  }
+  const { status } = answer
+  const outcome = await hsm.sealRecord(
+    'approval',
+    approvalSubject(approvalId, 'outcome'),
+    JSON.stringify(withoutSecret(answer.body)),
+  )
+  await database.transaction(async (connection) => {
+    const state = status < 300 ? 'done' : 'failed'
+    const { isForgotten: forgetsPayload } = approvalKinds[row.kind]
+    const isFirst = await settleApproval(connection, {
+      ...{ approvalId, state, status, outcome, forgetsPayload },
+    })
+    if (isFirst) await recordStep(connection, 'carried out', row, { status })
+  })
+}
+
+/** Who asked, with the scopes that it has by now. */
+async function requesterNow(
+  connection: Connection,
+  row: ApprovalRow,
+): Promise<ApprovedRequest['requester']> {
+  const person = requesterOf(row)
+  if (person) return { clientId: row.requesterId, person, scopes: scopesOfPerson(person) }
+  const client = await findClient(connection, row.requesterId)
+  const scopes = new Set(client?.active ? client.scopes : [])
+  return { clientId: row.requesterId, person, scopes }
+}
+
+/** Whether it may be otherwise in a moment: the service is away or busy, or the first of two is at work still. */
+function isPassing({ body, status }: RouteAnswer): boolean {
+  const { code }: { readonly code?: unknown } = Object(body)
+  return status >= 500 || status === 429 || code === 'idempotency_key_in_use'
+}
+
+/** A secret that is shown once is shown to nobody here: what could have one is not taken in the first place. */
+function withoutSecret(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body ?? null
+  const { clientSecret: _, ...rest } = body as Record<string, unknown>
+  return rest
+}

@@ -1,0 +1,236 @@
+import { approvalKinds, freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
+import { Problem, type ProblemCode } from '../../domain/problem.ts'
+import {
+  type ApprovalDecision,
+  type ApprovalRow,
+  decideApproval,
+  listLateApprovals,
+  lockApproval,
+} from '../../storage/approvals/approvals.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import {
+  type ApprovalOperations,
+  type Party,
+  recordStep,
+  requesterOf,
+  type ShownApproval,
+  showApproval,
+  visibleApproval,
+} from './approvals.ts'
+import { type ApprovalSubject, stateDigestOf } from './subject.ts'
+
+/** Who decides what, and under which request id. */
+interface Decider extends Party {
+  readonly requestId: string
+  readonly approvalId: string
+}
+
+/**
+ * Approves what another person, or a client, asked for: the payload of this hash and no other, while it is as it was when that was
+ * asked for. From then on it is carried out, once.
+ * @param payloadHash SHA-256, in hexadecimal.
+ * @throws `Problem` `not_found`, `approval_over`, `same_person`, `insufficient_scope`, `login_too_old`, `payload_hash_mismatch`,
+ *   `approval_stale`.
+ */
+export const approve = (
+  approvals: ApprovalOperations,
+  decider: Decider,
+  payloadHash: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<ShownApproval>> =>
+  decide(approvals, decider, request, async (connection, row) => {
+    const isRequester = row.requesterId === decider.clientId || isSamePerson(row, decider)
+    if (isRequester) throw new Problem('same_person')
+    requireApprover(decider, row)
+    if (payloadHash !== Buffer.from(row.payloadHash).toString('hex')) {
+      throw new Problem('payload_hash_mismatch')
+    }
+    return passUnlessStale(connection, decider, row, null)
+  })
+
+/** Refuses it: by whoever could approve it, however long ago they signed in. @throws as {@link approve}. */
+export const refuse = (
+  approvals: ApprovalOperations,
+  decider: Decider,
+  reason: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<ShownApproval>> =>
+  decide(approvals, decider, request, (connection, row) => {
+    if (row.requesterId === decider.clientId || isSamePerson(row, decider)) {
+      throw new Problem('same_person')
+    }
+    requireScopeOf(decider, row)
+    return end(connection, decider, row, 'refused', reason)
+  })
+
+/** Takes it back: by whoever asked for it. @throws `Problem` `not_found`, `not_requester`, `approval_over`. */
+export const withdraw = (
+  approvals: ApprovalOperations,
+  decider: Decider,
+  request: RepeatableRequest | null,
+): Promise<Answer<ShownApproval>> =>
+  decide(approvals, decider, request, (connection, row) => {
+    if (row.requesterId !== decider.clientId) throw new Problem('not_requester')
+    return end(connection, decider, row, 'withdrawn')
+  })
+
+/**
+ * Lets one's own request pass, in an emergency: a person with all that another would need to approve it. It is an act of its own
+ * kind, and whoever watches the service hears of it.
+ * @throws `Problem` as {@link approve}, and `not_requester`.
+ */
+export async function breakGlass(
+  approvals: ApprovalOperations,
+  decider: Decider,
+  reason: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<ShownApproval>> {
+  const answer = await decide(approvals, decider, request, (connection, row) => {
+    if (row.requesterId !== decider.clientId) throw new Problem('not_requester')
+    requireApprover(decider, row)
+    return passUnlessStale(connection, decider, row, reason)
+  })
+  if (!answer.replayed) approvals.glassBroken(answer.result)
+  return answer
+}
+
+/** What became of it; with a code where that is a refusal, which stays so although its transaction commits. */
+interface Decided {
+  readonly row: ApprovalRow
+  readonly refusal: ProblemCode | null
+}
+
+async function decide(
+  approvals: ApprovalOperations,
+  decider: Decider,
+  request: RepeatableRequest | null,
+  work: (connection: Connection, row: ApprovalRow) => Promise<Decided>,
+): Promise<Answer<ShownApproval>> {
+  const { replayed, result } = await once(approvals, request, async (connection) => {
+    const row = visibleApproval(decider, await lockApproval(connection, decider.approvalId))
+    if (row.state !== 'waiting') {
+      throw new Problem('approval_over', { detail: `It is ${row.state}.` })
+    }
+    const decided = row.isLate ? await expire(connection, row) : await work(connection, row)
+    const { refusal } = decided
+    return { refusal, approval: await showApproval(approvals, decider, decided.row) }
+  })
+  const { approval, refusal } = result
+  if (refusal) throw new Problem(refusal, { detail: `It is ${approval.state}.` })
+  return { replayed, result: approval }
+}
+
+/** Issuer and subject say who somebody is; a client that asked is nobody's. */
+function isSamePerson(row: ApprovalRow, { person }: Decider): boolean {
+  const requester = requesterOf(row)
+  if (!requester || !person) return false
+  return requester.issuer === person.issuer && requester.subject === person.subject
+}
+
+/** @throws `Problem` unless somebody may approve this, and is who they were within five minutes. */
+function requireApprover(decider: Decider, row: ApprovalRow): void {
+  requireScopeOf(decider, row)
+  if (decider.person && isFreshLogin(decider.person, new Date())) return
+  // RFC 9470 section 3.
+  const challenge = `Bearer error="insufficient_user_authentication", max_age=${freshLoginSeconds}`
+  throw new Problem('login_too_old', { headers: { 'www-authenticate': challenge } })
+}
+
+/** @throws `Problem` `insufficient_scope` unless it is a person who may approve, and may call the route that was asked. */
+function requireScopeOf({ person, scopes }: Decider, { access }: ApprovalRow): void {
+  const isPersonWhoApproves = person !== null && scopes.has('approve')
+  if (isPersonWhoApproves && access.some((scope) => scopes.has(scope))) return
+  const [first] = isPersonWhoApproves ? access : ['approve']
+  throw new Problem('insufficient_scope', {
+    detail: isPersonWhoApproves
+      ? `The scope ${access.join(' or ')} is needed, too: whoever approves could do it.`
+      : 'The scope approve is needed, and a person who has it.',
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${first}"` },
+  })
+}
+
+async function passUnlessStale(
+  connection: Connection,
+  decider: Decider,
+  row: ApprovalRow,
+  emergency: string | null,
+): Promise<Decided> {
+  const now = await stateDigestOf(connection, row.kind, JSON.parse(row.subject) as ApprovalSubject)
+  if (Buffer.compare(now, row.stateDigest) !== 0) {
+    const stale = await commit(connection, row, { state: 'stale' })
+    const { clientId, person, requestId } = decider
+    await recordStep(connection, 'stale', row, { by: { clientId, person }, requestId })
+    return { row: stale, refusal: 'approval_stale' }
+  }
+  const passed = await commit(connection, row, {
+    ...{ state: 'approved', ...named(decider) },
+    ...{ decisionReason: emergency, brokeGlass: emergency !== null },
+  })
+  await recordStep(connection, emergency === null ? 'approved' : 'broke glass', row, {
+    ...{ by: decider, requestId: decider.requestId },
+    ...(emergency !== null && { reason: emergency }),
+  })
+  return { row: passed, refusal: null }
+}
+
+async function end(
+  connection: Connection,
+  decider: Decider,
+  row: ApprovalRow,
+  state: 'refused' | 'withdrawn',
+  reason?: string,
+): Promise<Decided> {
+  const decisionReason = reason ?? null
+  const ended = await commit(connection, row, { state, ...named(decider), decisionReason })
+  const { requestId } = decider
+  await recordStep(connection, state, row, {
+    ...{ by: decider, requestId },
+    ...(reason !== undefined && { reason }),
+  })
+  return { row: ended, refusal: null }
+}
+
+const named = ({ clientId, person }: Decider) => ({
+  deciderId: clientId,
+  deciderName: person?.name ?? null,
+})
+
+const undecided = { deciderId: null, deciderName: null, decisionReason: null, brokeGlass: false }
+
+async function commit(
+  connection: Connection,
+  { approvalId, kind }: ApprovalRow,
+  decision: Pick<ApprovalDecision, 'state'> & Partial<ApprovalDecision>,
+): Promise<ApprovalRow> {
+  const isOver = decision.state !== 'approved'
+  const forgetsPayload = isOver && approvalKinds[kind].isForgotten
+  const full = { ...undecided, ...decision, forgetsPayload }
+  const row = await decideApproval(connection, approvalId, full)
+  // The row is locked: only its hours can have run out since it was read.
+  if (!row) throw new Problem('approval_over', { detail: 'It is expired.' })
+  return row
+}
+
+async function expire(connection: Connection, row: ApprovalRow): Promise<Decided> {
+  const expired = await commit(connection, row, { state: 'expired' })
+  await recordStep(connection, 'expired', row)
+  return { row: expired, refusal: 'approval_over' }
+}
+
+/** Approvals that one run ends. */
+const expiredAtOnce = 100
+
+/** Ends what was asked for more than 24 hours ago and waits still. */
+export async function expireApprovals(
+  { database }: Pick<ApprovalOperations, 'database'>,
+  stop: AbortSignal,
+): Promise<void> {
+  for (const { approvalId } of await listLateApprovals(database, expiredAtOnce)) {
+    if (stop.aborted) return
+    await database.transaction(async (connection) => {
+      const row = await lockApproval(connection, approvalId)
+      if (row?.state === 'waiting' && row.isLate) await expire(connection, row)
+    })
+  }
+}

@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import { type ApprovalKind, approvalKinds } from '../../domain/approval.ts'
+import { findAuditLog } from '../../storage/audit/log.ts'
+import { findAdministeredClient } from '../../storage/clients/clients.ts'
+import { listZoneKeys } from '../../storage/clients/zone-keys.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
+import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
+import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+
+/** Names of what a request is about, as it says them; null where it names none. */
+export interface ApprovalSubject {
+  /** Of the installation, of a zone, or a zone master key. */
+  readonly key: string | null
+  readonly zoneMasterKey: string | null
+  readonly clientId: string | null
+}
+
+/** The names among the members of a request. */
+export const subjectOf = (members: Readonly<Record<string, unknown>>): ApprovalSubject => {
+  const text = (value: unknown) => (typeof value === 'string' ? value : null)
+  const { clientId, key, zoneMasterKey } = members
+  return { key: text(key), zoneMasterKey: text(zoneMasterKey), clientId: text(clientId) }
+}
+
+/** How each kind of subject is now: everything that whoever asks for an act on it goes by. */
+const states = {
+  async key(connection: Connection, { clientId, key, zoneMasterKey }: ApprovalSubject) {
+    const versions = (await listHsmKeys(connection)).filter(({ keyName }) => keyName === key)
+    const zoneKeys = clientId === null ? [] : await listZoneKeys(connection, clientId)
+    const named = [key, zoneMasterKey].filter((name) => name !== null)
+    const masters = await Promise.all(named.map((name) => findZoneMasterKey(connection, name)))
+    return [
+      versions.map((each) => [each.keyVersion, each.state, each.keyCheckValue]),
+      zoneKeys
+        .filter(({ keyName }) => keyName === key)
+        .map((each) => [each.keyCheckValue, each.retiredAt]),
+      masters.map((each) => each && [each.keyName, each.keyCheckValue]),
+    ]
+  },
+  'master-key': (connection: Connection) => findMasterKeyCheckValue(connection),
+  async client(connection: Connection, { clientId }: ApprovalSubject) {
+    const client = clientId === null ? null : await findAdministeredClient(connection, clientId)
+    if (!client) return null
+    const { active, credentialsVersion, kind, scopes } = client
+    return { active, credentialsVersion, kind, scopes }
+  },
+  async 'audit-log'(connection: Connection) {
+    const log = await findAuditLog(connection)
+    return log && [log.log, log.origin]
+  },
+}
+
+/** SHA-256 of how the subject of a request is now. */
+export async function stateDigestOf(
+  connection: Connection,
+  kind: ApprovalKind,
+  subject: ApprovalSubject,
+): Promise<Uint8Array> {
+  const { stateOf } = approvalKinds[kind]
+  const state = stateOf === null ? null : await states[stateOf](connection, subject)
+  return hash('sha256', JSON.stringify(state), 'buffer')
+}

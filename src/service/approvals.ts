@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Hsm } from '../hsm/contract/hsm.ts'
+import type { Server } from '../listeners/http/server.ts'
+import { type ApprovalOperations, readBrokenGlass } from '../operations/approvals/approvals.ts'
+import type { SendApproved } from '../operations/approvals/carry-out.ts'
+import type { Database } from '../storage/engine/database.ts'
+import type { Config } from './config/config.ts'
+import type { InProcessCalls } from './in-process-calls.ts'
+
+/** What the operations on approvals work with. What somebody lets pass for themselves is an error of the log. */
+export const createApprovals = (
+  { approvals }: Config,
+  database: Database,
+  hsm: Hsm,
+  log: Logger,
+): ApprovalOperations => ({
+  ...{ database, hsm, ...approvals },
+  glassBroken({ approvalId, kind, requestedBy: { id: clientId } }) {
+    log.error({ approvalId, kind, clientId }, 'somebody let their own request pass: broke glass')
+  },
+})
+
+/** Shows how often somebody let their own request pass, read when somebody asks. */
+export function watchApprovals(
+  registry: Registry,
+  approvals: Pick<ApprovalOperations, 'database'>,
+): void {
+  new Gauge({
+    name: 'pinfold_approvals_broken_glass',
+    help: 'Requests of the last 30 days that their own requester let pass, without another person.',
+    registers: [registry],
+    async collect() {
+      this.reset()
+      const count = await readBrokenGlass(approvals).catch(() => null)
+      if (count !== null) this.set(count)
+    },
+  })
+}
+
+/** Sends what is approved to the private listener, as whoever asked for it. */
+export const sendApproved =
+  (calls: InProcessCalls, app: Server, { privateUrl }: Pick<Config, 'privateUrl'>): SendApproved =>
+  ({ approvalId, requester, ...request }) =>
+    calls.callAs(
+      app,
+      new URL(privateUrl).host,
+      {
+        ...{ ...requester, kind: 'admin', boundThumbprint: null, carriesOut: request },
+        expiresAt: new Date(Date.now() + 60_000),
+      },
+      { ...request, idempotencyKey: approvalId },
+    )

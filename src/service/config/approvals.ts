@@ -1,0 +1,34 @@
+import { type ApprovalKind, approvalKinds, isApprovalKind } from '../../domain/approval.ts'
+import type { VariableReader } from './variables.ts'
+
+/** What another person approves in this installation. */
+export interface ApprovalConfig {
+  readonly required: ReadonlySet<ApprovalKind>
+  /** So many cards are unblocked at once without an approval. */
+  readonly unblockCardsMost: number
+}
+
+const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
+
+/**
+ * Reads which acts need an approval. Unless it is said: in the sandbox none; in production all of them where people can sign in,
+ * and none without, since nobody could approve anything.
+ */
+export function readApprovals(read: VariableReader, isSandbox: boolean): ApprovalConfig {
+  const unblockCardsMost = read.integer('APPROVALS_UNBLOCK_CARDS', 10, 1, 1_000)
+  const hasPeople = isSandbox || read.text('CONSOLE_ISSUER') !== null
+  const text = read.text('APPROVALS') ?? (isSandbox || !hasPeople ? 'none' : 'all')
+  const names = text.split(',').map((name) => name.trim())
+  const named = names.filter(isApprovalKind)
+  const isWhole = text === 'all' || text === 'none'
+  if (!isWhole && named.length < names.length) {
+    read.faults.push(`APPROVALS must be all, none, or some of ${kinds.join(',')}.`)
+  }
+  const required = new Set(text === 'all' ? kinds : named)
+  if (required.size > 0 && !hasPeople) {
+    read.faults.push(
+      'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there are none.',
+    )
+  }
+  return { required, unblockCardsMost }
+}

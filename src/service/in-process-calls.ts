@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { Problem } from '../domain/problem.ts'
+import type { Server } from '../listeners/http/server.ts'
+import type { AccessTokenVerifier, Caller } from '../listeners/oauth/access-token-verifier.ts'
+
+/** A call of the private listener by this process, in the name of somebody. */
+export interface InProcessCall {
+  readonly method: string
+  readonly path: string
+  readonly body: object | null
+  readonly idempotencyKey: string | null
+}
+
+/** What it was answered. */
+interface InProcessAnswer {
+  readonly status: number
+  /** JSON where it is that, otherwise text; null where there is none. */
+  readonly body: unknown
+}
+
+/** Calls by this process. */
+export interface InProcessCalls {
+  /** The listener's verifier, which also knows whom this process calls as. */
+  readonly verifier: AccessTokenVerifier
+  callAs(app: Server, host: string, caller: Caller, call: InProcessCall): Promise<InProcessAnswer>
+}
+
+const scheme = 'InProcess '
+
+/**
+ * Lets this process call its own private listener as somebody. A call names its caller by a handle of 256 random bits, which is
+ * made for this one call and forgotten as it comes in: it never leaves this process, and nobody else has one.
+ */
+export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
+  const callers = new Map<string, Caller>()
+  return {
+    verifier: {
+      async verify(header, presented) {
+        if (!header?.startsWith(scheme)) return verifier.verify(header, presented)
+        const caller = callers.get(header)
+        callers.delete(header)
+        if (!caller) throw new Problem('unauthenticated')
+        return caller
+      },
+    },
+    async callAs(app, host, caller, { body, idempotencyKey, method, path }) {
+      const authorization = `${scheme}${randomBytes(32).toString('base64url')}`
+      callers.set(authorization, caller)
+      try {
+        const answer = await app.inject({
+          method: method as 'GET',
+          url: path,
+          headers: {
+            ...{ host, authorization },
+            ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
+            ...(body && { 'content-type': 'application/json' }),
+          },
+          ...(body && { payload: JSON.stringify(body) }),
+        })
+        const isJson = /[/+]json\b/.test(String(answer.headers['content-type']))
+        const text = answer.payload === '' ? null : answer.payload
+        return { status: answer.statusCode, body: isJson && text ? JSON.parse(text) : text }
+      } finally {
+        callers.delete(authorization)
+      }
+    },
+  }
+}

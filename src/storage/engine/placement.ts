@@ -81,6 +81,7 @@ const coordinator: readonly string[] = [
   'audit_erasure',
   'row_digest',
   'audit_check',
+  'authorization_count',
 ]
 
 /** Where each table lies on a cluster, all of them. */

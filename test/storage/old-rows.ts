@@ -67,7 +67,7 @@ const fills = (to: Due): string[] => [
    select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
      ${switches.authorization_record[to]} from ${numbers}`,
   `insert into authorization_count (minute, response_code, count)
-   select ${switches.authorization_count[to]} - n * interval '1 second', '55', 1 from ${numbers}`,
+   select ${switches.authorization_count[to]}, n::text, 1 from ${numbers}`,
   `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
    select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,

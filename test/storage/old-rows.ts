@@ -20,6 +20,7 @@ const switches = {
   pin_envelope: ages('expires_at'),
   attempt: ages('attempted_at'),
   authorization_record: ages('decided_at'),
+  authorization_count: ages('minute'),
   refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
@@ -66,6 +67,8 @@ const fills = (to: Due): string[] => [
      response_code, checks, duration_ms, decided_at)
    select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
      ${switches.authorization_record[to]} from ${numbers}`,
+  `insert into authorization_count (minute, response_code, count)
+   select ${switches.authorization_count[to]}, n::text, 1 from ${numbers}`,
   `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
    select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,

@@ -99,6 +99,8 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
     })),
   )
   assert.ok(!JSON.stringify(events).includes('demo-admin'), 'its client is not told who')
+  const receipt = await service.call('GET', `/receipts/${changes[0]?.entry}`)
+  assert.equal(receipt.status, 404, 'the receipt is the operator’s')
   const [row] = await sql<{ text: string }>(
     service.database,
     `select string_agg(event::text, ' ') as text from event where public_token = $1`,

@@ -29,6 +29,11 @@ const switches = {
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   network_transaction: ages('created_at'),
   network_advice: ages('received_at'),
+  approval: {
+    column: 'ended_at',
+    due: `now() - interval '900 days'`,
+    notDue: `now() + interval '90 days'`,
+  },
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -101,6 +106,11 @@ const fills = (to: Due): string[] => [
      ${switches.network_transaction[to]} from ${numbers}`,
   `insert into network_advice (network_id, advice_hash, link_name, message_type, is_matched, received_at)
    select 'client-1', sha256(n::text::bytea), 'link', '0120', true, ${switches.network_advice[to]} from ${numbers}`,
+  `insert into approval (approval_id, kind, state, method, path, access, payload_hash, subject, state_digest,
+     requester_id, request_id, requested_at, decider_id, decided_at, outcome_status, ended_at)
+   select md5(n::text)::uuid, 'erasure', 'done', 'POST', '/audit/erasures', '{admin}', sha256(n::text::bytea), '{}',
+     sha256(''), 'client-' || n, 'r', now() - n * interval '1 second', 'person', now(), 202,
+     ${switches.approval[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]

@@ -131,7 +131,13 @@ export const given = (members: Readonly<Record<string, unknown>>): Record<string
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /** What a command ends with. */
-export const exitCodes = { done: 0, refused: 1, notUnderstood: 2, unreachable: 3 } as const
+export const exitCodes = {
+  done: 0,
+  refused: 1,
+  notUnderstood: 2,
+  unreachable: 3,
+  waiting: 4,
+} as const
 
 /** A command that is not understood. */
 export class UsageError extends Error {}
@@ -143,6 +149,18 @@ export class Unreachable extends Error {}
 export function refuseStart(error: unknown): never {
   const reason = describeStartFailure(error)
   throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
+}
+
+/** Nothing was done yet: another person has to approve it. */
+export class Waiting extends Error {
+  readonly approval: { readonly approvalId: string }
+
+  constructor(approval: { readonly approvalId: string }) {
+    super(
+      `It waits for another person to approve it: pinfold approvals show ${approval.approvalId}`,
+    )
+    this.approval = approval
+  }
 }
 
 /** The problem document of a refusal (RFC 9457), as far as it is shown here. */

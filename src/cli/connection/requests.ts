@@ -2,7 +2,7 @@ import { CallFailed } from '../../../sdk/client/errors.ts'
 import { settingsOf } from '../../../sdk/client/options.ts'
 import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
 import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
-import { Refused, Unreachable, UsageError } from '../command.ts'
+import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
 import type { CallerCredentials, ClientRole } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
@@ -78,7 +78,9 @@ export function createRequests(
   const request = async (method: string, path: string, body?: object) => {
     const asked = { method: method as Request['method'], body: body && JSON.stringify(body) }
     const answer = await send(path, (url) => exchange.send({ ...asked, url, headers: {} }))
-    return { content: contentOf(answer), link: answer.headers.get('link') }
+    const content = contentOf(answer)
+    if (answer.status === 202 && isApproval(content)) throw new Waiting(content)
+    return { content, link: answer.headers.get('link') }
   }
   return {
     ask: async (method, path, body) => (await request(method, path, body)).content as never,
@@ -106,6 +108,9 @@ export function createRequests(
     },
   }
 }
+
+const isApproval = (content: unknown): content is { readonly approvalId: string } =>
+  typeof Object(content).approvalId === 'string'
 
 /** What came as JSON. @throws Refused with the problem that came instead. */
 function contentOf({ status, text }: Answer): unknown {

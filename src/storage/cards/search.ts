@@ -178,7 +178,8 @@ export interface LimitInUse {
 const limitsStatement = statement(
   'list_limits_of_card',
   `select limit_name as "limitName", newest_uses as "newestUses", array(
-     select (extract(epoch from clock_timestamp()) - used / 1e6)::float8 from unnest(last_uses) with ordinality as uses (used, at) order by at
+     select (extract(epoch from clock_timestamp()) - used / 1e6)::float8
+     from unnest(last_uses) with ordinality as uses (used, at) order by at
    ) as "agesSeconds"
    from card_limit where public_token = $1 order by limit_name`,
 )

@@ -138,6 +138,16 @@ test('an operator unblocks a PIN and a CVV of any client’s card, and the clien
       ['cvv.unblocked', 'demo-admin'],
     ],
   )
+  const timeline = await service.call('GET', `//cards/${card.publicToken}/timeline?limit=2`, {
+    ...{ as: 'admin', listener: 'private' },
+  })
+  assert.deepEqual(
+    timeline.json.map(({ act }: { act: { reason: string; by: object } }) => [act.reason, act.by]),
+    [
+      [reason, { kind: 'operator', id: 'demo-admin' }],
+      [reason, { kind: 'operator', id: 'demo-admin' }],
+    ],
+  )
   const types = (await eventsOf(card.publicToken)).map(({ type }: { type: string }) => type)
   assert.ok(types.includes('pin.unblocked') && types.includes('cvv.unblocked'))
   const other = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })

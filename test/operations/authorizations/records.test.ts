@@ -171,6 +171,33 @@ onEachEngine((engine) => {
     assert.equal(await newest(card), `${passed} passed, pin unresolved 96`)
   })
 
+  test('a question that was lost with its process is on record as that, once, when its repeat is answered', async () => {
+    const card = await issueCard(service)
+    const { hsm } = service.issuing
+    const { sealRecord } = hsm
+    const keyed = { headers: { 'idempotency-key': randomUUID() } }
+    const question = { ...pinTry(service, card), reference: 'R-lost' }
+    Object.assign(hsm, { sealRecord: () => Promise.reject(new Error('away')) })
+    try {
+      assert.ok((await ask(service, question, keyed)).status >= 500)
+    } finally {
+      Object.assign(hsm, { sealRecord })
+    }
+    assert.deepEqual(await recordsOf(card), [])
+    await sql(
+      service.database,
+      `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
+    )
+    for (let repeat = 0; repeat < 2; repeat += 1) {
+      assert.equal((await ask(service, question, keyed)).json.responseCode, '96')
+    }
+    const records = await recordsOf(card)
+    assert.deepEqual(
+      records.map(({ checks }: ReadRecord) => said(checks)),
+      ['answer unresolved 96'],
+    )
+  })
+
   test('of many at once each leaves one record, and as many as were answered so', async () => {
     const card = await issueCard(service)
     const wrong = pinTry(service, card, otherDigits(card.pin))

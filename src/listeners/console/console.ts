@@ -175,16 +175,21 @@ function visitOf(
     ),
     call,
     async read(path) {
-      const { body, status } = await call('GET', path)
-      if (status < 400) return body as never
-      const { code, detail, errors } = Object(body)
-      const isKnown = typeof code === 'string' && Object.hasOwn(problemKinds, code)
-      throw isKnown
-        ? new Problem(code as ProblemCode, { detail, errors })
-        : new Problem('internal_error', { cause: new Error(`${path} answered ${status}.`) })
+      const answer = await call('GET', path)
+      if (answer.status >= 400) throw problemOfAnswer(answer)
+      return answer.body as never
     },
   }
 }
 
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || scopesOfAccess(access).some((scope) => scopes.has(scope))
+
+/** The failure that the private listener answered. */
+export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
+  const { code, detail, errors } = Object(body)
+  if (typeof code === 'string' && Object.hasOwn(problemKinds, code)) {
+    return new Problem(code as ProblemCode, { detail, errors })
+  }
+  return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
+}

@@ -188,8 +188,8 @@ const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
 /** The failure that the private listener answered. */
 export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
   const { code, detail, errors } = Object(body)
-  if (typeof code === 'string' && Object.hasOwn(problemKinds, code)) {
-    return new Problem(code as ProblemCode, { detail, errors })
+  if (typeof code !== 'string' || !Object.hasOwn(problemKinds, code)) {
+    return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
   }
-  return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
+  return new Problem(code as ProblemCode, { detail, errors })
 }

@@ -54,7 +54,7 @@ create index approval_by_state on approval (state, requested_at, approval_id);
 create index approval_by_requester on approval (requester_id, requested_at, approval_id);
 create index approval_waiting on approval (requested_at) where state = 'waiting';
 create index approval_due on approval (due_at) where state = 'approved';
-create index approval_ended on approval (ended_at) where ended_at is not null;
+create index approval_ended on approval (ended_at);
 create index approval_broke_glass on approval (decided_at) where broke_glass;
 
 -- Each step of an approval is an act; nobody's where it was due.

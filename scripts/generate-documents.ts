@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type ProblemKind, problemKinds } from '../src/domain/problem.ts'
+import { type ProblemKind, problemKinds } from '../src/domain/problem-kinds.ts'
 import { readConfig } from '../src/service/config/config.ts'
 import { refusals } from '../src/service/config/production.ts'
 import { createLog } from '../src/service/log.ts'

@@ -22,6 +22,7 @@ export type Options = Readonly<Record<string, Option>>
 export interface ConnectionOptions {
   readonly client?: string | undefined
   readonly 'jwk-file'?: string | undefined
+  readonly 'token-file'?: string | undefined
   readonly url?: string | undefined
   readonly 'private-url'?: string | undefined
 }
@@ -57,6 +58,11 @@ export const commonOptions: Options = {
   'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
   client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
   'jwk-file': { type: 'string', value: 'FILE', help: "the client's private key (JWK)" },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    help: "a person's access token, in place of a client",
+  },
 }
 
 /** @throws UsageError for an option that there is not, and for names too few or too many. */
@@ -129,7 +135,13 @@ export const given = (members: Readonly<Record<string, unknown>>): Record<string
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
 /** What a command ends with. */
-export const exitCodes = { done: 0, refused: 1, notUnderstood: 2, unreachable: 3 } as const
+export const exitCodes = {
+  done: 0,
+  refused: 1,
+  notUnderstood: 2,
+  unreachable: 3,
+  waiting: 4,
+} as const
 
 /** A command that is not understood. */
 export class UsageError extends Error {}
@@ -141,6 +153,18 @@ export class Unreachable extends Error {}
 export function refuseStart(error: unknown): never {
   const reason = describeStartFailure(error)
   throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
+}
+
+/** Nothing was done yet: another person has to approve it. */
+export class Waiting extends Error {
+  readonly approval: { readonly approvalId: string }
+
+  constructor(approval: { readonly approvalId: string }) {
+    super(
+      `It waits for another person to approve it: pinfold approvals show ${approval.approvalId}`,
+    )
+    this.approval = approval
+  }
 }
 
 /** The problem document of a refusal (RFC 9457), as far as it is shown here. */

@@ -1,6 +1,7 @@
 import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
 import * as cli from './command.ts'
+import { approvalCommands } from './commands/approvals.ts'
 import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
@@ -32,6 +33,7 @@ export const commands: readonly cli.Command[] = [
   ...zoneCommands,
   ...linkCommands,
   ...keyCommands,
+  ...approvalCommands,
   ...cardCommands,
   simulateCommand,
   terminalCommand,
@@ -55,6 +57,11 @@ export async function runPinfold(words: readonly string[]): Promise<number> {
     console.log(rest.includes('--json') ? JSON.stringify(outcome.json, null, 2) : outcome.text)
     return outcome.exitCode ?? cli.exitCodes.done
   } catch (error) {
+    if (error instanceof cli.Waiting) {
+      console.error(error.message)
+      if (words.includes('--json')) console.log(JSON.stringify(error.approval, null, 2))
+      return cli.exitCodes.waiting
+    }
     return reportFailure(error, words.includes('--json'))
   }
 }
@@ -136,10 +143,11 @@ ${more}
 Commands go to the server that runs on DATA_DIR, or on the database that DATABASE_URL names; where none
 runs, they open the service themselves for as long as they take. PINFOLD_URL and PINFOLD_PRIVATE_URL name
 a server elsewhere. They call as the sandbox's own clients, or as PINFOLD_CLIENT_ID with
-PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.
+PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or as the person whose token is in PINFOLD_TOKEN_FILE.
 
 Answers are on standard output, all else on standard error. Every command takes --json.
-Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened.`
+Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened,
+4 asked for, and waiting for another person.`
 
 /** What the help of one command says. */
 function helpOf(command: cli.Command): string {

@@ -108,3 +108,7 @@ export const parsePayload = (payload: string): AskedRequest => JSON.parse(payloa
 
 /** SHA-256 of a payload, in UTF-8. */
 export const payloadHashOf = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')
+
+/** What a payload or an outcome is bound to where it is sealed. */
+export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>
+  `${approvalId}\n${column}`

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { eventTypes, isEventType } from '../../src/domain/event-type.ts'
-import { Problem, problemKinds, validationFailed } from '../../src/domain/problem.ts'
+import { Problem, validationFailed } from '../../src/domain/problem.ts'
+import { problemKinds } from '../../src/domain/problem-kinds.ts'
 
 const contract = {
   400: ['malformed_request'],
-  401: ['unauthenticated'],
-  403: ['insufficient_scope'],
+  401: ['unauthenticated', 'login_too_old'],
+  403: ['insufficient_scope', 'same_person', 'not_requester'],
   404: ['not_found', 'card_not_found'],
   405: ['method_not_allowed'],
   409: [
@@ -15,6 +16,9 @@ const contract = {
     'pin_not_revealable',
     'key_in_use',
     'audit_log_continues',
+    'approval_over',
+    'approval_stale',
+    'payload_hash_mismatch',
     'idempotency_key_in_use',
   ],
   413: ['body_too_large'],

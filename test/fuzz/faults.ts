@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/compile'
-import { problemKinds } from '../../src/domain/problem.ts'
+import { problemKinds } from '../../src/domain/problem-kinds.ts'
 import { authorizationServerPaths } from '../../src/listeners/oauth/authorization-server.ts'
 import { problemCodesOf } from '../../src/listeners/public/openapi/document.ts'
 import type { Route } from '../support/routes.ts'

@@ -7,7 +7,7 @@ import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { findStale, generateDocuments } from '../../scripts/generate-documents.ts'
-import { problemKinds } from '../../src/domain/problem.ts'
+import { problemKinds } from '../../src/domain/problem-kinds.ts'
 import { shortLived } from '../support/process.ts'
 import { openEmbedded } from '../support/service.ts'
 

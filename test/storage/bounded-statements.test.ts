@@ -3,6 +3,13 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
+import {
+  countBrokenGlass,
+  findApprovals,
+  listLateApprovals,
+  pruneApprovals,
+} from '../../src/storage/approvals/approvals.ts'
+import { claimApproval } from '../../src/storage/approvals/queue.ts'
 import { lockAuditLog } from '../../src/storage/audit/log.ts'
 import {
   listEventsToEnter,
@@ -201,6 +208,14 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => endSession(database, sessionHash),
   (database) => findOpenSessions(database, personOf(7_900)),
   (database, limit) => findPeople(database, personOf(7_900), limit),
+  (database, limit) => pruneApprovals(database, limit),
+  (database, limit) => listLateApprovals(database, limit),
+  (database, limit) => findApprovals(database, { state: null, requesterId: null }, null, limit),
+  (database, limit) => findApprovals(database, { state: 'done', requesterId: null }, null, limit),
+  (database, limit) =>
+    findApprovals(database, { state: null, requesterId: 'client-7900' }, null, limit),
+  (database) => countBrokenGlass(database),
+  (database) => claimApproval(database, claimId),
   (database) => reverseByElements(database, 'client-1', original),
   (database) =>
     reverseTransaction(database, { networkId: 'client-1', transactionHash: fingerprint }),

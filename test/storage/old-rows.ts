@@ -31,6 +31,11 @@ const switches = {
   network_transaction: ages('created_at'),
   network_advice: ages('received_at'),
   console_session: ages('started_at'),
+  approval: {
+    column: 'ended_at',
+    due: `now() - interval '900 days'`,
+    notDue: `now() + interval '90 days'`,
+  },
   wrong_expiry: { column: 'forget_on_day', due: '10', notDue: '100000' },
 } as const
 
@@ -112,6 +117,11 @@ const fills = (to: Due): string[] => [
   `insert into console_session (person_id, secret_hash, sign_in_hash, roles, authenticated_at, started_at)
    select 'person-' || lpad(n::text, 40, '0'), sha256(n::text::bytea), sha256(n::text::bytea), '{}', now(),
      ${switches.console_session[to]} from ${numbers}`,
+  `insert into approval (approval_id, kind, state, method, path, access, payload_hash, subject, state_digest,
+     requester_id, request_id, requested_at, decider_id, decided_at, outcome_status, ended_at)
+   select md5(n::text)::uuid, 'erasure', 'done', 'POST', '/audit/erasures', '{admin}', sha256(n::text::bytea), '{}',
+     sha256(''), 'client-' || n, 'r', now() - n * interval '1 second', 'person', now(), 202,
+     ${switches.approval[to]} from ${numbers}`,
   `insert into client_limit (client_id, limit_name, last_uses, newest_uses, forget_on_day)
    select 'client-' || n, 'reveal', '{1}', 1, ${switches.client_limit[to]} from ${numbers}`,
 ]

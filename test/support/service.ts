@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import type { PublicToken } from '../../src/domain/identifiers.ts'
+import { type Person, scopesOfPerson } from '../../src/domain/person.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -49,6 +50,13 @@ export type TestServiceOptions = {
 /** Who asks for a token: names of `sandbox.json`. */
 export type CallerName = 'client' | 'otherClient' | 'network' | 'admin'
 
+/** Somebody who may approve, where there is no person in `sandbox.json`. */
+const approver = {
+  personId: `person-${'7'.repeat(40)}`,
+  ...{ issuer: 'https://people.test', subject: 'approver', name: 'Somebody who approves' },
+  roles: ['security-officer'],
+} as const
+
 export type CallOptions = {
   /** Sent as JSON. */
   body?: unknown
@@ -57,7 +65,7 @@ export type CallOptions = {
   headers?: Readonly<Record<string, string>>
   /** Null: no Authorization header. Without it, a token of `as` with all its scopes. */
   token?: string | null
-  as?: CallerName
+  as?: CallerName | 'approver'
   listener?: 'public' | 'private'
 }
 
@@ -181,8 +189,15 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     return asked
   }
   const call: TestService['call'] = async (method, path, given = {}) => {
-    const bearer = given.token === undefined ? await token(undefined, given.as) : given.token
-    return inject(service, config.processorPath, method, path, given, bearer)
+    const send = (authorization: string | null) =>
+      inject(service, config.processorPath, method, path, given, authorization)
+    if (given.token === undefined && given.as === 'approver') {
+      const person = { ...approver, authenticatedAt: new Date() }
+      return send(service.calls.authorizationOf(callerOfPerson(person)))
+    }
+    const as = given.as === 'approver' ? undefined : given.as
+    const bearer = given.token === undefined ? await token(undefined, as) : given.token
+    return send(bearer === null ? null : `Bearer ${bearer}`)
   }
   const createCard: TestService['createCard'] = async (members = {}, given = {}) => {
     const answer = await call('POST', '/cards', { body: newCard(members), ...given })
@@ -226,7 +241,7 @@ const inject = async (
   method: string,
   path: string,
   { body, headers = {}, listener = 'public', payload }: CallOptions,
-  bearer: string | null,
+  authorization: string | null,
 ): Promise<Answer> => {
   const app = listener === 'public' ? publicServer : privateServer
   const sent = payload ?? (body === undefined ? undefined : JSON.stringify(body))
@@ -235,7 +250,7 @@ const inject = async (
     url: urlOf(processorPath, path),
     headers: {
       host,
-      ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
+      ...(authorization !== null && { authorization }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
@@ -250,6 +265,17 @@ const inject = async (
     json: isJson ? JSON.parse(answer.payload) : undefined,
   }
 }
+
+/** A person as the private listener knows one who is signed in. */
+export const callerOfPerson = (person: Person) => ({
+  ...({
+    clientId: person.personId,
+    kind: 'admin',
+    scopes: scopesOfPerson(person),
+    person,
+  } as const),
+  ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+})
 
 const askToken = async (service: Service, as: CallerName, scope?: string): Promise<string> => {
   const { sandbox, publicServer } = service

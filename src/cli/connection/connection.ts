@@ -25,6 +25,7 @@ async function connect(options: ConnectionOptions, role: Role): Promise<ServiceC
     ...caller,
     clientId: options.client ?? caller.clientId,
     jwkFile: options['jwk-file'] ?? caller.jwkFile,
+    tokenFile: options['token-file'] ?? caller.tokenFile,
   }
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl

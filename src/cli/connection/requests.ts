@@ -1,8 +1,17 @@
 import { CallFailed } from '../../../sdk/client/errors.ts'
 import { settingsOf } from '../../../sdk/client/options.ts'
-import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
-import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
-import { Refused, Unreachable, UsageError } from '../command.ts'
+import {
+  type Answer,
+  attempt,
+  type OpenAnswer,
+  openAttempt,
+} from '../../../sdk/client/transport/attempt.ts'
+import {
+  createExchange,
+  type Exchange,
+  type Request,
+} from '../../../sdk/client/transport/exchange.ts'
+import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
 import type { CallerCredentials, Role } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
@@ -52,17 +61,22 @@ export function createRequests(
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
-  const exchange = orUsageError(credentials, () =>
-    createExchange(
+  const { client } = credentials
+  if ('token' in client && role !== 'admin') {
+    throw new UsageError('A person calls the private listener alone: name a client for this.')
+  }
+  const exchange = orUsageError(credentials, () => {
+    if ('token' in client) return exchangeOf(client.token, { timeoutMs, ...address })
+    return createExchange(
       settingsOf({
-        ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
+        ...{ baseUrl, timeoutMs, ...address, ...client },
         tokenEndpoint: `${baseUrl}/oauth/token`,
         // Whoever types a command sees at once what came of it, and tries again.
         retries: 0,
         allowHttp: true,
       }),
-    ),
-  )
+    )
+  })
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {
     try {
       return await work(`${origin}${path}`)
@@ -75,7 +89,9 @@ export function createRequests(
   const request = async (method: string, path: string, body?: object) => {
     const asked = { method: method as Request['method'], body: body && JSON.stringify(body) }
     const answer = await send(path, (url) => exchange.send({ ...asked, url, headers: {} }))
-    return { content: contentOf(answer), link: answer.headers.get('link') }
+    const content = contentOf(answer)
+    if (answer.status === 202 && isApproval(content)) throw new Waiting(content)
+    return { content, link: answer.headers.get('link') }
   }
   return {
     ask: async (method, path, body) => (await request(method, path, body)).content as never,
@@ -103,6 +119,29 @@ export function createRequests(
     },
   }
 }
+
+/** Sends under a token that was given to a person: no other one can be asked for. */
+function exchangeOf(
+  token: string,
+  { fetch = globalThis.fetch, timeoutMs }: Pick<ServiceAddress, 'fetch'> & { timeoutMs: number },
+): Pick<Exchange, 'send' | 'open'> {
+  const withToken = (request: Request) => ({
+    ...request,
+    timeoutMs,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      ...request.headers,
+    },
+  })
+  return {
+    send: (request) => attempt(fetch, withToken(request)),
+    open: (request) => openAttempt(fetch, withToken(request)),
+  }
+}
+
+const isApproval = (content: unknown): content is { readonly approvalId: string } =>
+  typeof Object(content).approvalId === 'string'
 
 /** What came as JSON. @throws Refused with the problem that came instead. */
 function contentOf({ status, text }: Answer): unknown {

@@ -162,7 +162,8 @@ export const keyCatalogue = {
     cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
   },
   'personal-data': {
-    description: 'Enciphers personal data, notes, remembered answers and webhook secrets.',
+    description:
+      'Enciphers personal data, notes, remembered answers, webhook secrets and what waits for approval.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
@@ -174,6 +175,8 @@ export const keyCatalogue = {
       'webhook.description',
       // After the present ones, each of which may become a former one.
       'webhook_former_secret.secret',
+      'approval.payload',
+      'approval.outcome',
     ],
     ...staysHere,
     cryptoperiod: deriving,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
-import { Problem, type ProblemKind, problemKinds } from '../../domain/problem.ts'
+import { Problem } from '../../domain/problem.ts'
+import { type ProblemKind, problemKinds } from '../../domain/problem-kinds.ts'
 import { publishedDocument, sendPublished } from './published-document.ts'
 import type { Server } from './server.ts'
 

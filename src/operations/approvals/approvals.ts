@@ -73,10 +73,6 @@ export interface ShownApproval extends Approval {
   readonly outcome: unknown
 }
 
-/** Seals what belongs to an approval, and opens it again. */
-export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>
-  `${approvalId}\n${column}`
-
 /** Who asked, as it is stored beside the id. */
 export const storedPerson = (person: Person | null): string | null =>
   person && JSON.stringify(person)
@@ -126,7 +122,7 @@ export async function showApproval(
   row: ApprovalRow,
 ): Promise<ShownApproval> {
   const open = (column: 'payload' | 'outcome', sealed: Uint8Array | null) =>
-    sealed && hsm.revealRecord('approval', approvalSubject(row.approvalId, column), sealed)
+    sealed && hsm.revealRecord('approval', rules.approvalSubject(row.approvalId, column), sealed)
   // It may be a key block: whoever could not have asked for it does not get it here, either.
   const mayHave =
     viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))

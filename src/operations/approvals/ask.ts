@@ -3,6 +3,7 @@ import {
   type ApprovalKind,
   type AskedRequest,
   approvalKinds,
+  approvalSubject,
   payloadHashOf,
   payloadOf,
 } from '../../domain/approval.ts'
@@ -10,7 +11,6 @@ import { insertApproval } from '../../storage/approvals/approvals.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type ApprovalOperations,
-  approvalSubject,
   type Party,
   recordStep,
   type ShownApproval,

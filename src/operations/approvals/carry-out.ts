@@ -1,4 +1,9 @@
-import { type AskedRequest, approvalKinds, parsePayload } from '../../domain/approval.ts'
+import {
+  type AskedRequest,
+  approvalKinds,
+  approvalSubject,
+  parsePayload,
+} from '../../domain/approval.ts'
 import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { type ApprovalRow, findApproval } from '../../storage/approvals/approvals.ts'
 import {
@@ -9,7 +14,7 @@ import {
 } from '../../storage/approvals/queue.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { type ApprovalOperations, approvalSubject, recordStep, requesterOf } from './approvals.ts'
+import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts'
 
 /** A request that was approved, and whose it is. */
 export interface ApprovedRequest extends AskedRequest {

@@ -1,5 +1,5 @@
 import { approvalKinds, freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
-import { Problem, type ProblemCode } from '../../domain/problem.ts'
+import { Problem } from '../../domain/problem.ts'
 import {
   type ApprovalDecision,
   type ApprovalRow,
@@ -95,10 +95,10 @@ export async function breakGlass(
   return answer
 }
 
-/** What became of it; with a code where that is a refusal, which stays so although its transaction commits. */
+/** What became of it. Where that is a refusal it stays so, and is answered once its transaction has committed. */
 interface Decided {
   readonly row: ApprovalRow
-  readonly refusal: ProblemCode | null
+  readonly isRefusal: boolean
 }
 
 async function decide(
@@ -113,11 +113,12 @@ async function decide(
       throw new Problem('approval_over', { detail: `It is ${row.state}.` })
     }
     const decided = row.isLate ? await expire(connection, row) : await work(connection, row)
-    const { refusal } = decided
-    return { refusal, approval: await showApproval(approvals, decider, decided.row) }
+    const { isRefusal } = decided
+    return { isRefusal, approval: await showApproval(approvals, decider, decided.row) }
   })
-  const { approval, refusal } = result
-  if (refusal) throw new Problem(refusal, { detail: `It is ${approval.state}.` })
+  const { approval, isRefusal } = result
+  if (isRefusal && approval.state === 'stale') throw new Problem('approval_stale')
+  if (isRefusal) throw new Problem('approval_over', { detail: `It is ${approval.state}.` })
   return { replayed, result: approval }
 }
 
@@ -161,7 +162,7 @@ async function passUnlessStale(
     const stale = await commit(connection, row, { state: 'stale' })
     const { clientId, person, requestId } = decider
     await recordStep(connection, 'stale', row, { by: { clientId, person }, requestId })
-    return { row: stale, refusal: 'approval_stale' }
+    return { row: stale, isRefusal: true }
   }
   const passed = await commit(connection, row, {
     ...{ state: 'approved', ...named(decider) },
@@ -171,7 +172,7 @@ async function passUnlessStale(
     ...{ by: decider, requestId: decider.requestId },
     ...(emergency !== null && { reason: emergency }),
   })
-  return { row: passed, refusal: null }
+  return { row: passed, isRefusal: false }
 }
 
 async function end(
@@ -188,7 +189,7 @@ async function end(
     ...{ by: decider, requestId },
     ...(reason !== undefined && { reason }),
   })
-  return { row: ended, refusal: null }
+  return { row: ended, isRefusal: false }
 }
 
 const named = ({ clientId, person }: Decider) => ({
@@ -215,7 +216,7 @@ async function commit(
 async function expire(connection: Connection, row: ApprovalRow): Promise<Decided> {
   const expired = await commit(connection, row, { state: 'expired' })
   await recordStep(connection, 'expired', row)
-  return { row: expired, refusal: 'approval_over' }
+  return { row: expired, isRefusal: true }
 }
 
 /** Approvals that one run ends. */

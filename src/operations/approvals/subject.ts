@@ -28,14 +28,16 @@ const states = {
   async key(connection: Connection, { clientId, key, zoneMasterKey }: ApprovalSubject) {
     const versions = (await listHsmKeys(connection)).filter(({ keyName }) => keyName === key)
     const zoneKeys = clientId === null ? [] : await listZoneKeys(connection, clientId)
-    const named = [key, zoneMasterKey].filter((name) => name !== null)
-    const masters = await Promise.all(named.map((name) => findZoneMasterKey(connection, name)))
+    // One after the other: they share a connection.
+    const own = key === null ? null : await findZoneMasterKey(connection, key)
+    const wrapping =
+      zoneMasterKey === null ? null : await findZoneMasterKey(connection, zoneMasterKey)
     return [
       versions.map((each) => [each.keyVersion, each.state, each.keyCheckValue]),
       zoneKeys
         .filter(({ keyName }) => keyName === key)
         .map((each) => [each.keyCheckValue, each.retiredAt]),
-      masters.map((each) => each && [each.keyName, each.keyCheckValue]),
+      [own?.keyCheckValue ?? null, wrapping?.keyCheckValue ?? null],
     ]
   },
   'master-key': (connection: Connection) => findMasterKeyCheckValue(connection),

@@ -1,7 +1,9 @@
+import { approvalSubject } from '../../domain/approval.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
 import * as cardKeys from '../../storage/cards/keys-of-cards.ts'
+import * as sealedApprovals from '../../storage/keys/sealed-approvals.ts'
 import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyOperations } from './keys.ts'
@@ -72,6 +74,23 @@ const ofWebhooks =
       async move() {
         const moved = await hsm.rewrapRecord(purpose, row.webhookId, row.sealed)
         return sealedColumns.moveSealedWebhook(database, column, row, moved)
+      },
+    }))
+  }
+
+/** A sealed column of what waits, or waited, for approval. */
+const ofApprovals =
+  (column: sealedApprovals.SealedApprovalColumn): ReadPage =>
+  async ({ database, hsm }, after, limit) => {
+    const afterId = after === '' ? noUuid : after
+    const rows = await sealedApprovals.listSealedApprovals(database, column, afterId, limit)
+    return rows.map((row) => ({
+      position: row.approvalId,
+      keyVersion: hsm.sealedVersionOf(row.sealed),
+      async move() {
+        const subject = approvalSubject(row.approvalId, column)
+        const moved = await hsm.rewrapRecord('approval', subject, row.sealed)
+        return sealedApprovals.moveSealedApproval(database, column, row, moved)
       },
     }))
   }
@@ -157,6 +176,8 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       },
     }))
   },
+  'approval.payload': ofApprovals('payload'),
+  'approval.outcome': ofApprovals('outcome'),
   'webhook.secret': ofWebhooks('secret', 'webhook-secret'),
   'webhook.description': ofWebhooks('description', 'note'),
   async 'webhook_former_secret.secret'({ database, hsm }, after, limit) {

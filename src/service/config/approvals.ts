@@ -32,3 +32,15 @@ export function readApprovals(read: VariableReader, isSandbox: boolean): Approva
   }
   return { required, unblockCardsMost }
 }
+
+/** What one person may do here although another could approve it: of an installation with people, and no sandbox. */
+export function approvalsLeftOut(
+  {
+    approvals: { required },
+    sandbox,
+  }: { readonly approvals: ApprovalConfig; readonly sandbox: boolean },
+  read: VariableReader,
+): readonly ApprovalKind[] {
+  const couldBe = sandbox || read.text('CONSOLE_ISSUER') === null ? [] : kinds
+  return couldBe.filter((kind) => !required.has(kind))
+}

@@ -184,6 +184,8 @@ export interface CallerConfig {
   readonly clientSecret: string | null
   /** The file of the client's private key (JWK), for `private_key_jwt`. */
   readonly jwkFile: string | null
+  /** The file of an access token that a person's issuer gave. */
+  readonly tokenFile: string | null
   /** The certificate that a listener may ask for, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
@@ -199,6 +201,7 @@ export function readCallerConfig(environment: variables.Environment = process.en
     clientId: environment.PINFOLD_CLIENT_ID || null,
     clientSecret: environment.PINFOLD_CLIENT_SECRET || null,
     jwkFile: environment.PINFOLD_JWK_FILE || null,
+    tokenFile: environment.PINFOLD_TOKEN_FILE || null,
     certificateFile: environment.PINFOLD_CERT_FILE || null,
     keyFile: environment.PINFOLD_KEY_FILE || null,
   }

@@ -1,3 +1,4 @@
+import { type ApprovalConfig, approvalsLeftOut } from './approvals.ts'
 import { readDelivery } from './delivery.ts'
 import { type Limits, readLimits } from './limits.ts'
 import { refusals } from './production.ts'
@@ -14,6 +15,7 @@ export interface WeakSetting {
 interface Settings extends Configured {
   readonly sandbox: boolean
   readonly limits: Limits | null
+  readonly approvals: ApprovalConfig
   readonly delivery: Configured['delivery'] & ReturnType<typeof readDelivery>
 }
 
@@ -76,9 +78,13 @@ export function findWeakSettings(settings: Settings, read: VariableReader): Weak
       const fault = find(settings, read)
       return fault === null ? [] : [{ variable, found: fault }]
     })
+  const unapproved = approvalsLeftOut(settings, read)
   return [
     ...(settings.sandbox ? [{ variable: 'SANDBOX', found: 'is yes' }] : []),
     ...found,
     ...beyond,
+    ...(unapproved.length > 0
+      ? [{ variable: 'APPROVALS', found: `leaves out ${unapproved.join(', ')}` }]
+      : []),
   ]
 }

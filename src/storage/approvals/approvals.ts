@@ -106,19 +106,31 @@ const newest: ApprovalPosition = {
   approvalId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
 }
 
-// Each list has an index of its own.
-const listStatement = (name: string, condition: string) =>
-  statement(
-    name,
-    `select ${columns} from approval
-     where ${condition} and (requested_at, approval_id) < ($1::timestamptz, $2::uuid)
-     order by requested_at desc, approval_id desc limit $3`,
-  )
-const listAllStatement = listStatement('list_approvals', 'true')
-const listByStateStatement = listStatement('list_approvals_by_state', 'state = $4')
-const listByRequesterStatement = listStatement(
+const listText = (where: string, order: string): string =>
+  `select ${columns} from approval where ${where} order by ${order} limit $3`
+
+// Each list walks an index of its own from where it begins, whatever the planner takes the table for.
+const listAllStatement = statement(
+  'list_approvals',
+  listText(
+    '(requested_at, approval_id) < ($1::timestamptz, $2::uuid)',
+    'requested_at desc, approval_id desc',
+  ),
+)
+const listByStateStatement = statement(
+  'list_approvals_by_state',
+  listText(
+    '(state, requested_at, approval_id) < ($4::text, $1::timestamptz, $2::uuid) and state >= $4',
+    'state desc, requested_at desc, approval_id desc',
+  ),
+)
+const listByRequesterStatement = statement(
   'list_approvals_by_requester',
-  '($4::text is null or state = $4) and requester_id = $5',
+  listText(
+    `(requester_id, requested_at, approval_id) < ($5::text, $1::timestamptz, $2::uuid)
+       and requester_id >= $5 and ($4::text is null or state = $4)`,
+    'requester_id desc, requested_at desc, approval_id desc',
+  ),
 )
 
 /** Which approvals are listed; null: of all states, or whoever asked. */

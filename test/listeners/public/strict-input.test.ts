@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { problemKinds } from '../../../src/domain/problem.ts'
+import { problemKinds } from '../../../src/domain/problem-kinds.ts'
 import { writeCursor } from '../../../src/listeners/http/pages.ts'
 import { keepRsaKeys } from '../../operations/card-data/service.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
@@ -37,7 +37,8 @@ const callRoute = (
   query = '',
 ): Promise<Answer> => {
   const isNetwork = config.access === 'authorizations.write'
-  const as = listener === 'public' ? 'client' : isNetwork ? 'network' : 'admin'
+  const operator = config.access === 'approve' ? 'approver' : 'admin'
+  const as = listener === 'public' ? 'client' : isNetwork ? 'network' : operator
   const token = config.access === 'open' ? { token: null } : { as }
   return service.call(method, `/${url}${query}`, { listener, ...token, ...options } as CallOptions)
 }
@@ -74,6 +75,7 @@ test('a cursor with another position in it than its list wrote is refused, on ev
     '//products': numbers.map((number) => [number]),
     '//clients': ['a\u0000b', 'a b', '', 7, 'a'.repeat(65)].map((each) => [each]),
     '//acts': ids.map((each) => [at, each]),
+    '//approvals': ids.map((each) => [at, each]),
   }
   for (const [path, positions] of Object.entries(lists)) {
     const listener = path.startsWith('//') ? 'private' : 'public'
@@ -151,6 +153,9 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     unfreezeCard: { reason: 'It was found' },
     unblockPinAsOperator: { reason: 'It was forgotten' },
     unblockCvvAsOperator: { reason: 'A shop had it wrong' },
+    approveApproval: { payloadHash: 'a'.repeat(64) },
+    refuseApproval: { reason: 'Nobody knows why' },
+    breakGlass: { reason: 'Nobody is awake' },
     setPin: { pin: '7193' },
     updateCvvStatus: { status: 'Unblocked' },
     changeCardStatus: { cardStatusCode: '62' },

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type Person, personIdOf, type Role, scopesOfPerson } from '../../../src/domain/person.ts'
+import { type Person, personIdOf, type Role } from '../../../src/domain/person.ts'
 import { carryOutApproved } from '../../../src/operations/approvals/carry-out.ts'
-import { sql, type TestService } from '../../support/service.ts'
+import { callerOfPerson, sql, type TestService } from '../../support/service.ts'
 
 const issuer = 'https://people.example'
 
@@ -30,15 +30,12 @@ export const callAs = async (
   { body, key }: PersonCall = {},
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
 ): Promise<{ status: number; body: any }> =>
-  service.calls.callAs(
-    service.privateServer,
-    '127.0.0.1:8080',
-    {
-      ...{ clientId: person.personId, kind: 'admin', scopes: scopesOfPerson(person), person },
-      ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
-    },
-    { method, path, body: body ?? null, idempotencyKey: key ?? null },
-  )
+  service.calls.callAs(service.privateServer, '127.0.0.1:8080', callerOfPerson(person), {
+    method,
+    path,
+    body: body ?? null,
+    idempotencyKey: key ?? null,
+  })
 
 /** Carries out what is approved, as a worker of the service does. */
 export const carryOut = (service: TestService): Promise<void> =>

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { makeProductId } from '../../../domain/identifiers.ts'
-import { type ProblemCode, type ProblemKind, problemKinds } from '../../../domain/problem.ts'
+import type { ProblemCode } from '../../../domain/problem.ts'
+import { type ProblemKind, problemKinds } from '../../../domain/problem-kinds.ts'
 import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type * as cardSchemas from '../schemas/cards.ts'

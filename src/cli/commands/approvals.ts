@@ -1,0 +1,113 @@
+import * as cli from '../command.ts'
+import { asAdministrator } from '../connection/connection.ts'
+import { sheet, table } from '../output.ts'
+
+interface Approval {
+  readonly approvalId: string
+  readonly kind: string
+  readonly state: string
+  readonly method: string
+  readonly path: string
+  readonly requestedBy: Party
+  readonly requestedAt: string
+  readonly decidedBy: Party | null
+}
+
+interface Party {
+  readonly id: string
+  readonly name: string | null
+}
+
+const nameOf = (party: Party | null): string => party?.name ?? party?.id ?? '-'
+
+const reason = {
+  reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record' },
+} as const
+
+/** What needs a second person. Who approves does it as a person, with a token of `--token-file`. */
+export const approvalCommands: readonly cli.Command[] = [
+  {
+    words: 'approvals list',
+    summary: 'what waits for another person, and what became of it',
+    options: {
+      state: {
+        type: 'string',
+        value: 'STATE',
+        help: 'waiting, approved, done, failed, refused, withdrawn, expired or stale',
+      },
+    },
+    example: 'pinfold approvals list --state waiting',
+    run: (call) =>
+      asAdministrator(call, async ({ readAll }) => {
+        const state = cli.textOf(call, 'state')
+        const query = state === undefined ? '' : `?state=${encodeURIComponent(state)}`
+        const approvals = await readAll<Approval>(`/approvals${query}`)
+        const rows = approvals.map((approval) => [
+          ...[approval.approvalId, approval.state, approval.kind],
+          `${approval.method} ${approval.path}`,
+          ...[nameOf(approval.requestedBy), approval.requestedAt.slice(0, 19)],
+          nameOf(approval.decidedBy),
+        ])
+        const headings = ['APPROVAL', 'STATE', 'KIND', 'REQUEST', 'ASKED BY', 'AT', 'DECIDED BY']
+        return { json: approvals, text: table(headings, rows) }
+      }),
+  },
+  {
+    words: 'approvals show',
+    names: ['APPROVAL'],
+    summary: 'one of them, with the exact payload and its hash',
+    example: 'pinfold approvals show 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
+    run: (call) => decide(call, 'GET', ''),
+  },
+  {
+    words: 'approvals approve',
+    names: ['APPROVAL'],
+    summary: 'approves what another person, or a client, asked for',
+    description:
+      'As a person who signed in within five minutes. Look at it first (approvals show), and name the hash that you saw.',
+    options: {
+      'payload-hash': { type: 'string', value: 'HEX', help: 'of the payload that you saw' },
+    },
+    example:
+      'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… --token-file me.token',
+    run: async (call) =>
+      decide(call, 'POST', '/approve', { payloadHash: cli.neededOf(call, 'payload-hash') }),
+  },
+  {
+    words: 'approvals refuse',
+    names: ['APPROVAL'],
+    summary: 'refuses it',
+    options: reason,
+    example:
+      "pinfold approvals refuse 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody knows them'",
+    run: async (call) => decide(call, 'POST', '/refuse', { reason: cli.neededOf(call, 'reason') }),
+  },
+  {
+    words: 'approvals withdraw',
+    names: ['APPROVAL'],
+    summary: 'takes back what one asked for',
+    example: 'pinfold approvals withdraw 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
+    run: (call) => decide(call, 'POST', '/withdraw', {}),
+  },
+  {
+    words: 'approvals break-glass',
+    names: ['APPROVAL'],
+    summary: 'lets pass what one asked for oneself, in an emergency; everybody hears of it',
+    options: reason,
+    example:
+      "pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody else is awake'",
+    run: async (call) =>
+      decide(call, 'POST', '/break-glass', { reason: cli.neededOf(call, 'reason') }),
+  },
+]
+
+const decide = (call: cli.Call, method: string, act: string, body?: object): Promise<cli.Outcome> =>
+  asAdministrator(call, async ({ ask }) => {
+    const path = `/approvals/${encodeURIComponent(call.names[0] ?? '')}${act}`
+    const { requestedBy, decidedBy, ...approval } = await ask<Approval>(method, path, body)
+    const people = { requestedBy: nameOf(requestedBy), decidedBy: nameOf(decidedBy) }
+    return {
+      json: { ...approval, requestedBy, decidedBy },
+      text: sheet({ ...approval, ...people }),
+    }
+  })

@@ -1,0 +1,86 @@
+/** Approvals on the command line, against a program that listens. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { askToken, makeFolder, type Program, startProgram } from '../support/process.ts'
+import { type Ended, pinfold } from './run-pinfold.ts'
+
+let program: Program
+let env: Record<string, string>
+
+before(async () => {
+  program = await startProgram({ env: { LINK_PORT: '0', APPROVALS: 'erasure,disclosure-scopes' } })
+  env = { DATA_DIR: program.dataDir, LINK_PORT: '0' }
+})
+
+const run = (...words: string[]): Promise<Ended> => pinfold(env, ...words)
+
+const ask = async (): Promise<string> => {
+  const { code, stderr, stdout } = await run(
+    ...['clients', 'change', 'demo-client', '--scopes', 'pin.reveal', '--json'],
+  )
+  assert.equal(code, 4, stderr)
+  assert.match(
+    stderr,
+    /It waits for another person to approve it: pinfold approvals show [0-9a-f-]{36}/,
+  )
+  return JSON.parse(stdout).approvalId
+}
+
+test('a command that needs another person says so, and what it asked for can be seen and withdrawn', async () => {
+  const approvalId = await ask()
+  const listed = await run('approvals', 'list', '--state', 'waiting')
+  assert.equal(listed.code, 0, listed.stderr)
+  assert.match(
+    listed.stdout,
+    new RegExp(`${approvalId} +waiting +disclosure-scopes +PATCH /clients/demo-client`),
+  )
+  const shown = await run('approvals', 'show', approvalId, '--json')
+  const approval = JSON.parse(shown.stdout)
+  assert.deepEqual(JSON.parse(approval.payload).body, { scopes: ['pin.reveal'] })
+  const withdrawn = await run('approvals', 'withdraw', approvalId)
+  assert.equal(withdrawn.code, 0, withdrawn.stderr)
+  assert.match(withdrawn.stdout, /state +withdrawn/)
+  const waiting = await run('approvals', 'list', '--state', 'waiting', '--json')
+  assert.deepEqual(JSON.parse(waiting.stdout), [])
+})
+
+test('an administrator’s client approves nothing, with whatever it proves itself', async () => {
+  const approvalId = await ask()
+  const { payloadHash } = JSON.parse((await run('approvals', 'show', approvalId, '--json')).stdout)
+  const own = await run('approvals', 'approve', approvalId, '--payload-hash', payloadHash)
+  assert.equal(own.code, 1)
+  assert.match(own.stderr, /The scope approve is needed/)
+  const file = join(await makeFolder(), 'token')
+  const known = JSON.parse(await readFile(join(program.dataDir, 'sandbox.json'), 'utf8'))
+  const sandbox = { ...known, ...known.admin, scope: known.admin.scope ?? 'admin' }
+  await writeFile(file, `${await askToken(sandbox)}\n`)
+  const byToken = ['--token-file', file] as const
+  const again = await run(
+    'approvals',
+    'approve',
+    approvalId,
+    '--payload-hash',
+    payloadHash,
+    ...byToken,
+  )
+  assert.equal(again.code, 1, again.stdout)
+  assert.match(again.stderr, /The scope approve is needed/)
+  const refused = await run('approvals', 'refuse', approvalId, '--reason', 'No', ...byToken)
+  assert.equal(refused.code, 1)
+  const broken = await run('approvals', 'break-glass', approvalId, '--reason', 'No', ...byToken)
+  assert.equal(broken.code, 1)
+  const shown = await run('approvals', 'show', approvalId, ...byToken, '--json')
+  assert.equal(JSON.parse(shown.stdout).state, 'waiting')
+})
+
+test('an approval needs the hash that was seen, and a token needs its file', async () => {
+  const id = '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'
+  const none = await run('approvals', 'approve', id)
+  assert.deepEqual([none.code, /--payload-hash is missing/.test(none.stderr)], [2, true])
+  const noFile = await run('approvals', 'list', '--token-file', '/nowhere/token')
+  assert.equal(noFile.code, 2)
+  const noReason = await run('approvals', 'refuse', id)
+  assert.equal(noReason.code, 2)
+})

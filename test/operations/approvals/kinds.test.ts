@@ -1,0 +1,224 @@
+/** Every kind of approval from end to end: asked for, approved by another person, done once. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { xor } from '../../../src/crypto/refusal.ts'
+import type { Person } from '../../../src/domain/person.ts'
+import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { enterAll } from '../../support/audit.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
+
+const [kim, kai] = [somebody('kim', 'key-officer'), somebody('kai', 'key-officer')]
+const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
+
+let service: TestService
+before(async () => {
+  service = await openTestService({ env: { APPROVALS: 'all', RATE_LIMIT: 'off' } })
+})
+
+const administer = async (method: string, path: string, body?: object) => {
+  const given = { as: 'admin', listener: 'private', ...(body && { body }) } as const
+  const answer = await service.call(method, `/${path}`, given)
+  assert.ok(answer.status < 300, answer.text)
+  return answer.json
+}
+
+const count = async (text: string, values: (string | number)[] = []): Promise<number> => {
+  const rows = await sql<{ count: number }>(
+    service.database,
+    `select count(*)::integer as "count" from ${text}`,
+    values,
+  )
+  return rows[0]?.count ?? -1
+}
+
+/** Asks, has another approve, lets two workers carry it out at once, and then another. @returns what is shown of it in the end. */
+const pass = async (
+  [requester, approver]: readonly [Person, Person],
+  [method, path, body]: readonly [string, string, object?],
+) => {
+  const asked = await callAs(service, requester, method, path, body ? { body } : {})
+  assert.equal(asked.status, 202, JSON.stringify(asked.body))
+  const { approvalId, payloadHash } = asked.body
+  await carryOut(service)
+  const waiting = await callAs(service, requester, 'GET', `/approvals/${approvalId}`)
+  assert.equal(waiting.body.state, 'waiting')
+  const approved = await callAs(service, approver, 'POST', `/approvals/${approvalId}/approve`, {
+    body: { payloadHash },
+  })
+  assert.equal(approved.status, 200, JSON.stringify(approved.body))
+  await Promise.all([carryOut(service), carryOut(service)])
+  await carryOut(service)
+  assert.deepEqual(await stepsOf(service, approvalId), ['asked', 'approved', 'carried out'])
+  return (await callAs(service, approver, 'GET', `/approvals/${approvalId}`)).body
+}
+
+/** A zone master key that two people brought, in the sandbox by one client. */
+const bringZoneMasterKey = async (key: string) => {
+  const parts = [randomBytes(32), randomBytes(32)] as const
+  const entry = await administer('POST', '/component-entries', {
+    ...{ family: 'zone-master', key, algorithm: 'AES', lengthBytes: 32, componentCount: 2 },
+    keyCheckValue: keyCheckValueOf('A', xor(...parts)),
+  })
+  for (const [at, part] of parts.entries()) {
+    await administer('POST', `/component-entries/${entry.entryId}/components`, {
+      ...{ person: `Person ${at}`, component: part.toString('hex') },
+      keyCheckValue: keyCheckValueOf('A', part),
+    })
+  }
+}
+
+const zoneKey = (key: string) => ({
+  ...{ family: 'zone', key, clientId: 'demo-network', algorithm: 'AES', lengthBytes: 32 },
+  ...{ pinBlockFormats: ['ISO_FORMAT_4'], exportable: true },
+})
+
+test('a key is exported once, and its block shown to who could have asked for it, and to no auditor', async () => {
+  await bringZoneMasterKey('zmk-out')
+  await administer('POST', '/keys', zoneKey('zone-out'))
+  const body = { key: 'zone-out', clientId: 'demo-network', zoneMasterKey: 'zmk-out' }
+  const shown = await pass([kim, kai], ['POST', '/keys/export', body])
+  assert.deepEqual([shown.state, shown.outcomeStatus], ['done', 200])
+  assert.match(shown.outcome.keyBlock, /^D0/)
+  const acts = `audit_act where act = 'exported under zmk-out'`
+  assert.equal(await count(acts), 1)
+  const ada = somebody('ada', 'auditor')
+  const audited = await callAs(service, ada, 'GET', `/approvals/${shown.approvalId}`)
+  assert.deepEqual([audited.body.outcomeStatus, audited.body.outcome], [200, null])
+  assert.equal(audited.body.payload, shown.payload)
+})
+
+test('a key is retired once, of a zone and of the installation', async () => {
+  await administer('POST', '/keys', zoneKey('zone-old'))
+  const body = { key: 'zone-old', clientId: 'demo-network' }
+  const shown = await pass([kim, kai], ['POST', '/keys/zones/retire', body])
+  assert.deepEqual([shown.state, shown.outcomeStatus, shown.outcome], ['done', 204, null])
+  await administer('POST', '/keys/cvk/rotate')
+  await sql(
+    service.database,
+    `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
+     where key_name = 'cvk' and key_version = 2`,
+  )
+  await service.keys.hsm.refreshKeys()
+  const version = await pass([kim, kai], ['POST', '/keys/cvk/versions/1/retire'])
+  assert.equal(version.outcomeStatus, 204)
+  assert.equal(await count(`audit_act where act = 'retired' and subject = 'cvk/1'`), 1)
+})
+
+test('a version of a key is forgotten once', async () => {
+  const made = await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
+  const shown = await pass([kim, kai], ['DELETE', `/keys/pvk/versions/${made.version}`])
+  assert.equal(shown.outcomeStatus, 204)
+  assert.equal(
+    await count(`hsm_key where key_name = 'pvk' and key_version = $1`, [made.version]),
+    0,
+  )
+})
+
+test('an approval of an act on a key is stale once that key has another version', async () => {
+  const asked = await callAs(service, kim, 'POST', '/keys/pvk/versions/1/retire')
+  await administer('POST', '/keys', { family: 'installation', key: 'pvk' })
+  const answer = await callAs(service, kai, 'POST', `/approvals/${asked.body.approvalId}/approve`, {
+    body: { payloadHash: asked.body.payloadHash },
+  })
+  assert.deepEqual([answer.status, answer.body.code], [409, 'approval_stale'])
+})
+
+test('the master key is rotated once', async () => {
+  await appendFile(join(service.dataDir, 'master.key'), `${randomBytes(32).toString('hex')}\n`)
+  const shown = await pass([kim, kai], ['POST', '/keys/master-key/rotate', {}])
+  assert.equal(shown.outcomeStatus, 200, JSON.stringify(shown.outcome))
+  assert.equal(await count(`audit_act where act like 'rotated from %'`), 1)
+})
+
+test('a client gets scopes that disclose once another person has approved, as it is made and later', async () => {
+  const client = { clientId: 'discloser', clientName: 'A', kind: 'client', jwks: newJwks() }
+  const made = await pass([sue, sol], ['POST', '/clients', { ...client, scopes: ['pin.reveal'] }])
+  assert.deepEqual([made.outcomeStatus, made.outcome.scopes], [201, ['pin.reveal']])
+  const change = { scopes: ['pin.reveal', 'cards.encrypted'] }
+  const changed = await pass([sue, sol], ['PATCH', '/clients/discloser', change])
+  assert.deepEqual([changed.outcomeStatus, changed.outcome.scopes], [200, change.scopes])
+  // Taken away at once by one person, and given again by two only.
+  assert.equal(
+    (await callAs(service, sue, 'PATCH', '/clients/discloser', { body: { active: false } })).status,
+    200,
+  )
+  const enabled = await callAs(service, sue, 'PATCH', '/clients/discloser', {
+    body: { active: true },
+  })
+  assert.equal(enabled.status, 202)
+  const less = await callAs(service, sue, 'PATCH', '/clients/discloser', { body: { scopes: [] } })
+  assert.equal(less.status, 200)
+})
+
+test('another becomes an administrator, or gets other credentials of one, once another person has approved', async () => {
+  const admin = { clientId: 'officer', clientName: 'A', kind: 'admin', scopes: ['admin'] }
+  const made = await pass([sue, sol], ['POST', '/clients', { ...admin, jwks: newJwks() }])
+  assert.equal(made.outcomeStatus, 201)
+  for (const body of [{ jwks: newJwks() }, { scopes: ['admin', 'keys.write'] }, { active: true }]) {
+    assert.equal((await callAs(service, sue, 'PATCH', '/clients/officer', { body })).status, 202)
+  }
+  const off = await callAs(service, sue, 'PATCH', '/clients/officer', { body: { active: false } })
+  assert.equal(off.status, 200)
+})
+
+test('an erasure is begun once, and what it was of is forgotten with its end', async () => {
+  const publicToken = '4820117360'
+  const body = { publicToken, reason: 'They asked for it' }
+  const shown = await pass([sue, sol], ['POST', '/audit/erasures', body])
+  assert.deepEqual([shown.outcomeStatus, shown.payload], [202, null])
+  assert.equal(await count(`audit_erasure where subject = $1`, [publicToken]), 1)
+  const rows = await sql<{ row: string }>(
+    service.database,
+    'select t::text as "row" from approval t',
+  )
+  assert.equal(
+    rows.some(({ row }) => row.includes(publicToken)),
+    false,
+  )
+  const withdrawn = await callAs(service, sue, 'POST', '/audit/erasures', { body })
+  const path = `/approvals/${withdrawn.body.approvalId}`
+  assert.equal((await callAs(service, sue, 'POST', `${path}/withdraw`)).body.payload, null)
+})
+
+test('a successor of the audit log begins once', async () => {
+  await enterAll(service.database)
+  await sql(service.database, `update audit_log set refusal = 'It lags behind' returning log`)
+  const body = { reason: 'A standby took over' }
+  const shown = await pass([sue, sol], ['POST', '/audit/successor', body])
+  assert.deepEqual([shown.outcomeStatus, shown.outcome.log], [201, 2])
+  assert.equal(await count('audit_log'), 2)
+})
+
+test('what fails when it is carried out is on record with its reason, and is not tried again', async () => {
+  const body = { clientId: 'discloser', clientName: 'A', kind: 'client', jwks: newJwks() }
+  const shown = await pass([sue, sol], ['POST', '/clients', { ...body, scopes: ['pin.reveal'] }])
+  assert.deepEqual([shown.state, shown.outcomeStatus], ['failed', 422])
+  assert.equal(shown.outcome.errors[0].pointer, '/clientId')
+})
+
+test('every step is an entry of the audit log with the hash and the person', async () => {
+  const body = { publicToken: '4820117361', reason: 'They asked for it' }
+  const shown = await pass([sue, sol], ['POST', '/audit/erasures', body])
+  await enterAll(service.database)
+  const entries = await sql<{ text: string }>(
+    service.database,
+    `select text from audit_entry where act like 'approval.%' and text like $1 order by entry_index`,
+    [`%${shown.approvalId}%`],
+  )
+  const said = entries.map(({ text }) => JSON.parse(text))
+  assert.deepEqual(
+    said.map(({ act, client }) => [act, client]),
+    [
+      ['approval.asked', sue.personId],
+      ['approval.approved', sol.personId],
+      ['approval.carried_out', undefined],
+    ],
+  )
+  for (const { details } of said) assert.equal(details.payloadHash, shown.payloadHash)
+  const [, approved] = said
+  assert.deepEqual(approved.details.person, { issuer: sol.issuer, subject: sol.subject })
+})

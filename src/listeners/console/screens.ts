@@ -4,6 +4,7 @@ import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
 import { authorizationScreen } from './screens/authorization.ts'
 import { cardActs, cardScreen } from './screens/card.ts'
 import { clientScreen, clientsScreen, grantProductAct, switchClientAct } from './screens/clients.ts'
+import { disclosuresScreen, receiptScreen } from './screens/disclosures.ts'
 import { homeScreen } from './screens/home.ts'
 import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
@@ -12,6 +13,7 @@ import { productsScreen, switchProductAct } from './screens/products.ts'
 import { moveClockAct, sandboxScreen } from './screens/sandbox.ts'
 import { searchAct, searchScreen } from './screens/search.ts'
 import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
+import { webhookActs, webhookScreen, webhooksScreen } from './screens/webhooks.ts'
 
 /** Every screen, in the order of the navigation. */
 const everywhere: readonly Screen[] = [
@@ -20,6 +22,10 @@ const everywhere: readonly Screen[] = [
   cardScreen,
   authorizationScreen,
   unblockCardsScreen,
+  disclosuresScreen,
+  receiptScreen,
+  webhooksScreen,
+  webhookScreen,
   approvalsScreen,
   approvalScreen,
   productsScreen,
@@ -42,6 +48,7 @@ export const acts: readonly Act[] = [
   searchAct,
   ...cardActs,
   unblockCardsAct,
+  ...webhookActs,
   ...approvalActs,
   switchProductAct,
   switchClientAct,

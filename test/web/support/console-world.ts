@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { screensOf } from '../../../src/listeners/console/screens.ts'
+import { openReceiver } from '../../operations/webhooks/receiver.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { type Console, issueDeclinedCard, linkOf } from './console.ts'
 
@@ -16,6 +17,8 @@ export type World = {
 export const openWorld = async (service: Console): Promise<World> => {
   await administer(service, 'PATCH', '/products/1003', { productName: hostile })
   await administer(service, 'PATCH', '/clients/demo-client', { clientName: hostile })
+  const receiver = await openReceiver(() => 500)
+  const { webhookId } = await service.createWebhook(receiver.url)
   const card = await issueDeclinedCard(service, hostile, { cardProduct: 1003 })
   await administer(service, 'POST', '/component-entries', ceremony)
   await administer(service, 'POST', '/links', {
@@ -31,7 +34,14 @@ export const openWorld = async (service: Console): Promise<World> => {
   const params: Readonly<Record<string, string>> = {
     publicToken: card.publicToken,
     authorizationId: found.authorization.authorizationId,
-    ...{ approvalId, clientId: 'demo-client', linkName: 'console', personId: person.personId },
+    ...{
+      webhookId,
+      entry: card.disclosureId,
+      approvalId,
+      clientId: 'demo-client',
+      linkName: 'console',
+      personId: person.personId,
+    },
   }
   const addressOf = (path: string) =>
     path.replaceAll(/:(\w+)/g, (_, name: string) => {

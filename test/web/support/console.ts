@@ -37,13 +37,23 @@ export const signIn = async (
   return visit
 }
 
+export type DeclinedCard = IssuedCard & {
+  customerReference: string
+  /** Of the authorization that was declined last. */
+  reference: string
+  /** The entry of the audit log that says who was shown the PIN. */
+  disclosureId: string
+}
+
 /** A card whose cardholder has called: three wrong PINs at a till, the last of them under a reference; and its PIN was shown. */
 export const issueDeclinedCard = async (
   service: Console,
   customerReference: string,
   members: object = {},
-): Promise<IssuedCard & { reference: string; customerReference: string }> => {
+): Promise<DeclinedCard> => {
   const card = await issueCard(service, { customerReference, ...members })
+  const shown = await service.call('GET', `/card-pin/${card.publicToken}/pin`)
+  const disclosureId = String(shown.headers['audit-entry'])
   for (const step of [1, 2, 3, 4, 5]) {
     await ask(service, pinTry(service, card, otherDigits(card.pin, step)))
   }
@@ -51,7 +61,7 @@ export const issueDeclinedCard = async (
   await ask(service, { ...pinTry(service, card), reference })
   await enterAll(service.database)
   await signAll(service.audit)
-  return { ...card, reference, customerReference }
+  return { ...card, reference, customerReference, disclosureId }
 }
 
 /** The text of a part of a page, without the blanks between its parts. */

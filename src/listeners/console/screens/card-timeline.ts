@@ -2,7 +2,8 @@ import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../../domain/card-status.ts'
 import { TimelineEntrySchema } from '../../private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { table } from '../listing.ts'
 import { path } from '../screen.ts'
 
 export const TimelineSchema = Type.Array(TimelineEntrySchema)
@@ -35,26 +36,33 @@ const actNames: Readonly<Record<string, string>> = {
 
 export const actName = (type: string): string => actNames[type] ?? type
 
-/** What happened to a card, newest first, in one table. */
-export const timelineTable = (publicToken: string, entries: readonly Entry[]): Content =>
-  html`<div class="scroll" tabindex="0" role="group" aria-label="Timeline"><table class="wide">
-    <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th><th scope="col">Details</th></tr></thead>
-    <tbody>${entries.map((entry) => timelineRow(publicToken, entry))}</tbody></table></div>`
+/** Whose timeline it is, and whether the viewer may see receipts. */
+interface Shown {
+  readonly publicToken: string
+  readonly clientId: string
+  readonly mayAudit: boolean
+}
 
-function timelineRow(
-  publicToken: string,
-  { act, at, attempt, authorization, kind }: Entry,
-): Content {
+/** What happened to a card, newest first, in one table. @param empty what to do where there is nothing */
+export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
+  table(
+    'All that happened',
+    ['When', 'What', 'By', 'Details'],
+    entries.map((entry) => timelineRow(shown, entry)),
+    empty,
+  )
+
+function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: Entry): Content {
   const [what, by, details] = act
-    ? [actName(act.type), actorOf(act.by), actDetails(act)]
+    ? [actName(act.type), actorOf(act.by), actDetails(shown, act, kind === 'disclosure')]
     : attempt
       ? [`${attempt.kind.toUpperCase()} tried`, 'Card network', attemptDetails(attempt)]
       : [
           'Authorization',
-          authorization?.networkId,
-          authorization && authorizationDetails(publicToken, authorization),
+          `Network ${authorization?.networkId}`,
+          authorization && authorizationDetails(shown, authorization),
         ]
-  return html`<tr class="${kind}"><td>${instant(at)}</td><td>${what}</td><td>${by}</td><td>${details}</td></tr>`
+  return html`<tr><td>${instant(at)}</td><th scope="row">${what}</th><td>${by}</td><td>${details}</td></tr>`
 }
 
 export const actorOf = ({ id, kind }: Act['by']): string =>
@@ -65,12 +73,14 @@ export const actorOf = ({ id, kind }: Act['by']): string =>
     service: 'Due by itself',
   })[kind]
 
-function actDetails({ deliveries, details, entryId, reason, requestId }: Act): Content {
+function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
+  const { deliveries, details, entryId, reason, requestId } = act
   const { from, to, ...others } = Object(details) as Readonly<Record<string, unknown>>
   const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
-    ${deliveries.length > 0 && html`<ul class="plain">${deliveries.map(deliveryLine)}</ul>`}
+    ${deliveries.length > 0 && html`<ul class="plain">${deliveries.map((each) => deliveryLine(shown, each))}</ul>`}
+    ${isDisclosure && shown.mayAudit && html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`}
     <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
 }
 
@@ -90,14 +100,11 @@ function factOf(name: string, value: unknown): string {
   return facts[name] ?? String(value)
 }
 
-const deliveryLine = ({
-  deliveryId,
-  lastTry,
-  status,
-  tries,
-  webhookId,
-}: Act['deliveries'][number]): Content =>
-  html`<li><a href="${path`/console/webhooks/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+const deliveryLine = (
+  { clientId }: Shown,
+  { deliveryId, lastTry, status, tries, webhookId }: Act['deliveries'][number],
+): Content =>
+  html`<li><a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
     ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
     ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</li>`
 
@@ -120,7 +127,7 @@ function attemptDetails(attempt: NonNullable<Entry['attempt']>): Content {
 export const left = (tries: number): string => (tries === 1 ? '1 try left' : `${tries} tries left`)
 
 const authorizationDetails = (
-  publicToken: string,
+  { publicToken }: Shown,
   authorization: NonNullable<Entry['authorization']>,
 ): Content =>
   html`${badge(authorization.approved ? 'Approved' : `Declined ${authorization.responseCode}`, authorization.approved ? 'good' : 'bad')}

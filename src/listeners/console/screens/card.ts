@@ -83,7 +83,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     title: `Card ${card.maskedPan}`,
     body: html`${above}<div class="columns"><section aria-labelledby="card"><h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
       <section aria-labelledby="tries"><h2 id="tries">Tries and limits</h2>${tries(card)}</section>
-      ${actions(visit, card)}</div>${timeline(visit, entries, cursorAfter(answer))}`,
+      ${actions(visit, card)}</div>${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
 }
 
@@ -140,28 +140,30 @@ function actions(visit: Visit, card: Card): Content {
 }
 
 function timeline(
-  { here, params: { publicToken = '' }, query: { show = '' } }: Visit,
+  { here, query: { show = '' }, scopes }: Visit,
+  card: Card,
   entries: Static<typeof TimelineSchema>,
   next: string | null,
 ): Content {
-  const address = new URL(here, 'http://console.invalid')
+  const { clientId, publicToken } = card
   const link = (name: string, value: string) => {
-    const query = new URLSearchParams(address.search)
+    const query = new URLSearchParams(new URL(here, 'http://console.invalid').search)
     query.delete('done')
     query.set(name, value)
     return `${path`/console/cards/${publicToken}`}?${query}#timeline`
   }
   const kinds = [['', 'Everything'] as const, ...Object.entries(timelineKinds)]
   const shown = entries.filter(({ kind }) => show === '' || kind === show)
+  const mayAudit = scopes.has('audit.read')
   return html`<section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
     <nav class="filters" aria-label="What the timeline shows">${kinds.map(
       ([kind, name]) =>
         html`<a href="${link('show', kind)}"${show === kind && html` aria-current="true"`}>${name}</a> `,
-    )}</nav>${
-      shown.length === 0
-        ? html`<p class="empty">None of the ${entries.length} newest entries is of this kind. Choose Everything, or look at older ones.</p>`
-        : timelineTable(publicToken, shown)
-    }${next !== null && html`<p><a rel="next" href="${link('cursor', next)}">Older</a></p>`}</section>`
+    )}${mayAudit && html`<a href="${path`/console/disclosures?of=${publicToken}`}">Who was shown what, with receipts</a>`}</nav>${timelineTable(
+      { clientId, publicToken, mayAudit },
+      shown,
+      `None of the ${entries.length} entries here is of this kind. Choose Everything, or look at older ones.`,
+    )}${next !== null && html`<nav class="pages" aria-label="Pages"><a rel="next" href="${link('cursor', next)}">Older</a></nav>`}</section>`
 }
 
 /** The forms of a card. What is refused is said above the card, whose forms are as they were. */

@@ -1,0 +1,112 @@
+import Type, { type Static } from 'typebox'
+import { isPersonId } from '../../../domain/person.ts'
+import { DisclosureSchema } from '../../private/schemas/disclosures.ts'
+import { PersonSchema } from '../../private/schemas/people.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { list, pages, table } from '../listing.ts'
+import { path, type Screen, type Visit } from '../screen.ts'
+import { actName } from './card-timeline.ts'
+
+type Disclosure = Static<typeof DisclosureSchema>
+
+const access = 'audit.read'
+const title = 'Disclosures'
+
+const outcomes: Readonly<Record<string, readonly [string, 'good' | 'bad' | 'warn' | 'plain']>> = {
+  done: ['Shown', 'plain'],
+  refused: ['Refused', 'bad'],
+  failed: ['Failed', 'warn'],
+  erased: ['Erased', 'plain'],
+}
+
+/** Who was shown what of which card, each with its entry in the audit log and the proof of it. */
+export const disclosuresScreen: Screen = {
+  path: '/console/disclosures',
+  access,
+  navigation: title,
+  async show(visit) {
+    const { of = '' } = visit.query
+    const asked = of.trim()
+    const filter = /^[1-9][0-9]{9}$/.test(asked)
+      ? path`?publicToken=${asked}`
+      : asked === ''
+        ? ''
+        : path`?clientId=${asked}`
+    const { entries, next } = await list(visit, `/disclosures${filter}`, DisclosureSchema)
+    const names = await namesOf(visit, entries)
+    return {
+      title,
+      body: html`<form method="get" action="/console/disclosures" class="row">
+          <label>Of a card, by its token; or to whom, by the id of a client or person<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button></form>
+        <live-region id="disclosures">${table(
+          title,
+          ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
+          entries.map((each) => disclosureRow(each, names)),
+          asked === ''
+            ? 'Nothing has been disclosed yet: no PIN, no card data, no name.'
+            : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is entered within a second; look again, or at <a href="/console/disclosures">everything</a>.`,
+        )}</live-region>${pages(visit, next)}`,
+    }
+  },
+}
+
+/** The names of people among those who were shown something. */
+async function namesOf(
+  visit: Visit,
+  disclosures: readonly Disclosure[],
+): Promise<ReadonlyMap<string, string>> {
+  if (!disclosures.some(({ shownTo }) => shownTo !== null && isPersonId(shownTo))) return new Map()
+  const people = await visit.read('/people', Type.Array(PersonSchema))
+  return new Map(people.map(({ name, personId }) => [personId, name]))
+}
+
+function disclosureRow(each: Disclosure, names: ReadonlyMap<string, string>): Content {
+  const { act, at, count, device, entry, index, isErased, isSigned, log, outcome } = each
+  const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
+  const { publicToken, reason, requestId, shownTo } = each
+  const name = names.get(shownTo ?? '')
+  return html`<tr><td>${instant(at)}</td><th scope="row">${actName(act)}${count > 1 && html` <span class="fine">${count} times within a minute</span>`}${device && html`<p class="fine">to the device <code>${device.slice(0, 12)}…</code></p>`}</th>
+    <td>${shownTo === null ? 'erased' : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`}</td>
+    <td>${publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`}</td>
+    <td>${badge(word, tone)} ${reason?.replaceAll('_', ' ')}</td>
+    <td>${isSigned ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a>` : badge('Not signed yet', 'warn')}
+      <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>${requestId && html`<details class="fine"><summary>Ids</summary>Entry <code>${entry}</code><br>Request <code>${requestId}</code></details>`}</td></tr>`
+}
+
+/** The receipt of a disclosure: a proof that whoever asks can take away and verify without us. */
+export const receiptScreen: Screen = {
+  path: '/console/disclosures/:entry',
+  access,
+  navigation: null,
+  async show(visit) {
+    const { entry = '' } = visit.params
+    const answer = await visit.call('GET', path`/disclosures/${entry}/receipt`)
+    if (answer.status >= 400) throw problemOfAnswer(answer)
+    const title = 'Receipt of a disclosure'
+    if (answer.status === 202) {
+      return {
+        title,
+        body: html`<p class="empty">This entry is under no checkpoint yet. That takes a second: load this page again.</p>`,
+      }
+    }
+    const receipt = String(answer.body)
+    const { checkpoint, index } = partsOf(receipt)
+    return {
+      title,
+      body: html`<section aria-labelledby="proven"><h2 id="proven">What it proves</h2><dl><dt>Entry</dt><dd><code>${entry}</code></dd>
+          <dt>Place</dt><dd>${index}</dd><dt>Under checkpoint</dt><dd>${badge(checkpoint, 'good')}</dd></dl>
+          <p class="hint">Nobody can have taken this entry out, changed it or put another in its place since that checkpoint was signed.</p></section>
+        <section aria-labelledby="receipt"><h2 id="receipt">The receipt</h2><pre tabindex="0">${receipt}</pre>
+          <p class="hint">Save it as a file. <code>npx pinfold audit receipt FILE --keys KEYS</code> verifies it on any machine, without this service; <a href="/audit">the page of the log</a> does in this browser.</p></section>`,
+    }
+  },
+}
+
+/** Where an entry stands, and the size of the checkpoint that it is under (c2sp.org/tlog-proof, c2sp.org/tlog-checkpoint). */
+function partsOf(receipt: string): { index: string; checkpoint: string } {
+  const [, index = ''] = /^index ([0-9]+)$/m.exec(receipt) ?? []
+  const [, size = ''] = /\n\n[^\n]+\n([0-9]+)\n/.exec(receipt) ?? []
+  return { index, checkpoint: size }
+}

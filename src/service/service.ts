@@ -178,12 +178,8 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: calls.verifier,
-    approvals,
     ready: () => requireReady(databases, hsm, peers),
-    authorizing,
-    keys,
-    links: links.operations,
-    audit,
+    ...{ approvals, audit, authorizing, keys, links: links.operations },
     auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,

@@ -61,22 +61,7 @@ export function createRequests(
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
-  const { client } = credentials
-  if ('token' in client && role !== 'admin') {
-    throw new UsageError('A person calls the private listener alone: name a client for this.')
-  }
-  const exchange = orUsageError(credentials, () => {
-    if ('token' in client) return exchangeOf(client.token, { timeoutMs, ...address })
-    return createExchange(
-      settingsOf({
-        ...{ baseUrl, timeoutMs, ...address, ...client },
-        tokenEndpoint: `${baseUrl}/oauth/token`,
-        // Whoever types a command sees at once what came of it, and tries again.
-        retries: 0,
-        allowHttp: true,
-      }),
-    )
-  })
+  const exchange = exchangeOf({ baseUrl, timeoutMs, ...address }, role, credentials)
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {
     try {
       return await work(`${origin}${path}`)
@@ -120,10 +105,38 @@ export function createRequests(
   }
 }
 
-/** Sends under a token that was given to a person: no other one can be asked for. */
+/** Under whose token it is asked. @throws UsageError where the client's key is none. */
 function exchangeOf(
+  { baseUrl, timeoutMs, ...address }: AskedAddress,
+  role: Role,
+  credentials: CallerCredentials,
+): Pick<Exchange, 'send' | 'open'> {
+  const { client } = credentials
+  if ('token' in client) {
+    if (role === 'admin') return exchangeUnder(client.token, { timeoutMs, ...address })
+    throw new UsageError('A person calls the private listener alone: name a client for this.')
+  }
+  return orUsageError(credentials, () =>
+    createExchange(
+      settingsOf({
+        ...{ baseUrl, timeoutMs, ...address, ...client },
+        tokenEndpoint: `${baseUrl}/oauth/token`,
+        // Whoever types a command sees at once what came of it, and tries again.
+        retries: 0,
+        allowHttp: true,
+      }),
+    ),
+  )
+}
+
+interface AskedAddress extends Omit<ServiceAddress, 'privateUrl'> {
+  readonly timeoutMs: number
+}
+
+/** Sends under a token that was given to a person: no other one can be asked for. */
+function exchangeUnder(
   token: string,
-  { fetch = globalThis.fetch, timeoutMs }: Pick<ServiceAddress, 'fetch'> & { timeoutMs: number },
+  { fetch = globalThis.fetch, timeoutMs }: Pick<AskedAddress, 'fetch' | 'timeoutMs'>,
 ): Pick<Exchange, 'send' | 'open'> {
   const withToken = (request: Request) => ({
     ...request,

@@ -5,7 +5,7 @@ import { problemRoutes } from '../http/problem-pages.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
-import { approvalRoutes, decideApprovalRoutes } from './routes/approvals.ts'
+import * as approvalRoutes from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
@@ -55,7 +55,11 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  ...[approvalRoutes, decideApprovalRoutes],
+  ...[
+    approvalRoutes.approvalRoutes,
+    approvalRoutes.decideApprovalRoutes,
+    approvalRoutes.ownApprovalRoutes,
+  ],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]

@@ -17,7 +17,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts'
 
 /** A request that was approved, and whose it is. */
-export interface ApprovedRequest extends AskedRequest {
+interface ApprovedRequest extends AskedRequest {
   readonly approvalId: string
   readonly requester: {
     readonly clientId: string

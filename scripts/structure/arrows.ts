@@ -84,6 +84,7 @@ export const arrows = {
     'hsm/contract',
     'domain',
   ],
+  'operations/people': ['operations/audit', 'storage', 'domain'],
   'operations/keys': [
     'operations/audit',
     'operations/idempotency',
@@ -109,6 +110,7 @@ export const arrows = {
   'storage/clients': ['storage/engine', 'domain'],
   'storage/webhooks': ['storage/engine', 'storage/clients', 'storage/events', 'domain'],
   'storage/links': ['storage/engine', 'domain'],
+  'storage/people': ['storage/engine', 'domain'],
   'storage/keys': ['storage/engine', 'storage/clients', 'domain'],
 
   'hsm/contract': ['domain'],

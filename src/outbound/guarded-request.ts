@@ -128,6 +128,48 @@ export const textPoster =
     }
   }
 
+/** A request as the Fetch standard has it, of what is used here. */
+interface FetchRequest {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  /** A form, or text. */
+  readonly body?: unknown
+}
+
+/**
+ * Fetches by guarded requests, as a library asks for it: an answer of 256 KiB at most, whatever its status. What it returns
+ * throws an Error where there is none.
+ * @param waitMs for the whole of one.
+ */
+export const responseFetcher =
+  (request: GuardedRequest, waitMs = timeoutMs) =>
+  async (url: string, { body, headers, method }: FetchRequest): Promise<Response> => {
+    if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not sent out.`)
+    const address = new URL(url)
+    const text = body === undefined || body === null ? undefined : String(body)
+    const response = await request(address, {
+      method,
+      headers: {
+        ...headers,
+        ...(text !== undefined && { 'content-length': Buffer.byteLength(text) }),
+      },
+      ...(text !== undefined && { body: text }),
+      signal: AbortSignal.timeout(waitMs),
+    })
+    try {
+      const { 'content-type': contentType, 'www-authenticate': challenge } = response.headers
+      return new Response(await readText(response, address), {
+        status: response.statusCode ?? 502,
+        headers: {
+          ...(contentType !== undefined && { 'content-type': contentType }),
+          ...(challenge !== undefined && { 'www-authenticate': challenge }),
+        },
+      })
+    } finally {
+      if (!response.complete) response.destroy()
+    }
+  }
+
 async function readText(response: IncomingMessage, address: URL): Promise<string> {
   const chunks: Buffer[] = []
   let lengthBytes = 0

@@ -45,7 +45,12 @@ export const demoClients = {
     kind: 'network',
     scopes: ['authorizations.write'],
   },
-  admin: { clientId: 'demo-admin', clientName: 'Demo operator', kind: 'admin', scopes: ['admin'] },
+  admin: {
+    clientId: 'demo-admin',
+    clientName: 'Demo operator',
+    kind: 'admin',
+    scopes: ['admin', 'support.read', 'support.write', 'audit.read', 'keys.read', 'keys.write'],
+  },
 } as const satisfies Record<string, DemoClient>
 
 /** The network that the simulator plays. Nobody can get a token as it: it has no secret and no key. */

@@ -11,6 +11,15 @@ export interface SandboxFile extends SandboxCredentials {
   readonly privateUrl: string
   readonly processorPath: string
   readonly tokenEndpoint: string
+  /** People who may use the console; none where they sign in with an issuer elsewhere. */
+  readonly people: readonly SandboxSignIn[]
+}
+
+/** A person of the sandbox. Whoever follows the link is signed in as that one. */
+interface SandboxSignIn {
+  readonly name: string
+  readonly role: string
+  readonly signInUrl: string
 }
 
 /** Writes `sandbox.json`, whole or not at all, for its owner's eyes only. @returns its path. */

@@ -9,6 +9,7 @@ import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createFollower, createSigner } from '../operations/audit/sign.ts'
+import { countAnswered } from '../operations/authorizations/records.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
@@ -25,6 +26,7 @@ import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
+import { pruneSessions } from '../storage/people/sessions.ts'
 import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
@@ -57,6 +59,11 @@ export function startBackground(
         (stop: AbortSignal) => recordLostBlocks(operations, stop),
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
+      {
+        everyMs: 30_000,
+        failure: 'answers to card networks could not be counted',
+        run: (stop) => countAnswered(operations, stop),
+      },
       ...keyJobs(keys),
       {
         everyMs: 5_000,
@@ -149,7 +156,7 @@ const clockMarginMs = 5 * 60_000
 
 /**
  * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
- * were sealed on a device. And what counts no more: uses of limits, wrong expiries.
+ * were sealed on a device. And what counts no more: uses of limits, wrong expiries, sessions of people that are over.
  * @param stop ends it between two steps.
  */
 export async function forgetUsedOnce(
@@ -166,6 +173,7 @@ export async function forgetUsedOnce(
     () => pruneLimits(connection, 'client', expiredBefore, stepSize),
     () => pruneTransactions(connection, stepSize),
     () => pruneAdvices(connection, stepSize),
+    () => pruneSessions(connection, stepSize),
     () => pruneApprovals(connection, stepSize),
   ]
   for (const prune of prunes) {

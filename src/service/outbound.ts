@@ -1,6 +1,6 @@
 import type { FetchJson } from '../listeners/oauth/issuer-keys.ts'
 import { addressPolicy } from '../outbound/address-policy.ts'
-import { guardedRequests, jsonFetcher } from '../outbound/guarded-request.ts'
+import { guardedRequests, jsonFetcher, responseFetcher } from '../outbound/guarded-request.ts'
 import { machineNames } from '../outbound/resolve-host.ts'
 import type { TargetRules } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
@@ -27,3 +27,7 @@ export function targetRules(config: Config): TargetRules {
  */
 export const issuerFetcher = (config: Config): FetchJson =>
   jsonFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))
+
+/** Asks the operators' issuer of identities what a sign-in needs, by the same rules. */
+export const identityFetcher = (config: Config) =>
+  responseFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
 import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
 import { makeSlices } from '../operations/events/prune.ts'
-import { writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import { type SandboxFile, writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
@@ -46,7 +46,7 @@ export async function runService(
     await service.links.start()
     const background = startBackground(service, database, config, log)
     return {
-      welcome: welcome(config, file),
+      welcome: welcome(config, service.sandbox, file),
       async stop() {
         service.stopping.abort()
         // All at once: what works through a backlog would take the time that requests have to finish.
@@ -109,10 +109,18 @@ async function finish(server: Service['publicServer'], connections: Connections)
   clearTimeout(timer)
 }
 
-/** What a person reads when the service is up. No secret is in it: they are in the file it names. */
-function welcome(config: Config, sandboxFile: string | null): string {
+/**
+ * What a person reads when the service is up. No secret is in it, they are in the file it names: but for the links by
+ * which a sandbox signs people in.
+ */
+function welcome(config: Config, sandbox: SandboxFile | null, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
+  // One for each role. The people beside them have theirs in the sandbox's file.
+  const people = new Map(sandbox?.people.toReversed().map((each) => [each.role, each.signInUrl]))
+  const lines = [...people].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
+  const links =
+    people.size === 0 ? '' : `\nThe console signs in whoever follows a link:\n\n${lines.join('')}`
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
@@ -123,5 +131,5 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
   Database          ${database}${several}
-${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}`
+${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${links}`
 }

@@ -37,6 +37,7 @@ import {
   registerAdministrators,
 } from './authentication.ts'
 import type { Config } from './config/config.ts'
+import { createConsole, peopleOfSandbox } from './console.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
@@ -114,7 +115,7 @@ export async function createService(
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
   const wired = {
     ...{ databases, issuing, keys, audit, approvals, clock, authentication },
-    ...{ demo, stopping, peers, profiles },
+    ...{ demo, stopping, peers, profiles, sandboxFile: sandbox },
   }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
@@ -133,6 +134,7 @@ interface Wired {
   readonly stopping: AbortController
   readonly peers: Peers | null
   readonly profiles: Profiles
+  readonly sandboxFile: SandboxFile | null
 }
 
 async function createServers(
@@ -170,7 +172,8 @@ async function createServers(
     demo,
   })
   const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
-  const calls = inProcessCalls(verifiers.private)
+  const people = await createPeople(config, wired, { ...common, rate: openLimiters.openRate })
+  const calls = inProcessCalls(people.verifier)
   const privateServer = await createPrivateServer({
     ...common,
     connections: connections.private,
@@ -178,8 +181,9 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: calls.verifier,
+    mountConsole: people.mount,
     ready: () => requireReady(databases, hsm, peers),
-    ...{ approvals, audit, authorizing, keys, links: links.operations },
+    ...{ approvals, audit, authorizing, cards: background, keys, links: links.operations },
     auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
@@ -188,13 +192,24 @@ async function createServers(
     },
     sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
   })
-  const listening = [tls.public, tls.private].filter((each) => each !== null)
   const servers = {
     ...{ publicServer, privateServer, delivering, connections, calls },
     sendApproved: sendApproved(calls, privateServer, config),
   }
+  const listening = [tls.public, tls.private].filter((each) => each !== null)
   return { ...servers, tls: listening, links: links.gateway }
 }
+
+/** People, in a browser and by tokens of their own. */
+const createPeople = (
+  config: Config,
+  { authentication, databases, peers, sandboxFile: sandbox }: Wired,
+  { callers, rate }: Pick<Parameters<typeof createConsole>[1], 'callers' | 'rate'>,
+) =>
+  createConsole(config, {
+    ...{ sandbox, database: databases.background, peers, callers, rate },
+    verifier: authentication.verifiers.private,
+  })
 
 /** What card networks ask, on whichever wire, and what is watched of it. */
 function createNetworkSide(config: Config, wired: Wired, log: Logger) {
@@ -254,7 +269,12 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   const seeding = { database, hsm, hashSecret: hashClientSecret, linkPort }
   const credentials = await seedSandbox(seeding)
   const tokenEndpoint = `${baseUrl}/oauth/token`
-  return { baseUrl, privateUrl, processorPath, tokenEndpoint, ...credentials }
+  const known = config.console.issuer ? [] : peopleOfSandbox(credentials.admin.clientSecret)
+  const people = known.map(({ groups, link, name }) => ({
+    ...{ name, role: groups.join() },
+    signInUrl: `${privateUrl}/console/sign-in?as=${link}`,
+  }))
+  return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }
 }
 
 /** The names that a sandbox answers to: its own addresses, at its own ports. */

@@ -3,7 +3,9 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { personIdOf } from '../../src/domain/person.ts'
 import { createSigner } from '../../src/operations/audit/sign.ts'
+import { upsertPerson } from '../../src/storage/people/people.ts'
 import { enterAll } from '../support/audit.ts'
 import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
@@ -32,7 +34,7 @@ let routes: readonly Route[]
 const done = new Map<string, Set<number>>()
 
 /** What a route is called with, so that it does what it is there for. */
-let bases: Record<string, () => { body?: object; ids?: Record<string, string> } | Promise<object>>
+let bases: Record<string, () => Omit<Sent, 'headers'> | Promise<object>>
 
 let drawn = 0
 const unique = (): string => {
@@ -103,6 +105,30 @@ before(async () => {
     'POST /network/authorizations': async () => ({
       body: { ...(await freshCard()), entryMode: 'chip', reference: 'R1', cvv2: '000' },
     }),
+    'POST /cards/search': () => ({ body: { publicToken: '9999999999' } }),
+    'POST /cards/:publicToken/freeze': () => ({ body: { reason: 'It was lost' } }),
+    'POST /cards/:publicToken/unfreeze': async () => {
+      const ids = await freshCard()
+      const given = { ...asAdmin, body: { reason: 'It was lost' } }
+      await service.call('POST', `//cards/${ids.publicToken}/freeze`, given)
+      return { ids, body: { reason: 'It was found' } }
+    },
+    'POST /cards/:publicToken/pin/unblock': () => ({ body: { reason: 'It was forgotten' } }),
+    'POST /cards/:publicToken/cvv/unblock': () => ({ body: { reason: 'A shop had it wrong' } }),
+    'POST /cards/unblock': () => ({
+      body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
+    }),
+    'GET /cards/:publicToken/authorizations/:authorizationId': async () => {
+      const { publicToken } = await freshCard()
+      const body = { publicToken, entryMode: 'chip', reference: 'R1' }
+      const network = { listener: 'private', as: 'network', body } as const
+      await service.call('POST', '//network/authorizations', network)
+      const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
+      return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
+    },
+    'GET /figures/authorizations': () => ({
+      query: '?from=2026-11-23T00:00:00Z&to=2026-11-23T01:00:00Z&bucket=minute',
+    }),
     'POST /keys': () => ({
       body: {
         ...{ family: 'zone', key: unique(), clientId: 'demo-network', algorithm: 'AES' },
@@ -137,6 +163,8 @@ before(async () => {
     'DELETE /clients/:clientId/products/:productId': async () => ({
       ids: await freshClient('client'),
     }),
+    'GET /people/:personId': async () => ({ ids: await freshPerson() }),
+    'POST /people/:personId/sign-out': async () => ({ ids: await freshPerson() }),
     'POST /zones': () => ({ body: { clientId: unique(), clientName: 'A zone' } }),
     'POST /zones/:clientId/retire': async () => ({ ids: await freshClient('network') }),
     'POST /links': () => ({ body: link(unique()) }),
@@ -179,6 +207,14 @@ const refusedHere: Readonly<Record<string, string>> = {
 const freshEntry = async (): Promise<{ entryId: string }> => {
   const given = { ...asAdmin, body: entryOf(unique()) }
   return (await service.call('POST', '//component-entries', given)).json
+}
+
+const freshPerson = async (): Promise<{ personId: string }> => {
+  const identity = { issuer: 'https://issuer.example', subject: unique() }
+  const personId = personIdOf(identity)
+  const person = { ...identity, personId, name: 'Somebody', roles: ['viewer'] }
+  await upsertPerson(service.database, person)
+  return { personId }
 }
 
 let ports = 0

@@ -16,6 +16,8 @@ import {
   takeAttemptsToEnter,
   takeRefusalsToEnter,
 } from '../../src/storage/audit/sources.ts'
+import { pruneCounts } from '../../src/storage/cards/authorization-counts.ts'
+import { pruneAuthorizations } from '../../src/storage/cards/authorization-records.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
@@ -30,6 +32,10 @@ import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import {
+  recordAuthorization,
+  rememberAndRecord,
+} from '../../src/storage/cards/new-authorizations.ts'
 import { settleTry } from '../../src/storage/cards/settle-try.ts'
 import { spendTry } from '../../src/storage/cards/spend-try.ts'
 import { findTries, pruneAttempts } from '../../src/storage/cards/tries.ts'
@@ -58,6 +64,14 @@ import {
   reverseByElements,
   reverseTransaction,
 } from '../../src/storage/links/transactions.ts'
+import { findPeople } from '../../src/storage/people/people.ts'
+import {
+  endSession,
+  findOpenSessions,
+  findSession,
+  pruneSessions,
+  seeSession,
+} from '../../src/storage/people/sessions.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
@@ -121,6 +135,8 @@ const event = {
   note: null,
 } as const
 const act = { clientId, event, claim: null }
+const sessionHash = createHash('sha256').update('7900').digest()
+const personOf = (n: number) => `person-${String(n).padStart(40, '0')}`
 const keyHash = createHash('sha256').update('a key').digest()
 const keyText = keyHash.toString('hex')
 const claimId = '00000000-0000-4000-8000-000000000003'
@@ -162,6 +178,16 @@ const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
 const origin = { entryMode: 'chip', reference: 'R-1', networkId: 'network', requestId: 'r' }
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
+const decided = {
+  ...origin,
+  ...{
+    publicToken: token,
+    authorizationId: claimId,
+    responseCode: '55',
+    checks: '[]',
+    durationMs: 1,
+  },
+}
 const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
 
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
@@ -177,6 +203,12 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => pruneWrongExpiries(database, new Date(), limit),
   (database, limit) => pruneTransactions(database, limit),
   (database, limit) => pruneAdvices(database, limit),
+  (database, limit) => pruneSessions(database, limit),
+  (database) => findSession(database, sessionHash),
+  (database) => seeSession(database, sessionHash),
+  (database) => endSession(database, sessionHash),
+  (database) => findOpenSessions(database, personOf(7_900)),
+  (database, limit) => findPeople(database, personOf(7_900), limit),
   (database, limit) => pruneApprovals(database, limit),
   (database, limit) => listLateApprovals(database, limit),
   (database, limit) => findApprovals(database, { state: null, requesterId: null }, null, limit),
@@ -194,6 +226,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAttempts(database, 30, limit),
+  (database, limit) => pruneAuthorizations(database, 30, limit),
+  (database, limit) => pruneCounts(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => takeAttemptsToEnter(database, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),
@@ -242,9 +276,17 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, origin, keyed).catch(() => null),
+        settleTry(database, { spent, comparison }, decided, keyed).catch(() => null),
     ),
   ),
+  (database) => recordAuthorization(database, decided),
+  (database) => rememberAndRecord(database, claim, decided),
+  (database) =>
+    rememberAndRecord(
+      database,
+      { ...claim, original: { ...original, transactionHashes: [fingerprint] } },
+      decided,
+    ),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
   (database) => findCard(database, token, clientId),

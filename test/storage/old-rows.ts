@@ -19,6 +19,13 @@ const switches = {
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
   attempt: ages('attempted_at'),
+  authorization_record: ages('decided_at'),
+  // A minute has few counts.
+  authorization_count: {
+    column: 'minute',
+    due: `now() - interval '90 days' - response_code::integer * interval '1 minute'`,
+    notDue: `now() + interval '90 days' + response_code::integer * interval '1 minute'`,
+  },
   refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
@@ -29,6 +36,7 @@ const switches = {
   client_limit: { column: 'forget_on_day', due: '10', notDue: '100000' },
   network_transaction: ages('created_at'),
   network_advice: ages('received_at'),
+  console_session: ages('started_at'),
   approval: {
     column: 'ended_at',
     due: `now() - interval '900 days'`,
@@ -65,6 +73,13 @@ const fills = (to: Due): string[] => [
      reference)
    select ${token}, 'pin', 100, 1, ${switches.attempt[to]}, 2, 'chip', 'R-1' from ${numbers}`,
   // Never many: they wait for their results alone.
+  `insert into authorization_record (public_token, authorization_id, network_id, request_id, reference, entry_mode,
+     response_code, checks, duration_ms, decided_at)
+   select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
+     ${switches.authorization_record[to]} from ${numbers}`,
+  `insert into authorization_count (minute, response_code, count)
+   select ${switches.authorization_count[to]}, response_code, 1
+   from (select n::text as response_code from ${numbers}) as numbered`,
   `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
    select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,
@@ -106,6 +121,11 @@ const fills = (to: Due): string[] => [
      ${switches.network_transaction[to]} from ${numbers}`,
   `insert into network_advice (network_id, advice_hash, link_name, message_type, is_matched, received_at)
    select 'client-1', sha256(n::text::bytea), 'link', '0120', true, ${switches.network_advice[to]} from ${numbers}`,
+  `insert into person (person_id, issuer, subject, display_name, roles)
+   select 'person-' || lpad(n::text, 40, '0'), 'https://issuer.test', n::text, 'Somebody', '{}' from ${numbers}`,
+  `insert into console_session (person_id, secret_hash, sign_in_hash, roles, authenticated_at, started_at)
+   select 'person-' || lpad(n::text, 40, '0'), sha256(n::text::bytea), sha256(n::text::bytea), '{}', now(),
+     ${switches.console_session[to]} from ${numbers}`,
   `insert into approval (approval_id, kind, state, method, path, access, payload_hash, subject, state_digest,
      requester_id, request_id, requested_at, decider_id, decided_at, outcome_status, ended_at)
    select md5(n::text)::uuid, 'erasure', 'done', 'POST', '/audit/erasures', '{admin}', sha256(n::text::bytea), '{}',

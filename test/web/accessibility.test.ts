@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
+import { faults } from './support/axe.ts'
 import { artifacts, openChromium, readCard, untilState } from './support/chromium.ts'
 import {
   choosePin,
@@ -128,18 +126,6 @@ suite('the demo', { skip: chromium.leftOut }, () => {
 /** Through the tree that was opened for the checker: what it looked at was a card in the clear. */
 const readShownPan = async (page: Page): Promise<string> =>
   (await page.locator('pinfold-card .pan .value').textContent()) ?? ''
-
-const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-/** What axe finds, each with the elements that it finds it in. */
-const faults = async (page: Page): Promise<string[]> => {
-  // By the browser's own tools: the page's policy would let no such script in.
-  await page.evaluate(axe)
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
-  )
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-}
 
 /** Role and name of what has the focus, as a screen reader tells them. */
 /** A busy browser takes a moment to say so. */

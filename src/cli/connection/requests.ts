@@ -1,18 +1,9 @@
 import { CallFailed } from '../../../sdk/client/errors.ts'
 import { settingsOf } from '../../../sdk/client/options.ts'
-import {
-  type Answer,
-  attempt,
-  type OpenAnswer,
-  openAttempt,
-} from '../../../sdk/client/transport/attempt.ts'
-import {
-  createExchange,
-  type Exchange,
-  type Request,
-} from '../../../sdk/client/transport/exchange.ts'
+import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
+import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
 import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
-import type { CallerCredentials, Role } from './credentials.ts'
+import type { CallerCredentials, ClientRole } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
 type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
@@ -57,11 +48,24 @@ export interface ServiceAddress {
  */
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
-  role: Role,
+  role: ClientRole,
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
-  const exchange = exchangeOf({ baseUrl, timeoutMs, ...address }, role, credentials)
+  const { personToken } = credentials
+  const tokens = personToken && { current: async () => personToken, forget: () => undefined }
+  const exchange = orUsageError(credentials, () =>
+    createExchange(
+      settingsOf({
+        ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
+        tokenEndpoint: `${baseUrl}/oauth/token`,
+        // Whoever types a command sees at once what came of it, and tries again.
+        retries: 0,
+        allowHttp: true,
+      }),
+      ...(tokens ? [tokens] : []),
+    ),
+  )
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {
     try {
       return await work(`${origin}${path}`)
@@ -102,54 +106,6 @@ export function createRequests(
       if (answer.status >= 400) contentOf(answer)
       return answer
     },
-  }
-}
-
-/** Under whose token it is asked. @throws UsageError where the client's key is none. */
-function exchangeOf(
-  { baseUrl, timeoutMs, ...address }: AskedAddress,
-  role: Role,
-  credentials: CallerCredentials,
-): Pick<Exchange, 'send' | 'open'> {
-  const { client } = credentials
-  if ('token' in client) {
-    if (role === 'admin') return exchangeUnder(client.token, { timeoutMs, ...address })
-    throw new UsageError('A person calls the private listener alone: name a client for this.')
-  }
-  return orUsageError(credentials, () =>
-    createExchange(
-      settingsOf({
-        ...{ baseUrl, timeoutMs, ...address, ...client },
-        tokenEndpoint: `${baseUrl}/oauth/token`,
-        // Whoever types a command sees at once what came of it, and tries again.
-        retries: 0,
-        allowHttp: true,
-      }),
-    ),
-  )
-}
-
-interface AskedAddress extends Omit<ServiceAddress, 'privateUrl'> {
-  readonly timeoutMs: number
-}
-
-/** Sends under a token that was given to a person: no other one can be asked for. */
-function exchangeUnder(
-  token: string,
-  { fetch = globalThis.fetch, timeoutMs }: Pick<AskedAddress, 'fetch' | 'timeoutMs'>,
-): Pick<Exchange, 'send' | 'open'> {
-  const withToken = (request: Request) => ({
-    ...request,
-    timeoutMs,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(request.body !== undefined && { 'content-type': 'application/json' }),
-      ...request.headers,
-    },
-  })
-  return {
-    send: (request) => attempt(fetch, withToken(request)),
-    open: (request) => openAttempt(fetch, withToken(request)),
   }
 }
 

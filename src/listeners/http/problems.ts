@@ -73,7 +73,12 @@ const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
   FST_STATIC_FORBIDDEN_PATH: () => new Problem('not_found'),
 }
 
-function problemOf(error: FastifyError, request: FastifyRequest, formats: FormatDetails): Problem {
+/** What is thrown while a call is answered, by us or the framework, as a failure of the table. */
+export function problemOf(
+  error: FastifyError,
+  request: FastifyRequest,
+  formats: FormatDetails,
+): Problem {
   if (error instanceof Problem) return error
   if (error.validation) return schemaProblem(error.validation, formats, bodyFaults(request))
   const refusal = frameworkRefusals[error.code]

@@ -94,6 +94,8 @@ const describe: Readonly<Record<string, Describe>> = {
 export const stringPatterns = {
   pin: '^[0-9]{4,12}$',
   pan: '^[0-9]{12,19}$',
+  publicToken: '^[1-9][0-9]{9}$',
+  panLastFour: '^[0-9]{4}$',
   cvv: '^[0-9]{3,4}$',
   hexadecimal: '^[0-9A-Fa-f]*$',
   keyName: '^[a-z0-9-]+$',
@@ -111,6 +113,8 @@ export const stringPatterns = {
 const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   pin: 'must be 4 to 12 digits',
   pan: 'must be 12 to 19 digits',
+  publicToken: 'must be ten digits, the first not 0',
+  panLastFour: 'must be 4 digits',
   cvv: 'must be 3 or 4 digits',
   hexadecimal: 'must be hexadecimal digits',
   keyName: 'must be small letters, digits and dashes',

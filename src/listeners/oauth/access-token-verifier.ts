@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { errors, type JWK, jwtVerify } from 'jose'
+import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { AskedRequest } from '../../domain/approval.ts'
 import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
-import type { Person } from '../../domain/person.ts'
+import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { RegisteredClient } from './client-store.ts'
 import { discoveredKeys, type FetchJson, type IssuerKeys, localKeys } from './issuer-keys.ts'
@@ -34,6 +34,8 @@ export interface AccessTokenVerifierOptions {
   /** The claim that names the client; `client_id` (RFC 9068 section 2.2) unless given. */
   readonly clientClaim?: string
   findClient(clientId: string): Promise<RegisteredClient | null>
+  /** Who a token is of whose issuer gives them to people, and not to clients; null: to nobody who may call. */
+  personOf?(claims: Readonly<Record<string, unknown>>): Person | null
   /** The clock of the machine, never a movable one: tokens are dated by it. */
   now?(): Date
 }
@@ -122,7 +124,7 @@ function remembering(now: () => Date, verify: Verify): Verify {
 }
 
 async function verifyToken(
-  { audience, clientClaim, findClient, issuer, listener }: AccessTokenVerifierOptions,
+  { audience, clientClaim, findClient, issuer, listener, personOf }: AccessTokenVerifierOptions,
   { algorithms, find }: IssuerKeys,
   currentDate: Date,
   token: string,
@@ -137,6 +139,7 @@ async function verifyToken(
   }).catch((error: unknown) => {
     throw error instanceof errors.JOSEError ? invalidToken(error) : error
   })
+  if (personOf) return callerOfPerson(personOf(payload), payload)
   const clientId = payload[clientClaim ?? 'client_id']
   const client = isClientId(clientId) ? await findClient(clientId) : null
   if (!client?.active || listenerOf(client.kind) !== listener || payload.exp === undefined) {
@@ -154,6 +157,19 @@ async function verifyToken(
     expiresAt: new Date(payload.exp * 1_000),
     boundThumbprint,
     person: null,
+  }
+}
+
+/** A person calls with all that its roles allow; without `auth_time` nobody can say that it is fresh, and it approves nothing. */
+function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
+  if (!person || exp === undefined) throw invalidToken()
+  const scopes = [...scopesOfPerson(person)].filter(
+    (scope) => scope !== 'approve' || typeof auth_time === 'number',
+  )
+  return {
+    ...{ clientId: person.personId, kind: 'admin', person, scopes: new Set(scopes) },
+    expiresAt: new Date(exp * 1_000),
+    boundThumbprint: boundThumbprintOf(cnf),
   }
 }
 

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { isClientId, type Requester } from '../../domain/client.ts'
+import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
 import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
+import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
 import type { ClientOperations } from '../../operations/clients/clients.ts'
 import type { KeyOperations } from '../../operations/keys/keys.ts'
 import type { LinkOperations } from '../../operations/links/links.ts'
@@ -29,6 +31,7 @@ interface AuditPages {
 export interface PrivateApi {
   readonly app: Server
   readonly authorizing: AuthorizationOperations
+  readonly cards: CardDataOperations
   readonly keys: KeyOperations
   readonly administration: ClientOperations
   readonly links: LinkOperations
@@ -43,6 +46,15 @@ export const admin = { access: 'admin' } as const
 export const adminAct = { ...admin, repeatable: true } as const
 /** The same, by what a body says. */
 export const adminChange = { ...adminAct, bodyRequired: true } as const
+
+/** What whoever looks after cards reads. */
+export const support = { access: 'support.read' } as const
+/** What whoever looks after cards does, and says why. */
+export const supportAct = {
+  access: 'support.write',
+  repeatable: true,
+  bodyRequired: true,
+} as const
 
 /** What whoever looks after cards may read as well: what there is, and no secret of it. */
 export const adminOrSupport = { access: ['admin', 'support.read'] } as const
@@ -70,3 +82,9 @@ export function clientIdOf({ params }: { params: { clientId: string } }): string
 /** The client after which a page begins. */
 export const clientAfter = (cursor: string | undefined): string =>
   readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
+
+/** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
+export function cardOf({ params }: { params: { publicToken: string } }): PublicToken {
+  if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
+  return params.publicToken
+}

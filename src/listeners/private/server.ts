@@ -11,12 +11,16 @@ import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
+import * as cardActRoutes from './routes/card-acts.ts'
+import { authorizationFiguresRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
+import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
   componentEntryRoutes,
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
+import { disclosureReceiptRoute, disclosureRoutes } from './routes/disclosures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -27,8 +31,15 @@ import {
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
 import * as linkRoutes from './routes/links.ts'
+import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
+import {
+  deliveriesOfWebhookRoute,
+  sendAgainRoutes,
+  switchWebhookRoutes,
+  watchedWebhookRoutes,
+} from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
 interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
@@ -36,10 +47,15 @@ interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<Pri
   ready(): Promise<void>
   /** Null in production. */
   readonly sandboxClock: SandboxClock | null
+  /** Puts the console on it; null where there is none. */
+  readonly mountConsole: ((app: Server) => void) | null
 }
 
 const routes = [
   authorizeRoute,
+  ...[cardRoutes.searchCardsRoute, cardRoutes.cardRoutes],
+  ...[cardActRoutes.cardActRoutes, cardActRoutes.unblockManyRoute],
+  ...[cardActRoutes.revealCardholderRoute, cardAuthorizationRoutes, authorizationFiguresRoute],
   ...[keyRoutes, newKeyRoutes, rotateMasterKeyRoute, importKeyRoute, exportKeyRoute],
   ...[endKeyRoutes, retireZoneKeyRoute],
   ...[componentEntryRoutes, openComponentEntryRoute, enterComponentRoute],
@@ -55,11 +71,14 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
+  ...[peopleRoutes, signPersonOutRoute],
   ...[
     approvalRoutes.approvalRoutes,
     approvalRoutes.decideApprovalRoutes,
     approvalRoutes.ownApprovalRoutes,
   ],
+  ...[disclosureRoutes, disclosureReceiptRoute],
+  ...[watchedWebhookRoutes, deliveriesOfWebhookRoute, sendAgainRoutes, switchWebhookRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
@@ -89,6 +108,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  options.mountConsole?.(app)
   await app.ready()
   return app
 }

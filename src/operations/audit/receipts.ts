@@ -15,10 +15,22 @@ const youngMs = 10 * 60_000
  * under a checkpoint yet. What was erased says nothing any more; its proof stays.
  * @throws `Problem` `not_found` for what is not the client's own.
  */
-export async function readReceipt(
-  { database }: Pick<AuditLogOperations, 'database'>,
+export const readReceipt = (
+  audit: Pick<AuditLogOperations, 'database'>,
   { clientId }: Requester,
   entryId: string,
+): Promise<string | null> => readReceiptWhere(audit, entryId, (owner) => owner === clientId)
+
+/** The same of an entry of anybody's, for whoever may read the whole log. @throws `Problem` `not_found` */
+export const readReceiptOfAny = (
+  audit: Pick<AuditLogOperations, 'database'>,
+  entryId: string,
+): Promise<string | null> => readReceiptWhere(audit, entryId, () => true)
+
+async function readReceiptWhere(
+  { database }: Pick<AuditLogOperations, 'database'>,
+  entryId: string,
+  mayRead: (clientId: string | null) => boolean,
 ): Promise<string | null> {
   const logs = await listAuditLogs(database)
   const entry = await findAuditEntry(
@@ -33,7 +45,7 @@ export async function readReceipt(
     if (hex[12] === '7' && Math.abs(ageMs) < youngMs) return null
     throw new Problem('not_found')
   }
-  if (entry.clientId !== clientId) throw new Problem('not_found')
+  if (!mayRead(entry.clientId)) throw new Problem('not_found')
   const { index, log, salt, text } = entry
   const newest = await findNewestCheckpoint(database, log)
   if (!newest || index >= newest.size) return null

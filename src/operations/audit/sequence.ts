@@ -68,10 +68,13 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
     ...{ number, outcome: 'done' },
     client: clientId ?? undefined,
     request: requestId ?? undefined,
-    ...(on.subjectKind === 'key' ? { key: on.subject } : { subject: on.subject }),
+    ...{ [subjectMembers[on.subjectKind] ?? 'subject']: on.subject },
     details: JSON.parse(details),
   }))
 }
+
+/** Where an entry says what an act was on, where that has a member of its own. */
+const subjectMembers: Readonly<Record<string, 'key' | 'card'>> = { key: 'key', card: 'card' }
 
 async function enterFeeds(
   connection: Connection,
@@ -94,11 +97,14 @@ async function enterFeeds(
 }
 
 function eventEntry(event: sources.EventToEnter): AuditEntry {
-  const { at, clientId, eventId, publicToken, requestId, sequence, type } = event
+  const { at, clientId, eventId, operatorId, publicToken, requestId, sequence, type } = event
   const { clientId: _, device, requestId: __, ...details } = JSON.parse(event.details)
+  // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
+  const said = operatorId === null ? details : { ...details, cardClient: clientId }
   return {
-    ...{ entry: eventId, at, act: type, client: clientId, request: requestId ?? undefined },
-    ...{ card: publicToken, sequence, outcome: outcomeOfEvent[type], device, details },
+    ...{ entry: eventId, at, act: type, client: operatorId ?? clientId },
+    ...{ request: requestId ?? undefined, card: publicToken, sequence },
+    ...{ outcome: outcomeOfEvent[type], device, details: said },
   }
 }
 

@@ -1,5 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
+import {
+  type NewAuthorizationRecord,
+  recordAuthorization,
+} from '../../storage/cards/new-authorizations.ts'
 import { type RememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type { Authorization, AuthorizationOperations } from './authorization.ts'
@@ -41,6 +45,13 @@ const lookEveryMs = 100
 /** A request that has not answered by then was lost with its process. */
 const lostAfterSeconds = 30
 
+/** What is answered, and put on record, where the first result was lost. */
+interface LostQuestion {
+  readonly lost: Authorization
+  /** Null where no card is known that it was about. */
+  readonly record: NewAuthorizationRecord | null
+}
+
 /**
  * Answers a question whose key was not free, as the first one was answered; nothing is spent, and nothing is
  * approved (docs/authorizations.md, "Repeats").
@@ -49,12 +60,14 @@ const lostAfterSeconds = 30
 export async function answerRepeat(
   operations: AuthorizationOperations,
   keyed: idempotency.KeyedRequest,
-  lost: Authorization,
+  { lost, record }: LostQuestion,
 ): Promise<idempotency.Answer<Authorization>> {
   const { answer, claimId } = await awaitFirst(operations, keyed)
   if (answer) return idempotency.replayAnswer(operations.hsm, keyed, { answer, claimId })
-  // The first result was lost with its process.
-  return { ...(await recordAnswer(operations, { keyed, claimId, lost }, lost)), replayed: true }
+  // The first result was lost with its process, and so was its record.
+  const recorded = await recordAnswer(operations, { keyed, claimId, lost }, lost)
+  if (!recorded.replayed && record) await recordAuthorization(operations.database, record)
+  return { ...recorded, replayed: true }
 }
 
 /** The first request, when it is answered or is taken for lost. */

@@ -1,7 +1,9 @@
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { expiryOfDate } from '../../domain/calendar.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { AuthorizedCard } from '../../storage/cards/authorizations.ts'
+import { recordAuthorization } from '../../storage/cards/new-authorizations.ts'
 import type { Comparison } from '../../storage/cards/settle-try.ts'
 import type { SpentTry } from '../../storage/cards/spend-try.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
@@ -15,6 +17,7 @@ import {
   type ResponseCode,
 } from './authorization.ts'
 import { answerUnspent, spendOnce } from './begin.ts'
+import { recordOf, type TracedQuestion, traced } from './checks.ts'
 import { type Presentable, type Presented, presentCard } from './present-card.ts'
 import { settleAndAnswer, settleAndGoOn } from './settle.ts'
 
@@ -25,31 +28,39 @@ import { settleAndAnswer, settleAndGoOn } from './settle.ts'
  */
 export async function authorize(
   operations: AuthorizationOperations,
-  asked: AuthorizationRequest,
-  request: idempotency.RepeatableRequest | null,
+  request: AuthorizationRequest,
+  repeatable: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const keyed = request && (await idempotency.keyedRequest(operations.hsm, request))
+  const asked = traced(request)
+  const keyed = repeatable && (await idempotency.keyedRequest(operations.hsm, repeatable))
   const presented = await presentCard(operations, asked)
   const answered = await answerFirst(operations, presented, asked, keyed)
   if (answered) return answered
   if (!keyed) throw new Error('A question without a key was not the first.')
-  return answerRepeat(operations, keyed, answerOf('96', presented, asked))
+  // Of a repeat nothing else decides: what it came by before its key was found taken is not on record.
+  const repeat = traced(request)
+  repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
+  const record = presented.card && recordOf(repeat, presented.card, '96')
+  return answerRepeat(operations, keyed, { lost: answerOf('96', presented, asked), record })
 }
 
 /** The answer, or null where the key was not free: nothing was spent then, and nothing is answered yet. */
 async function answerFirst(
   operations: AuthorizationOperations,
   presented: Presented,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
   keyed: idempotency.KeyedRequest | null,
 ): Promise<idempotency.Answer<Authorization> | null> {
   if (presented.objection !== null) {
+    const { card, objection } = presented
     const { entryMode, networkId } = asked
-    const wrong =
+    const wrongExpiry =
       'isExpiryWrong' in presented
         ? { publicToken: presented.card.publicToken, networkId, entryMode }
         : null
-    return answerUnspent(operations, keyed, answerOf(presented.objection, presented, asked), wrong)
+    const record = card && recordOf(asked, card, objection)
+    const result = answerOf(objection, presented, asked)
+    return answerUnspent(operations, keyed, { result, record, wrongExpiry })
   }
   const kinds: TryKind[] = [
     ...(presented.pinBlock ? (['pin'] as const) : []),
@@ -57,10 +68,12 @@ async function answerFirst(
   ]
   const [kind] = kinds
   const { publicToken } = presented.card
-  // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
+  // Where none was left when the card was read, none is asked for: a storm of guesses locks nothing of the card.
   if (!kind || remainingTries(presented.card)[kind] === 0) {
+    if (kind) noteTry(asked, kind, blocked)
     const result = kind ? blockedAnswer(kind, presented, asked) : answerOf('00', presented, asked)
-    return answerUnspent(operations, keyed, result, null)
+    const record = recordOf(asked, presented.card, result.responseCode)
+    return answerUnspent(operations, keyed, { result, record, wrongExpiry: null })
   }
   const begun = await spendOnce(operations, keyed, { publicToken, kind }, asked)
   if (!begun) return null
@@ -84,10 +97,31 @@ const objections: Record<TryKind, Partial<Record<CheckOutcome['result'], Respons
 
 const blocked = { result: 'blocked', remainingTries: 0 } as const
 
+const checkOfKind = { pin: 'pin', cvv: 'cvv2' } as const
+const resultOf = {
+  match: 'passed',
+  mismatch: 'failed',
+  unresolved: 'unresolved',
+  blocked: 'blocked',
+} as const
+
+/** Notes what became of a PIN or CVV2. */
+function noteTry(
+  { trail }: TracedQuestion,
+  kind: TryKind,
+  {
+    result,
+    ...more
+  }: Pick<AuthorizationCheck, 'remainingTries' | 'tryNumber'> & { result: keyof typeof resultOf },
+): void {
+  const responseCode = objections[kind][result]
+  trail.note({ check: checkOfKind[kind], result: resultOf[result], responseCode, ...more })
+}
+
 const blockedAnswer = (
   kind: TryKind,
   presented: Presentable,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
   outcomes: Outcomes = uncheckedOutcomes(presented.card),
 ): Authorization => checkedAnswer(kind, presented, asked, { ...outcomes, [kind]: blocked })
 
@@ -95,7 +129,7 @@ const blockedAnswer = (
 const checkedAnswer = (
   kind: TryKind,
   presented: Presentable,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
   outcomes: Outcomes,
 ): Authorization =>
   answerOf(objections[kind][outcomes[kind].result] ?? '00', presented, asked, outcomes)
@@ -110,20 +144,29 @@ interface Checking {
 async function check(
   operations: AuthorizationOperations,
   presented: Presentable,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
   { firstSpent, kinds, recorder }: Checking,
 ): Promise<idempotency.Answer<Authorization>> {
   const outcomes = uncheckedOutcomes(presented.card)
   let spent = firstSpent
   for (const [index, kind] of kinds.entries()) {
     if (!spent) {
+      noteTry(asked, kind, blocked)
       const result = blockedAnswer(kind, presented, asked, outcomes)
       operations.observe.checked(result)
-      return recordAnswer(operations, recorder, result)
+      const record = recordOf(asked, presented.card, result.responseCode)
+      // Others took the last try since the card was read. Both at once, so that nobody waits for longer.
+      const [answer] = await Promise.all([
+        recordAnswer(operations, recorder, result),
+        recordAuthorization(operations.database, record),
+      ])
+      return answer
     }
     const comparison = await compare(operations, presented, asked, kind)
     const next = kinds[index + 1]
+    const { tryNumber } = spent
     if (comparison !== 'match' || !next) {
+      noteTry(asked, kind, { result: comparison, tryNumber })
       const answer = (remainingTries: number): Authorization =>
         checkedAnswer(kind, presented, asked, {
           ...outcomes,
@@ -134,7 +177,9 @@ async function check(
       return settleAndAnswer(operations, last, asked, recorder)
     }
     const settled = await settleAndGoOn(operations, spent, next, asked)
-    outcomes[kind] = { result: comparison, remainingTries: settled.remaining }
+    const { remaining: remainingTries } = settled
+    noteTry(asked, kind, { result: comparison, tryNumber, remainingTries })
+    outcomes[kind] = { result: comparison, remainingTries }
     spent = settled.spent
   }
   throw new Error('There was nothing to compare.')
@@ -143,7 +188,7 @@ async function check(
 async function compare(
   operations: AuthorizationOperations,
   { card, pinBlock }: Presentable,
-  { cvv2 }: AuthorizationRequest,
+  { cvv2 }: TracedQuestion,
   kind: TryKind,
 ): Promise<Comparison> {
   const { hsm } = operations
@@ -177,7 +222,7 @@ function uncheckedOutcomes(card: AuthorizedCard): Outcomes {
 function answerOf(
   responseCode: ResponseCode,
   { card }: Presented,
-  { reference }: AuthorizationRequest,
+  { reference }: TracedQuestion,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
 ): Authorization {
   return {

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Problem } from '../../domain/problem.ts'
+import {
+  type NewAuthorizationRecord,
+  recordAuthorization,
+  rememberAndRecord,
+} from '../../storage/cards/new-authorizations.ts'
 import { type NewTry, type SpentTry, spendTry } from '../../storage/cards/spend-try.ts'
 import { countWrongExpiry, type WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
@@ -56,24 +61,35 @@ const newClaim = (keyed: idempotency.KeyedRequest): Claim => ({
 /** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
+/** A question that spends nothing. */
+interface Unspent {
+  readonly result: Authorization
+  /** Null where no card is known that it was about. */
+  readonly record: NewAuthorizationRecord | null
+  readonly wrongExpiry: (WrongExpiry & Pick<AuthorizationRequest, 'entryMode'>) | null
+}
+
 /**
- * Begins and ends a question that spends nothing: its claim commits with its answer, and a wrong expiry is
- * counted with them.
+ * Begins and ends a question that spends nothing: its claim commits with its answer and its record, and a wrong expiry
+ * is counted with them.
  * @returns null where the key was not free, and nothing was done.
  */
 export async function answerUnspent(
   { database, hsm, observe }: AuthorizationOperations,
   keyed: idempotency.KeyedRequest | null,
-  result: Authorization,
-  wrongExpiry: (WrongExpiry & Pick<AuthorizationRequest, 'entryMode'>) | null,
+  { record, result, wrongExpiry }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const record = async (connection: Connection): Promise<{ isGuessing: boolean }> => {
-    if (keyed && !(await claimAnswered(hsm, connection, keyed, result))) throw keyTaken
-    const isGuessing = wrongExpiry && (await countWrongExpiry(connection, wrongExpiry, guessing))
+  const commit = async (connection: Connection): Promise<{ isGuessing: boolean }> => {
+    const answered = { record, result }
+    if (keyed && !(await claimAnswered(hsm, connection, keyed, answered))) throw keyTaken
+    const isGuessing =
+      wrongExpiry &&
+      (await countWrongExpiry(connection, wrongExpiry, guessing, keyed ? null : record))
+    if (!keyed && !wrongExpiry && record) await recordAuthorization(database, record)
     return { isGuessing: isGuessing ?? false }
   }
   try {
-    const recorded = await (keyed && wrongExpiry ? database.transaction(record) : record(database))
+    const recorded = await (keyed && wrongExpiry ? database.transaction(commit) : commit(database))
     if (wrongExpiry) observe.expiryWrong({ ...wrongExpiry, ...recorded })
   } catch (error) {
     if (error === keyTaken) return null
@@ -87,17 +103,20 @@ export async function answerUnspent(
 /** What the transaction is undone for. */
 const keyTaken = new Error('The key was not free.')
 
-/** Claims a key and keeps its answer. @returns whether the key was free. */
+/** Claims a key and keeps its answer and its record. @returns whether the key was free. */
 async function claimAnswered(
   hsm: AuthorizationOperations['hsm'],
   connection: Connection,
   keyed: idempotency.KeyedRequest,
-  result: Authorization,
+  { record, result }: Pick<Unspent, 'record' | 'result'>,
 ): Promise<boolean> {
   const claim = newClaim(keyed)
   const answer = await idempotency.sealAnswer(hsm, keyed, claim.claimId, result)
   try {
-    return await rememberAnswer(connection, { ...claim, answer })
+    const answered = { ...claim, answer }
+    return await (record
+      ? rememberAndRecord(connection, answered, record)
+      : rememberAnswer(connection, answered))
   } catch (error) {
     if (error instanceof LockTimeout) throw new Problem('idempotency_key_in_use', { cause: error })
     throw error

@@ -9,6 +9,7 @@ import {
   type NamedPinBlock,
   type ResponseCode,
 } from './authorization.ts'
+import type { TracedQuestion } from './checks.ts'
 
 /** A card that may be tried, with the PIN block as the HSM has opened it. */
 export interface Presentable {
@@ -37,22 +38,40 @@ const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> 
 /** Everything that can be objected before a try is spent, in the order that networks expect. */
 export async function presentCard(
   operations: AuthorizationOperations,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
 ): Promise<Presented> {
+  const { note } = asked.trail
   const found = await findCard(operations, asked)
   if (!found) return { objection: '96', card: null }
   const { card } = found
   if (!card) return { objection: '14', card: null }
+  note({ check: 'card', result: 'passed' })
   const { expiryDate } = card
   const status = statusAt(card.statusCode, expiryOfDate(expiryDate), operations.now())
   const objection = statusObjections[status]
+  const result = objection ? 'failed' : 'passed'
+  note({ check: 'status', result, cardStatusCode: status, responseCode: objection })
   if (objection) return { objection, card }
   if (asked.expiryDate !== undefined && asked.expiryDate !== expiryDate.slice(0, 7)) {
+    note({ check: 'expiry', result: 'failed', responseCode: '54' })
     return { objection: '54', card, isExpiryWrong: true }
   }
-  if (asked.pinBlock) return presentPinBlock(operations, card, asked.pinBlock)
-  if (asked.entryMode === 'atm') return { objection: '86', card }
-  return { objection: null, card, pinBlock: null }
+  note({ check: 'expiry', result: asked.expiryDate === undefined ? 'not_given' : 'passed' })
+  if (asked.pinBlock) {
+    const presented = await presentPinBlock(operations, card, asked.pinBlock)
+    note({ check: 'pin_block', ...pinBlockResult(presented.objection) })
+    return presented
+  }
+  const noPin = asked.entryMode === 'atm' ? '86' : null
+  note({ check: 'pin_block', result: 'not_given', responseCode: noPin ?? undefined })
+  return noPin ? { objection: noPin, card } : { objection: null, card, pinBlock: null }
+}
+
+/** What is wrong with a block is no more on record than it is answered. */
+function pinBlockResult(objection: ResponseCode | null) {
+  if (objection === null) return { result: 'passed' } as const
+  const result = objection === '96' ? 'unresolved' : 'failed'
+  return { result, responseCode: objection } as const
 }
 
 /** The card with the zone key that its block names, in one read; null where the HSM gives no answer. */

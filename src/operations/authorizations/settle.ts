@@ -13,11 +13,8 @@ import {
 } from '../../storage/cards/tries.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import { type Recorder, recordAnswer } from './answer.ts'
-import type {
-  Authorization,
-  AuthorizationOperations,
-  AuthorizationRequest,
-} from './authorization.ts'
+import type { Authorization, AuthorizationOperations } from './authorization.ts'
+import { recordOf, type TracedQuestion } from './checks.ts'
 
 /** The last try of a question. */
 interface LastTry extends ComparedTry {
@@ -32,26 +29,28 @@ export const settleAndGoOn = (
   { database }: AuthorizationOperations,
   spent: SpentTry,
   next: TryKind,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
 ): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> =>
   settleMatchAndSpend(database, spent, next, asked)
 
 /**
- * Settles the last try of a question: its result, the tries that it gives back, its events and the answer commit
- * at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * Settles the last try of a question: its result, the tries that it gives back, its events, its record and the answer
+ * commit at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export async function settleAndAnswer(
   operations: AuthorizationOperations,
   { answer, limit, ...compared }: LastTry,
-  asked: AuthorizationRequest,
+  asked: TracedQuestion,
   recorder: Recorder,
 ): Promise<idempotency.Answer<Authorization>> {
   const { database, hsm, observe } = operations
   const { comparison, spent } = compared
   const foreseen = { match: limit, mismatch: spent.remaining, unresolved: spent.remaining + 1 }
   const remainingThen = foreseen[comparison]
-  const kept = await foreseenAnswer(operations, recorder, remainingThen, answer(remainingThen))
-  const settled = await settleTry(database, compared, asked, kept)
+  const then = answer(remainingThen)
+  const kept = await foreseenAnswer(operations, recorder, remainingThen, then)
+  const record = recordOf(asked, spent, then.responseCode)
+  const settled = await settleTry(database, compared, record, kept)
   const result = answer(settled.remaining)
   observe.checked(result)
   if (!kept || !recorder.keyed || !settled.answer) return recordAnswer(operations, recorder, result)

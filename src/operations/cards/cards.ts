@@ -161,6 +161,12 @@ export function refuseClosed(
   if (cardStatuses.isFinal(statusNow(operations, card))) throw new Problem('card_closed')
 }
 
+/** Who changes a card: its client; or an operator, and then `clientId` is whose card it is. */
+export interface CardActor extends Requester {
+  /** Who did it, where it was not the client itself. */
+  readonly operatorId?: string
+}
+
 /** What a client may say of a change. Kept sealed beside its event. */
 export interface ChangeNote {
   readonly description?: string
@@ -178,7 +184,7 @@ interface CardChange {
 /** The event of a change, with the client's note sealed beside it. */
 export async function changeEvent(
   { hsm }: Pick<CardOperations, 'hsm'>,
-  { requestId }: Requester,
+  { operatorId, requestId }: CardActor,
   { details = {}, note = {}, publicToken, type }: CardChange,
 ): Promise<NewEvent> {
   const isNoted = note.description !== undefined || note.updatedBy !== undefined
@@ -186,6 +192,7 @@ export async function changeEvent(
     publicToken,
     type,
     requestId,
+    ...(operatorId !== undefined && { operatorId }),
     details,
     note: isNoted ? await hsm.sealRecord('note', publicToken, JSON.stringify(note)) : null,
   }

@@ -24,6 +24,8 @@ export async function readCardStatus(
 interface StatusChange {
   readonly publicToken: PublicToken
   readonly to: cardStatuses.CardStatusCode
+  /** The only status that it is moved from; any that allows it unless this is given. */
+  readonly onlyFrom?: cardStatuses.CardStatusCode
   readonly note: cards.ChangeNote
 }
 
@@ -33,8 +35,8 @@ interface StatusChange {
  */
 export const changeCardStatus = (
   operations: cards.CardOperations,
-  requester: Requester,
-  { note, publicToken, to }: StatusChange,
+  requester: cards.CardActor,
+  { note, onlyFrom, publicToken, to }: StatusChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
   commitOnce<null>(operations, request, async (claimFor) => {
@@ -45,7 +47,7 @@ export const changeCardStatus = (
     const from = cards.statusNow(operations, card)
     const claim = await claimFor(null)
     if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }
-    refuseMove(from, to)
+    refuseMove(from, to, onlyFrom)
     const event = await cards.changeEvent(operations, requester, {
       publicToken,
       type: 'card.status_changed',
@@ -57,8 +59,16 @@ export const changeCardStatus = (
     return { isDone, result: null }
   })
 
-function refuseMove(from: cardStatuses.CardStatusCode, to: cardStatuses.CardStatusCode): void {
-  if (cardStatuses.mayMove(from, to)) return
+function refuseMove(
+  from: cardStatuses.CardStatusCode,
+  to: cardStatuses.CardStatusCode,
+  onlyFrom = from,
+): void {
+  if (from === onlyFrom && cardStatuses.mayMove(from, to)) return
+  if (from !== onlyFrom && cardStatuses.mayMove(from, to)) {
+    const detail = `The card has status ${from}; only from ${onlyFrom} it becomes ${to} here.`
+    throw new Problem('card_status_conflict', { detail })
+  }
   const allowed = cardStatuses.allowedMoves(from)
   const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
   const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`

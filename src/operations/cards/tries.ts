@@ -76,7 +76,7 @@ interface Unblocking {
  */
 export const unblock = (
   operations: cards.CardOperations,
-  requester: Requester,
+  requester: cards.CardActor,
   { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { pruneCounts } from '../../storage/cards/authorization-counts.ts'
+import { pruneAuthorizations } from '../../storage/cards/authorization-records.ts'
 import { pruneAttempts } from '../../storage/cards/tries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
@@ -30,7 +32,7 @@ const stepSize = 500
 export interface Retention {
   /** Events, in the outbox as in the feeds, and deliveries that are settled. */
   readonly eventDays: number
-  /** Tries that were spent. */
+  /** Tries that were spent, and authorizations. */
   readonly attemptDays: number
 }
 
@@ -95,6 +97,8 @@ export async function prune(
     })
   })
   await seeTo(() => untilNone(stop, () => pruneAttempts(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => pruneAuthorizations(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => pruneCounts(database, attemptDays, stepSize)))
   await seeTo(() => pruneStreams(database))
   await seeTo(() => pruneFormerSecrets(database))
   if (faults.length > 0) {

@@ -1,4 +1,5 @@
 import { controllersOf, originOf } from '../../domain/client.ts'
+import { isPersonId } from '../../domain/person.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -48,8 +49,13 @@ export async function findDependence(
   ) {
     return 'Every component is brought by another person, each with a client of its own.'
   }
+  // Of somebody who signed in nobody here knows which client is theirs, too.
+  if (others.some((each) => isPersonId(each.clientId) !== isPersonId(clientId))) {
+    return 'Components of one key are brought by people who sign in, or by clients, and not by both.'
+  }
   for (const id of [clientId, ...others.map((each) => each.clientId)]) {
-    if (!(await findClient(connection, id))?.active) return `${id} is disabled.`
+    // Whether somebody may still sign in is their issuer's to say.
+    if (!isPersonId(id) && !(await findClient(connection, id))?.active) return `${id} is disabled.`
   }
   const custodianOf = await findCustodians(connection, [clientId, ...others.map((e) => e.clientId)])
   for (const other of others) {

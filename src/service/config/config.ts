@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { type ApprovalConfig, readApprovals } from './approvals.ts'
 import { type AuditConfig, readAudit } from './audit.ts'
+import { type ConsoleConfig, readConsole } from './console.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
@@ -65,6 +66,7 @@ export interface Config {
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
   readonly audit: AuditConfig
+  readonly console: ConsoleConfig
   readonly approvals: ApprovalConfig
   readonly logLevel: LogLevel
   /** How often the files of TLS are looked at. */
@@ -113,10 +115,7 @@ export function parseConfig(environment: variables.Environment): {
   readonly faults: readonly string[]
 } {
   const read = new variables.VariableReader(environment)
-  const publicListener = {
-    ...read.address('HOST', 'PORT', 8080),
-    tls: readTls(read, 'public'),
-  }
+  const publicListener = { ...read.address('HOST', 'PORT', 8080), tls: readTls(read, 'public') }
   const privateListener = {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
@@ -148,6 +147,7 @@ export function parseConfig(environment: variables.Environment): {
     callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
     audit: readAudit(read, { baseUrl, dataDir }),
+    console: readConsole(read),
     approvals: readApprovals(read, sandbox),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
@@ -192,11 +192,11 @@ export interface CallerConfig {
   readonly clientSecret: string | null
   /** The file of the client's private key (JWK), for `private_key_jwt`. */
   readonly jwkFile: string | null
-  /** The file of an access token that a person's issuer gave. */
-  readonly tokenFile: string | null
   /** The certificate that a listener may ask for, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
+  /** An access token of a person; null: the one of the last sign-in here. */
+  readonly personToken: string | null
 }
 
 /** Reads the variables of the command line. One that is set to nothing counts as not set. */
@@ -209,8 +209,8 @@ export function readCallerConfig(environment: variables.Environment = process.en
     clientId: environment.PINFOLD_CLIENT_ID || null,
     clientSecret: environment.PINFOLD_CLIENT_SECRET || null,
     jwkFile: environment.PINFOLD_JWK_FILE || null,
-    tokenFile: environment.PINFOLD_TOKEN_FILE || null,
     certificateFile: environment.PINFOLD_CERT_FILE || null,
     keyFile: environment.PINFOLD_KEY_FILE || null,
+    personToken: environment.PINFOLD_PERSON_TOKEN || null,
   }
 }

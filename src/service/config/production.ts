@@ -98,8 +98,34 @@ export const refusals: readonly Refusal[] = [
   },
   clearListener('HOST', 'ACCEPT_PLAIN_PUBLIC_LISTENER', 'publicListener'),
   clearListener('PRIVATE_HOST', 'ACCEPT_PLAIN_PRIVATE_LISTENER', 'privateListener'),
-  clearIssuer('AUTH_ISSUER', 'outsideIssuer'),
-  clearIssuer('PRIVATE_AUTH_ISSUER', 'privateOutsideIssuer'),
+  clearIssuer('AUTH_ISSUER', ({ outsideIssuer }) => outsideIssuer?.issuer),
+  clearIssuer('PRIVATE_AUTH_ISSUER', ({ privateOutsideIssuer }) => privateOutsideIssuer?.issuer),
+  clearIssuer('CONSOLE_ISSUER', ({ console: { issuer } }) => issuer?.issuer),
+  secretFile('CONSOLE_CLIENT_SECRET_FILE', ({ console: { issuer } }) => issuer?.secretFile ?? null),
+  secretFile('CONSOLE_CLIENT_JWK_FILE', ({ console: { issuer } }) => issuer?.jwkFile ?? null),
+  {
+    variable: 'PRIVATE_BASE_URL',
+    refused: 'is not https, and CONSOLE_ISSUER is set',
+    why: 'The cookies of people who are signed in would go in clear.',
+    remedy:
+      'Set it to the https address at which browsers reach the private listener, or a proxy in front of it.',
+    acceptance: null,
+    find: ({ console: { issuer }, privateUrl }) =>
+      issuer && !/^https:/i.test(privateUrl) ? 'is not https, and CONSOLE_ISSUER is set' : null,
+  },
+  {
+    variable: 'CONSOLE_AUDIENCE',
+    refused: 'is the same as `AUTH_AUDIENCE` or `PRIVATE_AUTH_AUDIENCE`',
+    why: 'A token that a program is given would be taken for a person’s.',
+    remedy: 'Have the issuer give people’s tokens another audience.',
+    acceptance: null,
+    find: ({ console: { issuer }, outsideIssuer, privateOutsideIssuer }) => {
+      const same = [outsideIssuer, privateOutsideIssuer].filter(
+        (other) => issuer?.audience && other?.audience === issuer.audience,
+      )
+      return same.length > 0 ? 'is the same as AUTH_AUDIENCE or PRIVATE_AUTH_AUDIENCE' : null
+    },
+  },
   {
     variable: 'PRIVATE_AUTH_AUDIENCE',
     refused: 'is the same as `AUTH_AUDIENCE`',

@@ -1,3 +1,4 @@
+import type { ConsoleConfig } from './console.ts'
 import { faultOfSecretFile, isLoopback } from './exposure.ts'
 import type { TlsConfig } from './tls.ts'
 import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
@@ -9,6 +10,7 @@ export interface Configured {
   readonly publicListener: { readonly host: string; readonly tls: TlsConfig | null }
   readonly privateListener: { readonly host: string; readonly tls: TlsConfig | null }
   readonly baseUrl: string
+  readonly privateUrl: string
   readonly pkcs11: Pkcs11Config | null
   readonly masterKeyFile: string | null
   readonly adminJwkFile: string | null
@@ -16,6 +18,7 @@ export interface Configured {
   readonly privateOutsideIssuer: OutsideIssuer | null
   readonly limits: object | null
   readonly audit: { readonly retentionDays: number }
+  readonly console: ConsoleConfig
   readonly delivery: { readonly allowCidrs: readonly string[] | null }
   readonly sandboxSeed: string | null
   readonly sandboxClock: Date | null
@@ -63,16 +66,15 @@ export const clearListener = (
 
 /** An issuer that is asked in clear. */
 export const clearIssuer = (
-  variable: 'AUTH_ISSUER' | 'PRIVATE_AUTH_ISSUER',
-  issuer: 'outsideIssuer' | 'privateOutsideIssuer',
+  variable: 'AUTH_ISSUER' | 'PRIVATE_AUTH_ISSUER' | 'CONSOLE_ISSUER',
+  issuerOf: (config: Configured) => string | undefined,
 ): Refusal => ({
   variable,
   refused: 'is an http URL',
   why: 'Whoever is on the way to it puts its own keys in, and makes any token.',
   remedy: 'Name the issuer by https.',
   acceptance: null,
-  find: ({ [issuer]: outside }) =>
-    outside && !/^https:/i.test(outside.issuer) ? 'is an http URL' : null,
+  find: (config) => (/^http:/i.test(issuerOf(config) ?? '') ? 'is an http URL' : null),
 })
 
 /** A file of a secret that others may read. */

@@ -1,3 +1,4 @@
+import type { IssuerAnswer, IssuerExchange } from '../../listeners/console/people-issuer.ts'
 import type { DemoSite } from '../../listeners/public/routes/demo.ts'
 
 /**
@@ -14,6 +15,8 @@ export interface Questions {
     content: Parameters<DemoSite['answer']>[0]
     answer: Awaited<ReturnType<DemoSite['answer']>> | null
   }
+  /** A request to the sandbox's issuer of identities; null from a process that does not keep who is signed in there. */
+  identities: { content: IssuerExchange; answer: IssuerAnswer | null }
 }
 
 /** What they let each other know without an answer. */

@@ -1,3 +1,5 @@
+import { Problem } from '../../domain/problem.ts'
+import type { PeopleIssuer } from '../../listeners/console/people-issuer.ts'
 import { createMetrics, type Metrics } from '../../listeners/http/metrics.ts'
 import type { SpendSharing } from '../../listeners/http/rate-limit.ts'
 import type { SandboxClock } from '../../listeners/private/routes/sandbox-clock.ts'
@@ -93,6 +95,21 @@ export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
       const [answer] = await peers.ask('demo', request)
       // While the first one is started anew.
       return answer ?? demo.answer(request)
+    },
+  }
+}
+
+/** The sandbox's issuer of identities: who is signed in there, and its keys, are in the first process, too. */
+export function sharedIssuer(issuer: PeopleIssuer, peers: Peers): PeopleIssuer {
+  if (peers.number === 1) {
+    peers.onQuestion('identities', (exchange) => issuer.answer(exchange))
+    return issuer
+  }
+  return {
+    async answer(exchange) {
+      const [answer] = await peers.ask('identities', exchange)
+      if (!answer) throw new Problem('unavailable')
+      return answer
     },
   }
 }

@@ -1,9 +1,18 @@
 import { type Connection, statement } from '../engine/database.ts'
 
-/** Something that was done to a product, a client system, a network's zone, a key, a process, the audit log or an approval. */
+/** Something that was done to a product, a client system, a network's zone, a key, a process, the audit log or a person; or what was shown of a card. */
 export interface NewAct {
   readonly act: string
-  readonly subjectKind: 'product' | 'client' | 'key' | 'process' | 'setting' | 'log' | 'approval'
+  readonly subjectKind:
+    | 'product'
+    | 'client'
+    | 'key'
+    | 'process'
+    | 'setting'
+    | 'log'
+    | 'person'
+    | 'card'
+    | 'approval'
   /** Names it. */
   readonly subject: string
   /** What changed, as JSON. Never a secret. */

@@ -48,11 +48,14 @@ export interface EventToEnter {
   readonly at: string
   readonly details: string
   readonly requestId: string | null
+  /** Null where it was not an operator who acted on the client's card. */
+  readonly operatorId: string | null
 }
 
 const eventsText = (clientId: string, entered: string, limit: string): string => `
   select position::text as "position", event_id as "eventId", client_id as "clientId", public_token as "publicToken",
-    sequence, type, ${utc('occurred_at')} as "at", details, request_id as "requestId"
+    sequence, type, ${utc('occurred_at')} as "at", details, request_id as "requestId",
+    operator_id as "operatorId"
   from published_event
   where (client_id, position) > (${clientId}, ${entered}) and client_id <= ${clientId}
   order by published_event.client_id, published_event.position limit ${limit}`

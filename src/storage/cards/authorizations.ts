@@ -105,13 +105,22 @@ export const findAuthorizedCard = async (
   if ('publicToken' in card) {
     return database.readRow(byTokenRead, [card.publicToken, networkId, keyName])
   }
-  const fingerprints = card.panFingerprints.map((each) => Buffer.from(each).toString('hex'))
   if (database.isCluster()) {
-    const texts = fingerprints.map((each) => `\\x${each}`)
-    const known = await database.readRow<{ publicToken: PublicToken }>(tokenByPanRead, [
-      texts.join(','),
-    ])
-    return known && database.readRow(byTokenRead, [known.publicToken, networkId, keyName])
+    const publicToken = await findTokenByPan(database, card.panFingerprints)
+    return publicToken && database.readRow(byTokenRead, [publicToken, networkId, keyName])
   }
-  return database.readRow(byPanRead, [fingerprints.join(','), networkId, keyName])
+  const fingerprints = card.panFingerprints.map(hexOf).join(',')
+  return database.readRow(byPanRead, [fingerprints, networkId, keyName])
+}
+
+const hexOf = (fingerprint: Uint8Array): string => Buffer.from(fingerprint).toString('hex')
+
+/** The token of a PAN, or null. @param panFingerprints one for each version of their key */
+export const findTokenByPan = async (
+  database: Database,
+  panFingerprints: readonly Uint8Array[],
+): Promise<PublicToken | null> => {
+  const texts = panFingerprints.map((each) => `\\x${hexOf(each)}`).join(',')
+  const known = await database.readRow<{ publicToken: PublicToken }>(tokenByPanRead, [texts])
+  return known?.publicToken ?? null
 }

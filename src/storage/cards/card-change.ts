@@ -43,8 +43,9 @@ interface CardChange {
  * whole undoes itself: an event has a client.
  */
 export function cardChange(name: string, parts: CardChangeParts): CardChange {
-  const ownTypes = [...eventValueTypes, 'text', ...parts.types]
+  const ownTypes = [...eventValueTypes, 'text', ...parts.types, 'text']
   const common = { from: eventValueTypes.length + 1, count: parts.common ?? 0 }
+  const operator = `$${ownTypes.length}`
   const claimFirst = ownTypes.length + 1
   const { alongside = {}, card, first, where } = parts
   const names = Object.keys(alongside)
@@ -68,9 +69,9 @@ export function cardChange(name: string, parts: CardChangeParts): CardChange {
          )`,
           ...Object.entries(alongside).map(([alias, text]) => `${alias} as (${text})`),
           `recorded as (
-           insert into event (public_token, sequence, client_id, type, request_id, details, note)
+           insert into event (public_token, sequence, client_id, type, request_id, details, note, operator_id)
            select changed.public_token, last_sequence,
-             ${isWhole ? `case when ${isWhole} then client_id end` : 'client_id'}, $2, $3, $4, $5
+             ${isWhole ? `case when ${isWhole} then client_id end` : 'client_id'}, $2, $3, $4, $5, ${operator}
            from changed
            ${names.map((alias) => `left join ${alias} on ${alias}.public_token = changed.public_token`).join(' ')}
            ${undoable}
@@ -81,7 +82,7 @@ export function cardChange(name: string, parts: CardChangeParts): CardChange {
   return { plain: declare(name, false), keyed: declare(`${name}_once`, true) }
 }
 
-/** Whose card is changed, by what event, and under which claim. */
+/** Whose card is changed, by what event, and under which claim. An operator's act is on the card of a client, too. */
 export interface CardAct {
   readonly clientId: string
   readonly event: NewEvent
@@ -101,6 +102,7 @@ export const commitChange = (
       ...eventValues(event),
       clientId,
       ...values,
+      event.operatorId ?? null,
       ...(claim ? claimValues(claim) : []),
     ]),
   )

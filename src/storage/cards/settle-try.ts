@@ -10,6 +10,12 @@ import { type ChangeForm, forOne, sharedChange } from '../engine/shared-statemen
 import type { OnlyHash } from '../idempotency/idempotency.ts'
 import { clock } from './limits.ts'
 import {
+  type NewAuthorizationRecord,
+  recordText,
+  recordTypes,
+  recordValues,
+} from './new-authorizations.ts'
+import {
   type AttemptOrigin,
   type NoTry,
   openedColumns,
@@ -150,6 +156,10 @@ const storedText = (first: number, { carried, lockAfter }: ChangeForm): string =
    )`
 }
 
+/** Whether nothing was answered under the key before. */
+const isFirst = ({ isSame }: ChangeForm): string =>
+  `exists (select 1 from claimed where ${isSame('claimed', 'settled')} and first_answer is null)`
+
 /** Locks are taken in the order of card, counter, key. */
 const declareSettling = (
   name: string,
@@ -161,8 +171,10 @@ const declareSettling = (
     ...['text', 'text', 'integer', 'integer'],
     ...(isMismatch ? ['text', 'text', 'text'] : []),
   ]
+  const recordFirst = ownTypes.length + 1
+  const answerFirst = recordFirst + recordTypes.length
   return sharedChange(name, {
-    types: isKeyed ? [...ownTypes, ...answerTypes] : ownTypes,
+    types: [...ownTypes, ...recordTypes, ...(isKeyed ? answerTypes : [])],
     text(form) {
       const { answered, carried, isSame, lock } = form
       const parts = [
@@ -171,7 +183,14 @@ const declareSettling = (
         effectText(comparison, carried),
         settledText(comparison, form),
         ...(isMismatch ? [eventsText(carried)] : []),
-        ...(isKeyed ? [storedText(ownTypes.length + 1, form)] : []),
+        ...(isKeyed ? [storedText(answerFirst, form)] : []),
+        recordText({
+          ...{ first: recordFirst, source: 'settled', publicToken: 'settled.public_token' },
+          remaining: 'settled.remaining',
+          // Where a repeat took it for lost, or its key was forgotten, that is what the network was told.
+          answered: (code) =>
+            isKeyed ? `case when ${isFirst(form)} then ${code} else '96' end` : code,
+        }),
       ]
       const columns = isKeyed ? 'remaining, answer, is_own as "isOwn"' : 'remaining'
       const stored = isKeyed ? `left join stored on ${isSame('stored', 'settled')}` : ''
@@ -213,16 +232,17 @@ interface Settlement {
 }
 
 /**
- * Settles a try that was spent: its result, the tries that it gives back, its events and the answer commit at
- * once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * Settles a try that was spent: its result, the tries that it gives back, its events, the record of its authorization and
+ * the answer commit at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export async function settleTry(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { entryMode, reference, requestId }: AttemptOrigin,
+  record: NewAuthorizationRecord,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const { epoch, kind, publicToken, tryNumber } = spent
+  const { entryMode, reference, requestId } = record
   const settlement = await database.change<Settlement>(
     (keyed ? keyedSettlings : settlings)[comparison],
     publicToken,
@@ -232,6 +252,7 @@ export async function settleTry(
       tryNumber,
       epoch,
       ...(comparison === 'mismatch' ? [requestId, entryMode, reference] : []),
+      ...recordValues(record),
       ...(keyed
         ? [keyed.clientId, keyed.keyHash, keyed.claimId, keyed.answer, keyed.remaining]
         : []),

@@ -17,6 +17,7 @@ const spread: readonly SpreadTables[] = [
       'try_counter',
       'attempt',
       'attempt_to_enter',
+      'authorization_record',
       'wrong_expiry',
       'pin_envelope',
       'card_limit',
@@ -80,7 +81,10 @@ const coordinator: readonly string[] = [
   'audit_erasure',
   'row_digest',
   'audit_check',
+  'person',
+  'console_session',
   'approval',
+  'authorization_count',
 ]
 
 /** Where each table lies on a cluster, all of them. */

@@ -65,6 +65,8 @@ interface ListedRows {
 
 /** How a change is written, for one or for several. */
 export interface ChangeForm {
+  /** The part `askers`, with a row for each who asks: for what locks nothing. */
+  readonly askers: string
   /** Makes the part `locked` of what is to be locked, a `select` of at most one row for each who asks. */
   readonly lock: (select: string) => string
   /**
@@ -86,6 +88,7 @@ export interface ChangeForm {
 }
 
 export const forOne: ChangeForm = {
+  askers: 'askers as (select 1 as one)',
   lock: (select) => `locked as materialized (${select})`,
   // A cluster locks no row of what is joined with others.
   lockAfter: (name, part, select) => `own as materialized (
@@ -107,6 +110,7 @@ export const forOne: ChangeForm = {
 }
 
 const forSeveral = (asked: readonly string[]): ChangeForm => ({
+  askers: 'askers as (select * from asked)',
   // It waits for nobody: of whom a row is locked, he is left out.
   lock: (select) => `locked as materialized (
     select asked.*, own.* from asked cross join lateral (${select} skip locked) as own

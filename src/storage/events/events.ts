@@ -9,6 +9,8 @@ export interface NewEvent {
   readonly publicToken: PublicToken
   readonly type: EventType
   readonly requestId: string | null
+  /** Of an operator who acted on a client's card; left out where somebody else did. */
+  readonly operatorId?: string
   /** Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data. */
   readonly details: Readonly<Record<string, string | number | boolean>>
   /** What the client said of the act, sealed; nobody reads it from the event. */

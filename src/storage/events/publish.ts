@@ -12,6 +12,7 @@ export interface UnpublishedEvent {
   readonly occurredAt: string
   readonly details: string
   readonly requestId: string | null
+  readonly operatorId: string | null
   /** Whether the card's event before it is not published either. */
   readonly followsUnpublished: boolean
 }
@@ -20,6 +21,7 @@ const listStatement = statement(
   'list_unplaced_events',
   `select client_id as "clientId", public_token as "publicToken", sequence, event_id as "eventId",
      type, occurred_at::text as "occurredAt", details, request_id as "requestId",
+     operator_id as "operatorId",
      exists (
        select 1 from event earlier
        where earlier.public_token = event.public_token
@@ -60,7 +62,8 @@ const publishStatement = statement(
   `with given as (
      select * from jsonb_to_recordset($2::jsonb) as given (
        "publicToken" text, sequence integer, "eventId" uuid, type text,
-       "occurredAt" timestamptz, details text, "requestId" text, ordinal integer)
+       "occurredAt" timestamptz, details text, "requestId" text, "operatorId" text,
+       ordinal integer)
    ), head as (
      insert into feed_head (client_id, last_position) values ($1, $3::bigint)
      on conflict (client_id) do update
@@ -68,8 +71,10 @@ const publishStatement = statement(
      returning last_position - $3::bigint as base
    ), published as (
      insert into published_event
-       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, request_id)
-     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details, "requestId"
+       (client_id, position, event_id, public_token, sequence, type, occurred_at, details, request_id,
+        operator_id)
+     select $1, base + ordinal, "eventId", "publicToken", sequence, type, "occurredAt", details, "requestId",
+       "operatorId"
      from given cross join head
      on conflict (event_id, client_id, occurred_at) do nothing
      returning position, event_id, public_token, type

@@ -41,10 +41,15 @@ const isPersons = ({ url }: Route): boolean => url.startsWith('/approvals/')
 
 /** Where a key has no effect, and why is said in the route. */
 const notRepeatable = [
+  'POST /cards/:publicToken/cardholder',
+  'POST /cards/search',
   'POST /component-entries/:entryId/components',
+  'POST /console/issuer/*',
+  'POST /console/sign-out',
   'POST /demo',
   'POST /demo/*',
   'POST /oauth/token',
+  'POST /people/:personId/sign-out',
   `POST ${base}/cards/:publicToken/encrypted`,
 ]
 
@@ -65,6 +70,11 @@ test('what is no key is refused on every POST and PUT, of either listener, repea
     const as = listener === 'public' ? 'client' : url.startsWith('/network') ? 'network' : operator
     const given = { as, listener, body: {}, headers: { 'idempotency-key': 'a b' } } as const
     const { json, status } = await service.call(method, path, given)
+    if (url.startsWith('/console')) {
+      // In a page.
+      assert.equal(status, 400, url)
+      continue
+    }
     // The token endpoint answers in its own terms (RFC 6749, section 5.2).
     const code = url === '/oauth/token' ? json.error : json.code
     const refused = url === '/oauth/token' ? 'invalid_request' : 'malformed_request'
@@ -192,6 +202,30 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
     return { path: '//zones/net-old/retire' }
   },
+  'POST /cards/:publicToken/freeze': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/freeze`,
+    body: { reason: 'It was lost' },
+  }),
+  'POST /cards/:publicToken/unfreeze': async () => {
+    const { publicToken } = await service.createCard()
+    await administer('POST', `/cards/${publicToken}/freeze`, { reason: 'It was lost' })
+    return { path: `//cards/${publicToken}/unfreeze`, body: { reason: 'It was found' } }
+  },
+  'POST /cards/:publicToken/pin/unblock': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/pin/unblock`,
+    body: { reason: 'It was forgotten' },
+  }),
+  'POST /cards/:publicToken/cvv/unblock': async () => ({
+    path: `//cards/${(await service.createCard()).publicToken}/cvv/unblock`,
+    body: { reason: 'A shop had it wrong' },
+  }),
+  'POST /cards/unblock': async () => ({
+    path: '//cards/unblock',
+    body: {
+      publicTokens: [(await service.createCard()).publicToken, '9999999999'],
+      ...{ kind: 'pin', reason: 'An outage' },
+    },
+  }),
   'POST /network/authorizations': async () => {
     const { publicToken } = await service.createCard()
     const body = { publicToken, entryMode: 'ecommerce', reference: 'R-1', cvv2: '000' }
@@ -297,7 +331,7 @@ const rowCounts = async (): Promise<Record<string, number>> => {
 
 /** What is shown once is left out of a repeat. */
 const withoutSecrets = ({ json }: Answer) => {
-  if (json === undefined) return undefined
+  if (json === undefined || Array.isArray(json)) return json
   const { clientSecret: _, secret: __, ...rest } = json
   return rest
 }

@@ -20,9 +20,9 @@ before(async () => {
 })
 
 const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
-/** What reads and answers in terms of its own: the token endpoint, the demo's pages and the audit log's. */
+/** What reads and answers in terms of its own: the token endpoint, and the pages of the demo, the audit log and the console. */
 const isForeign = ({ url }: Route): boolean =>
-  /^\/(?:oauth|\.well-known\/oauth|demo|audit$|audit\/assets)/.test(url)
+  /^\/(?:oauth|\.well-known\/oauth|demo|audit$|audit\/assets|console)/.test(url)
 
 test('every route says which scope it needs, or that it is open, and belongs to its listener', () => {
   assert.ok(routes.length > 20)

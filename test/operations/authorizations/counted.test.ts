@@ -132,7 +132,8 @@ onEachEngine((engine) => {
     await sql(opened.database, 'delete from wrong_expiry')
     for (let network = 0; network < 12; network += 1) {
       const wrong = { publicToken: card.publicToken, networkId: `network-${network}` }
-      await countWrongExpiry(opened.database, wrong, { mistakes: 10, windowSeconds: 86_400 })
+      const threshold = { mistakes: 10, windowSeconds: 86_400 }
+      await countWrongExpiry(opened.database, wrong, threshold, null)
     }
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
     assert.equal(await pruneWrongExpiries(opened.database, inHours(23), 100), 0)

@@ -95,21 +95,31 @@ suite('what an authorization sends to the database', () => {
     ])
   })
 
-  test('with a PIN and a CVV2 it is four, and what spends nothing is one, or two with a key', async () => {
+  test('with a PIN and a CVV2 it is four, and what spends nothing is two, the second of which puts it on record', async () => {
     const both = { ...pinTry(service, card), ...cvvTry(card) }
     assert.deepEqual(await sentFor(both, randomUUID()), [
       ...['find_authorized_card', 'claim_and_spend_try', 'settle_match_and_spend'],
       'settle_match_and_store',
     ])
     const plain = { publicToken: card.publicToken }
-    assert.deepEqual(await sentFor(plain, null), ['find_authorized_card'])
+    const unspent = ['find_authorized_card', 'record_authorization']
+    assert.deepEqual(await sentFor(plain, null), unspent)
     assert.deepEqual(await sentFor(plain, randomUUID()), [
-      ...['find_authorized_card', 'remember_answer'],
+      ...['find_authorized_card', 'remember_answer_and_record'],
     ])
     for (let tries = 0; tries < 3; tries += 1) {
       await ask(service, pinTry(service, card, otherDigits(card.pin)))
     }
-    assert.deepEqual(await sentFor(both, null), ['find_authorized_card'])
+    assert.deepEqual(await sentFor(both, null), unspent)
+    const unknown = { publicToken: '9999999999' }
+    assert.deepEqual(await sentFor(unknown, null), ['find_authorized_card'])
+    assert.deepEqual(await sentFor(unknown, randomUUID()), [
+      ...['find_authorized_card', 'remember_answer'],
+    ])
+    const late = { publicToken: card.publicToken, expiryDate: '2099-01' }
+    assert.deepEqual(await sentFor(late, null), [
+      ...['find_authorized_card', 'count_wrong_expiry_and_record'],
+    ])
   })
 
   test('while the key of keyed hashes is being replaced a question still spends and answers once', async () => {

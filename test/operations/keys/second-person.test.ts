@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { xor } from '../../../src/crypto/refusal.ts'
+import { personIdOf } from '../../../src/domain/person.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { enterComponent } from '../../../src/operations/keys/enter-component.ts'
 import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
 import {
   type Administrator,
@@ -273,6 +275,25 @@ test('who is disabled is no second person, neither the one who comes nor the one
   // Its token is refused as such where nobody has used it for a minute.
   const late = await enter(another, second, 1)
   assert.ok([401, 422].includes(late.status), late.text)
+})
+
+test('people who sign in bring components of one key, each one, and none beside a client', async () => {
+  const enterAs = (entryId: string, clientId: string, at: 0 | 1) => {
+    const component = parts[at] ?? Buffer.alloc(0)
+    const keyCheckValue = keyCheckValueOf('A', component)
+    const brought = { person: `Person ${at}`, component: component.toString('hex'), keyCheckValue }
+    return enterComponent(service.keys, { clientId, requestId: 'second-person' }, entryId, brought)
+  }
+  const [one, other] = ['1', '2'].map((subject) =>
+    personIdOf({ issuer: 'https://issuer.test', subject }),
+  ) as [string, string]
+  const ofPeople = await open(root)
+  await enterAs(ofPeople, one, 0)
+  const { key } = await enterAs(ofPeople, other, 1)
+  assert.ok(key)
+  const ofBoth = await open(root)
+  assert.equal((await enter(ofBoth, root, 0)).status, 200)
+  await assert.rejects(enterAs(ofBoth, one, 1), { code: 'key_refused', message: /not by both/ })
 })
 
 test('in production one client is one person, by whatever names', async () => {

@@ -61,6 +61,15 @@ const remote = (query: string) => ({ DATABASE_URL: `postgres://a:b@db.test/pinfo
 
 type Changes = Readonly<Record<string, string>>
 
+/** A console, with its credentials in a file. */
+const people = (variable = 'CONSOLE_CLIENT_SECRET_FILE', file = 'master.key') => ({
+  CONSOLE_ISSUER: 'https://people.test',
+  CONSOLE_CLIENT_ID: 'pinfold',
+  CONSOLE_ROLES: 'viewer=everybody',
+  PRIVATE_BASE_URL: 'https://ops.test',
+  [variable]: inFolder(file),
+})
+
 /** Each is refused by exactly one row, which names its variable. */
 const careless = (): readonly (readonly [variable: string, changes: Changes])[] => [
   ['DATABASE_URL', { DATABASE_URL: '' }],
@@ -130,6 +139,21 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
     '64:ff9b::/96',
     'fd00:ec2::/32',
   ].map((cidrs) => ['OUTBOUND_ALLOW_CIDRS', { OUTBOUND_ALLOW_CIDRS: cidrs }] as const),
+  ['CONSOLE_ISSUER', { ...people(), CONSOLE_ISSUER: 'http://issuer.test' }],
+  ['CONSOLE_CLIENT_SECRET_FILE', people('CONSOLE_CLIENT_SECRET_FILE', 'open.key')],
+  ['CONSOLE_CLIENT_JWK_FILE', people('CONSOLE_CLIENT_JWK_FILE', 'open.key')],
+  ['PRIVATE_BASE_URL', { ...people(), PRIVATE_BASE_URL: 'http://127.0.0.1:8081' }],
+  ...['AUTH', 'PRIVATE_AUTH'].map(
+    (prefix) =>
+      [
+        'CONSOLE_AUDIENCE',
+        {
+          ...people(),
+          ...{ [`${prefix}_ISSUER`]: 'https://issuer.test', [`${prefix}_AUDIENCE`]: 'people' },
+          CONSOLE_AUDIENCE: 'people',
+        },
+      ] as const,
+  ),
   ['NODE_TLS_REJECT_UNAUTHORIZED', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
   ['RATE_LIMIT', { RATE_LIMIT: 'off' }],
   ['AUDIT_RETENTION_DAYS', { AUDIT_RETENTION_DAYS: '399' }],
@@ -153,6 +177,8 @@ test('production starts with what is sound, and with what is as safe', async () 
     { DATABASE_URL: 'socket:/var/run/postgresql?db=pinfold' },
     { ...tls(''), HOST: '0.0.0.0' },
     { ...tls('PRIVATE_'), PRIVATE_HOST: '::', PRIVATE_BASE_URL: 'https://private.test' },
+    people(),
+    { ...people('CONSOLE_CLIENT_JWK_FILE'), CONSOLE_AUDIENCE: 'people', CONSOLE_READ_ONLY: 'yes' },
     { OUTBOUND_ALLOW_CIDRS: '10.20.0.0/16,fd12:3456::/32,192.168.7.7' },
     ...(process.getuid?.() === 0 ? [{ MASTER_KEY_FILE: inFolder('group.key') }] : []),
   ]) {

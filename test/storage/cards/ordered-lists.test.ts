@@ -8,7 +8,19 @@ import {
 } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/audit/acts.ts'
+import {
+  listAuthorizations,
+  searchAuthorizations,
+} from '../../../src/storage/cards/authorization-records.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
+import { searchCards } from '../../../src/storage/cards/search.ts'
+import {
+  findEventOfStatus,
+  listActsOnCard,
+  listEventsOfCard,
+  listRowsOfCard,
+  newestOfCard,
+} from '../../../src/storage/cards/timeline.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import { hasCards } from '../../../src/storage/clients/products.ts'
 import type {
@@ -53,6 +65,8 @@ before(async () => {
     'card',
     'try_counter',
     'attempt',
+    'authorization_record',
+    'event_default',
     ...feedParts,
     'delivery',
     'delivery_group',
@@ -98,6 +112,14 @@ const fillFeed = (count: number) =>
       reference, attempted_at)
     select '1000000001', 'pin', number, 1, 2, 'chip', 'R-1',
       '2026-01-01'::timestamptz + make_interval(secs => number)
+    from generate_series(1, ${count}) as number;
+    insert into event (public_token, sequence, client_id, type, details, note, occurred_at)
+    select '1000000001', number, '${big}', 'card.status_changed', '{}', '',
+      '2026-01-01'::timestamptz + make_interval(secs => number)
+    from generate_series(1, ${count}) as number;
+    insert into authorization_record (public_token, authorization_id, network_id, request_id, reference,
+      entry_mode, response_code, checks, duration_ms)
+    select '1000000001', lpad(to_hex(number), 32, '0')::uuid, 'network', 'r', 'R-1', 'chip', '55', '[]', 1
     from generate_series(1, ${count}) as number`)
 
 /** Of acts, one in so many is on a key. */
@@ -105,12 +127,13 @@ const fillActs = (count: number) =>
   session.query(`
     insert into audit_act (acted_at, act, subject_kind, subject, details, client_id, request_id)
     select '2026-01-01'::timestamptz + make_interval(secs => number), 'changed',
-      case when number % ${count / 4} = 0 then 'key' else 'client' end, 'subject', '{}', 'admin', 'r'
+      case when number % ${count / 4} = 0 then 'key' when number % 2 = 0 then 'card' else 'client' end,
+      case when number % 2 = 0 then '1000000001' else 'subject' end, '{}', 'admin', 'r'
     from generate_series(1, ${count}) as number`)
 
 const empty = () =>
   session.query(
-    'truncate card, attempt, published_event, delivery, delivery_group, audit_act cascade',
+    'truncate card, attempt, authorization_record, event, published_event, delivery, delivery_group, audit_act cascade',
   )
 
 interface PlanNode {
@@ -186,6 +209,7 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
   ...filter,
 })
 
+const card = publicTokenOf('1000000001')
 const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
 
 /** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
@@ -247,6 +271,49 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         (connection: Connection) => replayWebhook(connection, big, webhookId, since),
       ] as const,
   ),
+  ...(['panLastFour', 'customerReference'] as const).flatMap((term) =>
+    ['1234', 'c-1', '9999'].flatMap((value) =>
+      [null, deep].map(
+        (after) =>
+          [
+            `a search by ${term} ${value}, after ${after?.publicToken}`,
+            (connection: Connection) => searchCards(connection, term, value, { after, limit: 101 }),
+          ] as const,
+      ),
+    ),
+  ),
+  ...[null, '00000000-0000-0000-0000-000000001000'].flatMap(
+    (before) =>
+      [
+        [
+          `a search by a reference before ${before}`,
+          (connection: Connection) =>
+            searchAuthorizations(connection, 'R-1', { before, limit: 101 }),
+        ],
+        [
+          `authorizations before ${before}`,
+          (connection: Connection) => listAuthorizations(connection, card, { before, limit: 101 }),
+        ],
+      ] as const,
+  ),
+  ...[newestOfCard, { ...newestOfCard, sequence: 10_000, pin: 9_000, act: 5_000 }].flatMap(
+    (position) =>
+      [
+        [
+          `what lies with a card before ${position.sequence}`,
+          (connection: Connection) => listRowsOfCard(connection, card, position),
+        ],
+        [
+          `the events of a card before ${position.sequence}`,
+          (connection: Connection) => listEventsOfCard(connection, big, card, position.sequence),
+        ],
+        [
+          `acts on a card before ${position.act}`,
+          (connection: Connection) => listActsOnCard(connection, card, position.act),
+        ],
+      ] as const,
+  ),
+  ['what gave a card its status', (connection) => findEventOfStatus(connection, big, card)],
   ['products of cards', (connection) => hasCards(connection, makeProductId(1))],
   ['products of no cards', (connection) => hasCards(connection, makeProductId(2))],
 ]

@@ -11,6 +11,7 @@ import {
   type SqlValue,
   type Statement,
 } from '../../../src/storage/engine/database.ts'
+import { newEventId } from '../../../src/storage/events/events.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, sql } from '../../support/service.ts'
 import {
@@ -23,6 +24,7 @@ import {
   newEpoch,
   origin,
   other,
+  recordFor,
   settle,
   spend,
   useTriedCards,
@@ -216,15 +218,19 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
           }),
         )
       }
+      const record = recordFor(comparison)
       const explaining: Database = {
         ...database,
         async change({ one, several }, _, values) {
-          const lists = values.map((value) => [value, value])
+          // What is put on record has an id of its own, each time.
+          const lists = values.map((value) =>
+            value === record.authorizationId ? [newEventId(), newEventId()] : [value, value],
+          )
           const remaining = Math.max(await explain(one, values), await explain(several, lists))
           return { remaining } as never
         },
       }
-      const { remaining: most } = await settleTry(explaining, { spent, comparison }, origin, null)
+      const { remaining: most } = await settleTry(explaining, { spent, comparison }, record, null)
       assert.ok(most > 0 && most < 20, `${comparison} looked at ${most}`)
     }
   })

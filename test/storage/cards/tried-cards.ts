@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
+import type { NewAuthorizationRecord } from '../../../src/storage/cards/new-authorizations.ts'
 import {
   type Comparison,
   type ForeseenAnswer,
@@ -10,6 +11,7 @@ import {
 } from '../../../src/storage/cards/settle-try.ts'
 import { type SpentTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
+import { newEventId } from '../../../src/storage/events/events.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { openTestDatabase, sql } from '../../support/service.ts'
 
@@ -137,12 +139,22 @@ export const makeOlder = (seconds: number): Promise<unknown> =>
     [card, seconds],
   )
 
+/** What is put on record of a question that came to this. */
+export const recordFor = (comparison: Comparison): NewAuthorizationRecord => ({
+  ...origin,
+  publicToken: card,
+  authorizationId: newEventId(),
+  responseCode: { match: '00', mismatch: '55', unresolved: '96' }[comparison],
+  checks: JSON.stringify([{ check: 'pin', result: comparison, afterMs: 1 }]),
+  durationMs: 2,
+})
+
 export const settle = (
   spent: SpentTry,
   comparison: Comparison,
   keyed: ForeseenAnswer | null = null,
 ): Promise<{ remaining: number; answer: Uint8Array | null; isOwn: boolean }> =>
-  settleTry(database, { spent, comparison }, origin, keyed)
+  settleTry(database, { spent, comparison }, recordFor(comparison), keyed)
 
 export const eventsOf = (publicToken = card): Promise<{ sequence: number; type: string }[]> =>
   sql(database, 'select sequence, type from event where public_token = $1 order by sequence', [

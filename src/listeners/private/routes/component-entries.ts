@@ -7,31 +7,8 @@ import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '.
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
 import { keysChange, keysRead, operatorOf, type PrivateApi } from '../api.ts'
-import { checkValue, KeptVersionSchema, keyTargetOf, targetMembers } from '../schemas/keys.ts'
-
-const ids = Type.Array(Type.String())
-
-const ProgressSchema = Type.Object({
-  entryId: Type.String(),
-  family: Type.String(),
-  target: Type.String({ description: 'What the key is to become.' }),
-  openedBy: Type.String(),
-  componentCount: Type.Integer(),
-  entered: Type.Array(
-    Type.Object({
-      componentNumber: Type.Integer(),
-      person: Type.String(),
-      clientId: Type.String(),
-      createdBy: Type.Union([Type.String(), Type.Null()]),
-      confirmedBy: ids,
-      controlledBy: Type.Array(Type.String(), {
-        description: 'Administrators who could act for that client when it brought the component.',
-      }),
-    }),
-  ),
-  expiresAt: Type.String({ format: 'date-time' }),
-  key: Type.Union([KeptVersionSchema, Type.Null()]),
-})
+import { ComponentEntrySchema } from '../schemas/component-entries.ts'
+import { checkValue, keyTargetOf, targetMembers } from '../schemas/keys.ts'
 
 const tags = ['Keys']
 
@@ -46,7 +23,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
         summary: 'List the entries that wait for components',
         tags,
         querystring: PageQuerySchema,
-        response: { 200: Type.Array(ProgressSchema) },
+        response: { 200: Type.Array(ComponentEntrySchema) },
       },
     },
     async (request, reply) => {
@@ -71,7 +48,7 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
         summary: 'Read an entry that waits for components',
         tags,
         params: Type.Object({ entryId: Type.String() }),
-        response: { 200: ProgressSchema },
+        response: { 200: ComponentEntrySchema },
       },
     },
     async ({ params }) => {
@@ -100,7 +77,7 @@ export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
           },
           closed,
         ),
-        response: { 201: ProgressSchema },
+        response: { 201: ComponentEntrySchema },
       },
     },
     async (request, reply) => {
@@ -147,7 +124,7 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
           },
           closed,
         ),
-        response: { 200: ProgressSchema },
+        response: { 200: ComponentEntrySchema },
       },
     },
     async (request) => {

@@ -1,0 +1,53 @@
+import { type Content, type Html, html } from './html.ts'
+import { formFields, type Page, type Screen, type Visit } from './screen.ts'
+
+/** What the frame around a page shows of whoever looks at it. */
+export interface Frame {
+  readonly visit: Pick<
+    Visit,
+    'person' | 'formToken' | 'here' | 'isReadOnly' | 'isSandbox' | 'scopes'
+  >
+  /** The screens that the person may see, for the navigation. */
+  readonly screens: readonly Screen[]
+}
+
+/** A whole page. Without a frame: nobody is signed in, or it is not known who. */
+export const layout = ({ body, title }: Page, frame: Frame | null): Html =>
+  html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>${title} · Pinfold</title><link rel="icon" href="/console/assets/icon.svg"><link rel="stylesheet" href="/console/assets/console.css">
+<script type="module" src="/console/assets/web/console/main.ts"></script></head>
+<body${frame === null && html` class="bare"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
+<main id="content" tabindex="-1">${frame && banners(frame)}<h1>${title}</h1>
+${body}</main></body></html>
+`
+
+const header = ({ screens, visit }: Frame): Content =>
+  html`<header class="top"><a class="brand" href="/console">Pinfold</a>${
+    screens.some(({ path }) => path === searchPath) &&
+    html`<form class="find" method="post" action="${searchPath}" role="search" aria-label="Find a card">${formFields(visit)}<input type="search" name="text" required maxlength="64" autocomplete="off" spellcheck="false" placeholder="Find a card" aria-label="Find a card" aria-keyshortcuts="/"><button class="quiet">Find</button></form>`
+  }<form class="who" method="post" action="/console/sign-out">${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role.replace('-', ' ')).join(', ')}</small></span><button class="quiet">Sign out</button></form></header>`
+
+const searchPath = '/console/search'
+
+/** Every screen that may be seen, and the letter that leads there behind a `g`: the first of its name that is free. */
+function navigation({ screens, visit }: Frame): Content {
+  const [here = ''] = visit.here.split('?')
+  const taken = new Set<string>()
+  const links = screens.flatMap(({ navigation: name, path }) => {
+    if (name === null) return []
+    const letters = [...name.toLowerCase()].filter((letter) => /[a-z]/.test(letter))
+    const letter = letters.find((each) => !taken.has(each)) ?? ''
+    taken.add(letter)
+    const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
+    return [
+      html`<li><a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a></li>`,
+    ]
+  })
+  return html`<nav class="screens" aria-label="Screens"><ul>${links}</ul></nav>`
+}
+
+const banners = ({ visit: { isReadOnly, isSandbox } }: Frame): Content =>
+  html`${isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
+    isReadOnly && html`<p class="banner">This console may only be read.</p>`
+  }`

@@ -1,0 +1,65 @@
+import type { Static, TSchema } from 'typebox'
+import { problemOfAnswer } from './console.ts'
+import { cursorAfter } from './desk-parts.ts'
+import { type Content, type Html, html } from './html.ts'
+import { path, type Visit } from './screen.ts'
+
+/** A page of a list, with the cursor of the next one. */
+export interface Listing<Schema extends TSchema> {
+  readonly entries: Static<Schema>[]
+  readonly next: string | null
+}
+
+/** Reads a page of a list, at the cursor that the visit came with. @throws `Problem`, that of the listener */
+export async function list<Schema extends TSchema>(
+  visit: Visit,
+  address: string,
+  _schema: Schema,
+  limit = 50,
+): Promise<Listing<Schema>> {
+  const { cursor } = visit.query
+  const joint = address.includes('?') ? '&' : '?'
+  const answer = await visit.call(
+    'GET',
+    `${address}${joint}limit=${limit}${cursor ? path`&cursor=${cursor}` : ''}`,
+  )
+  if (answer.status !== 200) throw problemOfAnswer(answer)
+  return { entries: answer.body as Static<Schema>[], next: cursorAfter(answer) }
+}
+
+/** A column of a table: its title, and whether it holds numbers. */
+type Column = string | { readonly title: string; readonly isNumber: true }
+
+/** A table that scrolls by itself where it is too wide. @param empty what to do where there are no rows */
+export const table = (
+  name: string,
+  columns: readonly Column[],
+  rows: readonly Content[],
+  empty: Content,
+): Html =>
+  rows.length === 0
+    ? html`<p class="empty">${empty}</p>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${columns.map(
+        (column) =>
+          column === ''
+            ? html`<td></td>`
+            : typeof column === 'string'
+              ? html`<th scope="col">${column}</th>`
+              : html`<th scope="col" class="number">${column.title}</th>`,
+      )}</tr></thead><tbody>${rows}</tbody></table></div>`
+
+/** The way to the next page, where there is one, and back to the first. */
+export const pages = (visit: Visit, next: string | null): Content => {
+  const { pathname, searchParams } = new URL(visit.here, 'http://console.invalid')
+  const isFurther = searchParams.has('cursor')
+  const first = new URLSearchParams(searchParams)
+  first.delete('cursor')
+  const further = new URLSearchParams(first)
+  if (next !== null) further.set('cursor', next)
+  return (
+    (next !== null || isFurther) &&
+    html`<nav class="pages" aria-label="Pages">${isFurther && html`<a href="${pathname}?${String(first)}">First page</a>`}${
+      next !== null && html`<a href="${pathname}?${String(further)}" rel="next">Next page</a>`
+    }</nav>`
+  )
+}

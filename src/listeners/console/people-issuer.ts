@@ -1,0 +1,291 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { LRUCache } from 'lru-cache'
+import Provider, {
+  type AdapterFactory,
+  type AdapterPayload,
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type ResourceServer,
+} from 'oidc-provider'
+import { html } from './html.ts'
+
+/** Somebody whom the sandbox knows. Whoever has the link is that person: there is no password. */
+export interface SandboxPerson {
+  readonly subject: string
+  readonly name: string
+  readonly groups: readonly string[]
+  /** What the link ends in that signs in as this person. */
+  readonly link: string
+}
+
+/** A request to the issuer, and its answer, as they go from one process to another. */
+export interface IssuerExchange {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+export interface IssuerAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: string
+}
+
+/** An issuer of identities in this process. */
+export interface PeopleIssuer {
+  answer(exchange: IssuerExchange): Promise<IssuerAnswer>
+}
+
+interface PeopleIssuerOptions {
+  /** Its URL, whose path all of its own begin with. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly redirectUri: string
+  readonly people: readonly SandboxPerson[]
+  /** `aud` of the access tokens that it gives people. */
+  readonly audience: string
+}
+
+/** How the command line is known to the sandbox's issuer. */
+const commandLineClientId = 'pinfold-cli'
+
+/** How long somebody stays signed in with it. */
+const sessionSeconds = 8 * 3_600
+
+/**
+ * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by the way that they do
+ * with any other. What it remembers is in its memory, and it is made when it is first asked.
+ */
+export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
+  const { host, protocol } = new URL(options.issuer)
+  let made: Promise<FastifyInstance> | null = null
+  return {
+    async answer({ body, headers, method, path }) {
+      made ??= createApp(options)
+      const { 'content-type': contentType, authorization, cookie, accept } = headers
+      const sent = { 'content-type': contentType, authorization, cookie, accept }
+      const answer = await (await made).inject({
+        method: method as 'GET',
+        url: path,
+        headers: {
+          ...Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)),
+          host,
+          'x-forwarded-proto': protocol.slice(0, -1),
+        },
+        payload: body,
+      })
+      const handedOn = ['content-type', 'location', 'set-cookie', 'www-authenticate']
+      return {
+        status: answer.statusCode,
+        // The listener sets the rest.
+        headers: Object.fromEntries(
+          Object.entries(answer.headers)
+            .filter(([name]) => handedOn.includes(name))
+            .map(([name, value]) => [name, Array.isArray(value) ? value : String(value)]),
+        ),
+        body: answer.payload,
+      }
+    },
+  }
+}
+
+/** The library's routes and ours, which nobody reaches but by the listener. */
+async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance> {
+  const { pathname } = new URL(options.issuer)
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const kid = randomBytes(8).toString('base64url')
+  const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid }
+  const provider = new Provider(options.issuer, configurationOf(options, key))
+  provider.proxy = true
+  const app = Fastify()
+  // The library reads bodies by itself.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  interactionRoutes(app, provider, options, pathname)
+  const callback = provider.callback()
+  app.all(`${pathname}/*`, async ({ raw }, reply) => {
+    reply.hijack()
+    const mounted: IncomingMessage & { originalUrl?: string } = raw
+    mounted.originalUrl = raw.url ?? ''
+    mounted.url = mounted.originalUrl.slice(pathname.length)
+    // Whoever follows a link is no longer who was signed in here before.
+    if (/^\/auth\?.*\blogin_hint=/.test(mounted.url)) {
+      const name = cookieNames(options).session
+      mounted.headers.cookie = (raw.headers.cookie ?? '').replaceAll(`${name}=`, 'former=')
+      reply.raw.setHeader('set-cookie', [`${name}=; path=/; max-age=0`])
+    }
+    await callback(mounted, reply.raw)
+  })
+  await app.ready()
+  return app
+}
+
+/** What the library keeps, in memory: it goes when it is over, or the oldest where there is too much of it. */
+function memoryAdapter(): AdapterFactory {
+  const kept = new LRUCache<string, AdapterPayload>({ max: 10_000 })
+  return (model) => {
+    const keyOf = (id: string) => `${model} ${id}`
+    const find = (isIt: (payload: AdapterPayload) => boolean) =>
+      [...kept].find(([key, payload]) => key.startsWith(`${model} `) && isIt(payload))?.[1]
+    return {
+      async upsert(id, payload, expiresInSeconds) {
+        kept.set(keyOf(id), payload, { ttl: (expiresInSeconds ?? sessionSeconds) * 1_000 })
+      },
+      find: async (id) => kept.get(keyOf(id)),
+      findByUid: async (uid) => find((payload) => payload.uid === uid),
+      findByUserCode: async (userCode) => find((payload) => payload.userCode === userCode),
+      async consume(id) {
+        Object.assign(kept.get(keyOf(id)) ?? {}, { consumed: Math.floor(Date.now() / 1_000) })
+      },
+      async destroy(id) {
+        kept.delete(keyOf(id))
+      },
+      async revokeByGrantId(grantId) {
+        for (const [key, payload] of kept) if (payload.grantId === grantId) kept.delete(key)
+      },
+    }
+  }
+}
+
+const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
+  adapter: memoryAdapter(),
+  clients: clientsOf(options),
+  jwks: { keys: [key] },
+  scopes: ['openid', 'profile', 'groups'],
+  claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
+  conformIdTokenClaims: false,
+  responseTypes: ['code'],
+  pkce: { required: () => true },
+  ttl: { Session: sessionSeconds, Grant: sessionSeconds, Interaction: 600, IdToken: 300 },
+  findAccount: (_ctx, subject) => {
+    const person = options.people.find((each) => each.subject === subject)
+    if (!person) return undefined
+    const { groups, name } = person
+    return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
+  },
+  // Nobody is asked whether the console may know who they are.
+  async loadExistingGrant({ oidc }) {
+    const grant = new oidc.provider.Grant({
+      clientId: oidc.client?.clientId,
+      accountId: oidc.session?.accountId,
+    })
+    grant.addOIDCScope('openid profile groups')
+    await grant.save()
+    return grant
+  },
+  // RFC 9068 section 2.2: an access token says who called, and when that was made sure of.
+  extraTokenClaims: ({ oidc }) => {
+    const { AuthorizationCode: code } = oidc.entities
+    const person = options.people.find(({ subject }) => subject === code?.accountId)
+    return { auth_time: code?.authTime, name: person?.name, groups: person?.groups }
+  },
+  interactions: interactionsOf(options),
+  cookies: {
+    keys: [randomBytes(32).toString('base64url')],
+    names: cookieNames(options),
+  },
+  features: {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    resourceIndicators: accessTokensFor(options.audience),
+  },
+  renderError: (ctx, { error, error_description }) => {
+    ctx.type = 'html'
+    ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
+  },
+})
+
+/** With the port: cookies of one host are common to all of its ports. */
+function cookieNames({ issuer }: PeopleIssuerOptions) {
+  const { port } = new URL(issuer)
+  const name = (purpose: string) => `pinfold-issuer-${purpose}-${port}`
+  return { session: name('session'), interaction: name('interaction'), resume: name('resume') }
+}
+
+/** Access tokens for the private listener, which whoever asks for another gets none. */
+const accessTokensFor = (audience: string) => ({
+  enabled: true,
+  defaultResource: () => audience,
+  useGrantedResource: () => true,
+  getResourceServerInfo(_ctx: unknown, resource: string): ResourceServer {
+    if (resource !== audience) throw new errors.InvalidTarget()
+    const jwt = { sign: { alg: 'ES256' as const } }
+    return { audience, scope: '', accessTokenTTL: 900, accessTokenFormat: 'jwt', jwt }
+  },
+})
+
+/** The console, and the command line, which is called back at a port of its own (RFC 8252 section 7.3). */
+const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
+  [
+    { client_id: clientId, redirect_uris: [redirectUri] },
+    {
+      client_id: commandLineClientId,
+      application_type: 'native' as const,
+      redirect_uris: ['http://127.0.0.1/callback'],
+    },
+  ].map((client) => ({
+    ...client,
+    token_endpoint_auth_method: 'none' as const,
+    response_types: ['code' as const],
+    grant_types: ['authorization_code'],
+    id_token_signed_response_alg: 'ES256' as const,
+  }))
+
+/** Who follows a link signs in by it, whoever is signed in already. */
+function interactionsOf({ issuer }: PeopleIssuerOptions): Configuration['interactions'] {
+  const policy = interactionPolicy.base()
+  const isLinkFollowed = new interactionPolicy.Check(
+    'link_followed',
+    'A link says who signs in',
+    'login_required',
+    ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
+  )
+  policy.get('login')?.checks.add(isLinkFollowed)
+  // Nor whether the command line may.
+  policy.get('consent')?.checks.remove('native_client_prompt')
+  return { policy, url: (_ctx, { uid }) => `${new URL(issuer).pathname}/interaction/${uid}` }
+}
+
+const pageOf = (text: string, form = html``) =>
+  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to the sandbox</title></head><body><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body></html>`
+
+/** Who follows a link is signed in at once. Who is signed in already, and is to be again, says so. */
+function interactionRoutes(
+  app: FastifyInstance,
+  provider: Provider,
+  { people }: PeopleIssuerOptions,
+  pathname: string,
+): void {
+  const path = `${pathname}/interaction/:uid`
+  app.get(path, async ({ raw }, reply) => {
+    const { params, session } = await provider.interactionDetails(raw, reply.raw)
+    const linked = people.find(({ link }) => link === params.login_hint)
+    if (linked) {
+      reply.hijack()
+      return provider.interactionFinished(raw, reply.raw, { login: { accountId: linked.subject } })
+    }
+    const known = people.find(({ subject }) => subject === session?.accountId)
+    reply.type('text/html; charset=utf-8')
+    if (!known) return String(pageOf('Follow one of the links that the start printed.'))
+    const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
+    return String(pageOf('There are no passwords here.', form))
+  })
+  app.post(path, async ({ raw }, reply) => {
+    const { session } = await provider.interactionDetails(raw, reply.raw)
+    if (!session)
+      return reply
+        .code(403)
+        .type('text/html')
+        .send(String(pageOf('Follow a link.')))
+    reply.hijack()
+    return provider.interactionFinished(raw, reply.raw, {
+      login: { accountId: session.accountId },
+    })
+  })
+}

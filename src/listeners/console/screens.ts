@@ -1,0 +1,55 @@
+import type { Act, Screen } from './screen.ts'
+import { approvalActs, approvalScreen, approvalsScreen } from './screens/approvals.ts'
+import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
+import { authorizationScreen } from './screens/authorization.ts'
+import { cardActs, cardScreen } from './screens/card.ts'
+import { clientScreen, clientsScreen, grantProductAct, switchClientAct } from './screens/clients.ts'
+import { homeScreen } from './screens/home.ts'
+import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
+import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
+import { peopleScreen, personScreen, signPersonOutAct } from './screens/people.ts'
+import { productsScreen, switchProductAct } from './screens/products.ts'
+import { moveClockAct, sandboxScreen } from './screens/sandbox.ts'
+import { searchAct, searchScreen } from './screens/search.ts'
+import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
+
+/** Every screen, in the order of the navigation. */
+const everywhere: readonly Screen[] = [
+  homeScreen,
+  searchScreen,
+  cardScreen,
+  authorizationScreen,
+  unblockCardsScreen,
+  approvalsScreen,
+  approvalScreen,
+  productsScreen,
+  clientsScreen,
+  clientScreen,
+  networksScreen,
+  linkScreen,
+  keysScreen,
+  auditLogScreen,
+  peopleScreen,
+  personScreen,
+]
+
+/** The screens of an installation: a sandbox has one more. */
+export const screensOf = (isSandbox: boolean): readonly Screen[] =>
+  isSandbox ? [...everywhere, sandboxScreen] : everywhere
+
+/** Every act of a form. */
+export const acts: readonly Act[] = [
+  searchAct,
+  ...cardActs,
+  unblockCardsAct,
+  ...approvalActs,
+  switchProductAct,
+  switchClientAct,
+  grantProductAct,
+  switchLinkAct,
+  rotateKeyAct,
+  retireKeyAct,
+  succeedLogAct,
+  signPersonOutAct,
+  moveClockAct,
+]

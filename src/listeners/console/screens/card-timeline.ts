@@ -1,0 +1,128 @@
+import Type, { type Static } from 'typebox'
+import { cardStatuses, isCardStatusCode } from '../../../domain/card-status.ts'
+import { TimelineEntrySchema } from '../../private/schemas/cards.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { path } from '../screen.ts'
+
+export const TimelineSchema = Type.Array(TimelineEntrySchema)
+type Entry = Static<typeof TimelineEntrySchema>
+type Act = NonNullable<Entry['act']>
+
+/** What may be left out of a timeline, as its filter calls it. */
+export const timelineKinds = {
+  change: 'Changes',
+  disclosure: 'Disclosures',
+  attempt: 'PIN and CVV tries',
+  authorization: 'Authorizations',
+} as const
+
+/** The names of events and acts for people, who do not read identifiers. */
+const actNames: Readonly<Record<string, string>> = {
+  'card.created': 'Card created',
+  'card.status_changed': 'Status changed',
+  'card_data.revealed': 'Card data sealed to a device',
+  'cardholder.revealed': 'Cardholder shown to an operator',
+  'pin.set': 'PIN set',
+  'pin.revealed': 'PIN shown to the client',
+  'pin.attempt_failed': 'Wrong PIN',
+  'pin.blocked': 'PIN blocked',
+  'pin.unblocked': 'PIN unblocked',
+  'cvv.attempt_failed': 'Wrong CVV',
+  'cvv.blocked': 'CVV blocked',
+  'cvv.unblocked': 'CVV unblocked',
+}
+
+export const actName = (type: string): string => actNames[type] ?? type
+
+/** What happened to a card, newest first, in one table. */
+export const timelineTable = (publicToken: string, entries: readonly Entry[]): Content =>
+  html`<div class="scroll" tabindex="0" role="group" aria-label="Timeline"><table class="wide">
+    <thead><tr><th scope="col">When</th><th scope="col">What</th><th scope="col">By</th><th scope="col">Details</th></tr></thead>
+    <tbody>${entries.map((entry) => timelineRow(publicToken, entry))}</tbody></table></div>`
+
+function timelineRow(
+  publicToken: string,
+  { act, at, attempt, authorization, kind }: Entry,
+): Content {
+  const [what, by, details] = act
+    ? [actName(act.type), actorOf(act.by), actDetails(act)]
+    : attempt
+      ? [`${attempt.kind.toUpperCase()} tried`, 'Card network', attemptDetails(attempt)]
+      : [
+          'Authorization',
+          authorization?.networkId,
+          authorization && authorizationDetails(publicToken, authorization),
+        ]
+  return html`<tr class="${kind}"><td>${instant(at)}</td><td>${what}</td><td>${by}</td><td>${details}</td></tr>`
+}
+
+export const actorOf = ({ id, kind }: Act['by']): string =>
+  ({
+    client: `Client ${id}`,
+    operator: `Operator ${id}`,
+    network: 'Card network',
+    service: 'Due by itself',
+  })[kind]
+
+function actDetails({ deliveries, details, entryId, reason, requestId }: Act): Content {
+  const { from, to, ...others } = Object(details) as Readonly<Record<string, unknown>>
+  const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
+  return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
+    ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
+    ${deliveries.length > 0 && html`<ul class="plain">${deliveries.map(deliveryLine)}</ul>`}
+    <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
+}
+
+/** What an event says of an act beside its type, as people say it. */
+function factOf(name: string, value: unknown): string {
+  const facts: Readonly<Record<string, string>> = {
+    blockedBy: value === 'tries' ? 'Its tries are used up' : 'By the client',
+    cardProduct: `Product ${value}`,
+    cardStatusCode: statusName(value),
+    cardType: String(value),
+    device: `Device ${value}`,
+    form: value === 'deviceKey' ? 'Sealed to a device key' : 'Sealed with a session key',
+    includePin: value === true ? 'With the PIN' : 'Without the PIN',
+    reference: `Reference ${value}`,
+    remainingTries: left(Number(value)),
+  }
+  return facts[name] ?? String(value)
+}
+
+const deliveryLine = ({
+  deliveryId,
+  lastTry,
+  status,
+  tries,
+  webhookId,
+}: Act['deliveries'][number]): Content =>
+  html`<li><a href="${path`/console/webhooks/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+    ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
+    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</li>`
+
+const statusName = (code: unknown): string =>
+  isCardStatusCode(String(code)) ? cardStatuses[String(code) as '00'].description : String(code)
+
+const results = {
+  match: ['Right', 'good'],
+  mismatch: ['Wrong', 'bad'],
+  unresolved: ['Not compared', 'warn'],
+} as const
+
+function attemptDetails(attempt: NonNullable<Entry['attempt']>): Content {
+  const { entryMode, reference, remainingTries, restored, result, tryNumber } = attempt
+  const [word, tone] = results[result]
+  return html`${badge(word, tone)} ${left(remainingTries)}
+    <p class="fine">Try ${tryNumber}${restored && ', given back'} · ${entryMode} · Reference ${reference}</p>`
+}
+
+export const left = (tries: number): string => (tries === 1 ? '1 try left' : `${tries} tries left`)
+
+const authorizationDetails = (
+  publicToken: string,
+  authorization: NonNullable<Entry['authorization']>,
+): Content =>
+  html`${badge(authorization.approved ? 'Approved' : `Declined ${authorization.responseCode}`, authorization.approved ? 'good' : 'bad')}
+    <a href="${path`/console/cards/${publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.approved ? 'Every check' : 'Why'}</a>
+    <p class="fine">${authorization.entryMode} · Reference ${authorization.reference}</p>`

@@ -1,0 +1,207 @@
+import type { Static } from 'typebox'
+import { type CardholderSchema, SupportedCardSchema } from '../../private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import {
+  badge,
+  cursorAfter,
+  duration,
+  instant,
+  ledTo,
+  refusal,
+  statusBadge,
+} from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
+import {
+  actorOf,
+  left,
+  type TimelineSchema,
+  timelineKinds,
+  timelineTable,
+} from './card-timeline.ts'
+
+type Card = Static<typeof SupportedCardSchema>
+
+const access = 'support.read'
+
+/** What an agent does to a card, each with a reason. */
+const acts = {
+  freeze: {
+    name: 'Freeze',
+    done: 'The card is frozen. Nothing is approved until it is unfrozen.',
+    hint: 'Nothing is approved until it is unfrozen.',
+    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '00',
+  },
+  unfreeze: {
+    name: 'Unfreeze',
+    done: 'The card is active again.',
+    hint: 'The card becomes active again.',
+    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '62',
+  },
+  'pin/unblock': {
+    name: 'Unblock PIN',
+    done: 'The PIN is unblocked, and has all of its tries.',
+    hint: 'Restores all tries of the PIN.',
+    isFor: isOpen,
+  },
+  'cvv/unblock': {
+    name: 'Unblock CVV',
+    done: 'The CVV is unblocked, and has all of its tries.',
+    hint: 'Restores all tries of the CVV.',
+    isFor: isOpen,
+  },
+} as const
+type ActName = keyof typeof acts
+
+function isOpen({ cardStatusCode }: Card): boolean {
+  return ['00', '02', '62'].includes(cardStatusCode)
+}
+
+export const cardScreen: Screen = {
+  path: '/console/cards/:publicToken',
+  access,
+  navigation: null,
+  show: (visit) => cardPage(visit, said(visit.query.done)),
+}
+
+const said = (done = ''): Content =>
+  Object.hasOwn(acts, done) &&
+  html`<p class="notice good" role="status">${acts[done as ActName].done}</p>`
+
+/** @param above what the last form came to, or what was disclosed. */
+async function cardPage(visit: Visit, above: Content): Promise<Page> {
+  const { publicToken = '' } = visit.params
+  const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
+  const { cursor } = visit.query
+  const answer = await visit.call(
+    'GET',
+    `${path`/cards/${publicToken}/timeline`}?limit=50${cursor ? path`&cursor=${cursor}` : ''}`,
+  )
+  if (answer.status !== 200) throw problemOfAnswer(answer)
+  const entries = answer.body as Static<typeof TimelineSchema>
+  return {
+    title: `Card ${card.maskedPan}`,
+    body: html`${above}<div class="columns"><section aria-labelledby="card"><h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
+      <section aria-labelledby="tries"><h2 id="tries">Tries and limits</h2>${tries(card)}</section>
+      ${actions(visit, card)}</div>${timeline(visit, entries, cursorAfter(answer))}`,
+  }
+}
+
+const facts = (card: Card): Content =>
+  html`<dl>${card.statusReason && html`<dt>Why</dt><dd>${card.statusReason.reason && html`“${card.statusReason.reason}” · `}${actorOf(card.statusReason.by)}, ${instant(card.statusReason.at)}</dd>`}
+    <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
+    <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
+    <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
+    <dt>Product</dt><dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span></dd>
+    <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd></dl>`
+
+/** The limits of a card, by the names that their uses are counted under. */
+const limitNames: Readonly<Record<string, string>> = {
+  reveal: 'PIN and card data shown',
+  'bad-session-key': 'Bad session keys',
+  'unblock-pin': 'PIN unblocked',
+  'unblock-cvv': 'CVV unblocked',
+}
+
+const tries = ({ cvvStatus, limits, pinStatus }: Card): Content =>
+  html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
+    ([name, { description, remainingTries, status }]) =>
+      html`<dt>${name}</dt><dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}<p class="fine">${description}</p></dd>`,
+  )}</dl>
+  <h3>Limits in use</h3>${
+    limits.length === 0
+      ? html`<p class="empty">No limit of this card has been used lately: none of them holds anything up.</p>`
+      : html`<table><thead><tr><th scope="col">Limit</th><th scope="col" class="number">Used</th><th scope="col">In</th><th scope="col">Holds</th></tr></thead><tbody>${limits.map(
+          ({ allowed, freeInSeconds, limitName, used, windowSeconds }) =>
+            html`<tr><th scope="row">${limitNames[limitName] ?? limitName}</th><td class="number">${used} of ${allowed ?? 'any number'}</td>
+              <td>${windowSeconds !== null && duration(windowSeconds)}</td>
+              <td>${freeInSeconds > 0 ? badge(`for ${duration(freeInSeconds)}`, 'bad') : badge('No', 'good')}</td></tr>`,
+        )}</tbody></table>`
+  }`
+
+function actions(visit: Visit, card: Card): Content {
+  const names = Object.keys(acts) as ActName[]
+  const open = visit.scopes.has('support.write')
+    ? names.filter((name) => acts[name].isFor(card))
+    : []
+  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${open.map(
+    (name) => html`<details><summary>${acts[name].name}</summary>
+      <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">${formFields(visit)}
+        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+        <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button></form></details>`,
+  )}${
+    open.length === 0 &&
+    html`<p class="empty">${visit.scopes.has('support.write') ? 'The card is closed for good: nothing can be done to it.' : 'Your role reads cards and changes none.'}</p>`
+  }${
+    visit.scopes.has('support.write') &&
+    html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">${formFields(visit)}
+      <button class="quiet">Show the cardholder’s name</button><p class="hint">Who was shown it, and when, is on record.</p></form>`
+  }</section>`
+}
+
+function timeline(
+  { here, params: { publicToken = '' }, query: { show = '' } }: Visit,
+  entries: Static<typeof TimelineSchema>,
+  next: string | null,
+): Content {
+  const address = new URL(here, 'http://console.invalid')
+  const link = (name: string, value: string) => {
+    const query = new URLSearchParams(address.search)
+    query.delete('done')
+    query.set(name, value)
+    return `${path`/console/cards/${publicToken}`}?${query}#timeline`
+  }
+  const kinds = [['', 'Everything'] as const, ...Object.entries(timelineKinds)]
+  const shown = entries.filter(({ kind }) => show === '' || kind === show)
+  return html`<section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
+    <nav class="filters" aria-label="What the timeline shows">${kinds.map(
+      ([kind, name]) =>
+        html`<a href="${link('show', kind)}"${show === kind && html` aria-current="true"`}>${name}</a> `,
+    )}</nav>${
+      shown.length === 0
+        ? html`<p class="empty">None of the ${entries.length} newest entries is of this kind. Choose Everything, or look at older ones.</p>`
+        : timelineTable(publicToken, shown)
+    }${next !== null && html`<p><a rel="next" href="${link('cursor', next)}">Older</a></p>`}</section>`
+}
+
+/** The forms of a card. What is refused is said above the card, whose forms are as they were. */
+export const cardActs: readonly Act[] = [
+  ...(Object.keys(acts) as ActName[]).map(
+    (name): Act => ({
+      path: `/console/cards/:publicToken/${name}`,
+      access: 'support.write',
+      async perform(visit, { reason = '' }) {
+        const { publicToken = '' } = visit.params
+        const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
+          reason,
+        })
+        const led = ledTo(answer, path`/console/cards/${publicToken}?done=${name}`)
+        if (led) return led
+        const problem = problemOfAnswer(answer)
+        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+      },
+    }),
+  ),
+  {
+    // Answered at once: a page with an address would disclose it again whenever it is loaded again.
+    path: '/console/cards/:publicToken/cardholder',
+    access: 'support.write',
+    async perform(visit) {
+      const { publicToken = '' } = visit.params
+      const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
+      if (answer.status !== 200) {
+        const problem = problemOfAnswer(answer)
+        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+      }
+      const { embossName, firstName, lastName, middleName, title } = answer.body as Static<
+        typeof CardholderSchema
+      >
+      const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
+      return cardPage(
+        visit,
+        html`<div class="notice" role="status"><p><strong>${name}</strong>, on the card ${embossName}</p>
+          <p class="fine">That you were shown this is entry <code>${answer.headers['audit-entry']}</code> of the audit log.</p></div>`,
+      )
+    },
+  },
+]

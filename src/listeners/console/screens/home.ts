@@ -1,0 +1,132 @@
+import Type, { type Static } from 'typebox'
+import { AuthorizationFiguresSchema } from '../../private/schemas/card-authorizations.ts'
+import { stackedBars } from '../charts.ts'
+import { badge } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import type { Screen, Visit } from '../screen.ts'
+
+/** Where everybody begins: whether it is us, and what was answered of late. */
+export const homeScreen: Screen = {
+  path: '/console',
+  access: 'anyone',
+  navigation: 'Home',
+  async show(visit) {
+    const hours = visit.scopes.has('support.read') ? await figuresOf(visit) : null
+    return {
+      title: 'Home',
+      body: html`<live-region id="now" every="15">${await health(visit)}${hours && tiles(hours)}</live-region>${
+        hours &&
+        html`<section aria-labelledby="answers"><h2 id="answers">Approvals and declines in 24 hours</h2>${chartOf(hours)}</section>`
+      }`,
+    }
+  },
+}
+
+interface HealthDocument {
+  readonly status: string
+  readonly checks: Readonly<Record<string, readonly { status: string; output?: string }[]>>
+}
+
+const words = { pass: 'Well', warn: 'Look', fail: 'Fails' } as const
+const tones = { pass: 'good', warn: 'warn', fail: 'bad' } as const
+
+/** What the health document says, the worst first. */
+async function health({ call }: Visit): Promise<Content> {
+  const { checks, status } = (await call('GET', '/health')).body as HealthDocument
+  const order = ['fail', 'warn', 'pass'] as const
+  const of = (each: string) => order.find((known) => known === each) ?? 'fail'
+  const found = Object.entries(checks)
+    .flatMap(([name, each]) => each.map((check) => ({ name, ...check, status: of(check.status) })))
+    .sort((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
+  const sentence = {
+    pass: 'Everything that this service looks at is well.',
+    warn: 'It works, and something wants looking at.',
+    fail: 'It is us: something fails.',
+  }[of(status)]
+  return html`<div class="notice ${tones[of(status)]}" role="status"><p><b>${sentence}</b></p></div>
+    <div class="scroll" tabindex="0" role="region" aria-label="Health"><table><thead><tr><th scope="col">What</th><th scope="col">How</th><th scope="col">More</th></tr></thead><tbody>${found.map(
+      ({ name, output, status: each }) =>
+        html`<tr><th scope="row">${name.replaceAll(/[-:]/g, ' ')}</th><td>${badge(words[each], tones[each])}</td><td>${output}</td></tr>`,
+    )}</tbody></table></div>`
+}
+
+const FiguresSchema = Type.Array(AuthorizationFiguresSchema)
+type Figures = Static<typeof FiguresSchema>
+
+const hourMs = 3_600_000
+
+async function figuresOf(visit: Visit): Promise<Figures> {
+  const to = Math.ceil(Date.now() / hourMs) * hourMs
+  const instant = (atMs: number) => new Date(atMs).toISOString().replace('.000Z', 'Z')
+  const query = new URLSearchParams({
+    from: instant(to - 24 * hourMs),
+    to: instant(to),
+    bucket: 'hour',
+  })
+  const known = await visit.read(`/figures/authorizations?${query}`, FiguresSchema)
+  // Hours in which nothing was asked are left out of the answer, and belong into a picture.
+  return Array.from({ length: 24 }, (_, at) => {
+    const fromMs = to - (24 - at) * hourMs
+    const measured = known.find(({ from }) => Date.parse(from) === fromMs)
+    const from = new Date(fromMs).toISOString()
+    return measured ?? { from, approved: 0, declined: 0, declinedBy: {} }
+  })
+}
+
+const sumOf = (figures: Figures, name: 'approved' | 'declined'): number =>
+  figures.reduce((sum, each) => sum + each[name], 0)
+
+function tiles(figures: Figures): Content {
+  const [approved, declined] = [sumOf(figures, 'approved'), sumOf(figures, 'declined')]
+  const asked = approved + declined
+  const share = asked === 0 ? '–' : `${Math.round((1_000 * approved) / asked) / 10} %`
+  const shown = { 'Asked in 24 hours': asked, Approved: approved, Declined: declined }
+  return html`<div class="tiles">${Object.entries({ ...shown, 'Of these approved': share }).map(
+    ([name, value]) => html`<p class="tile"><b>${value}</b>${name}</p>`,
+  )}</div>`
+}
+
+/** What response codes mean to people (ISO 8583, field 39). */
+const reasons: Readonly<Record<string, string>> = {
+  '05': 'Do not honour',
+  '14': 'No such card',
+  '41': 'Lost card',
+  '43': 'Stolen card',
+  '54': 'Expired',
+  '55': 'Wrong PIN',
+  '57': 'Not permitted',
+  '62': 'Restricted',
+  '75': 'PIN tries used up',
+  '82': 'Wrong CVV',
+  N7: 'Wrong CVV2',
+}
+
+function chartOf(figures: Figures): Content {
+  const totals = new Map<string, number>()
+  for (const { declinedBy } of figures) {
+    for (const [code, count] of Object.entries(declinedBy)) {
+      totals.set(code, (totals.get(code) ?? 0) + count)
+    }
+  }
+  const codes = [...totals].sort(([, one], [, other]) => other - one).map(([code]) => code)
+  // A colour each for as many as can be told apart.
+  const [own, others] = [codes.slice(0, 4), codes.slice(4)]
+  const nameOf = (code: string) =>
+    reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`
+  return stackedBars({
+    title: 'Approvals and declines by reason, hour by hour',
+    rowTitle: 'Hour (UTC)',
+    empty: 'No authorization was asked for in 24 hours.',
+    series: ['Approved', ...own.map(nameOf), ...(others.length > 0 ? ['Other reasons'] : [])],
+    points: figures.map(({ approved, declinedBy, from }) => ({
+      label: `${from.slice(11, 13)}:00`,
+      values: [
+        approved,
+        ...own.map((code) => declinedBy[code] ?? 0),
+        ...(others.length > 0
+          ? [others.reduce((sum, code) => sum + (declinedBy[code] ?? 0), 0)]
+          : []),
+      ],
+    })),
+  })
+}

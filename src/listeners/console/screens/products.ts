@@ -1,0 +1,61 @@
+import type { Static } from 'typebox'
+import { AdministeredProductSchema } from '../../private/schemas/products.ts'
+import { badge } from '../desk-parts.ts'
+import { actAndReturn, doneOf } from '../done.ts'
+import { html } from '../html.ts'
+import { list, pages, table } from '../listing.ts'
+import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+
+const access = ['admin', 'support.read'] as const
+type Product = Static<typeof AdministeredProductSchema>
+
+/** What cards are made of. */
+export const productsScreen: Screen = {
+  path: '/console/products',
+  access,
+  navigation: 'Products',
+  async show(visit) {
+    const { entries, next } = await list(visit, '/products', AdministeredProductSchema)
+    const columns = [
+      'Product',
+      'Scheme',
+      'BIN',
+      'Types',
+      'PIN',
+      { title: 'Tries, PIN', isNumber: true },
+      { title: 'Tries, CVV', isNumber: true },
+      'Keys',
+      'New cards',
+    ] as const
+    return {
+      title: 'Products',
+      body: html`${doneOf(visit)}${table(
+        'Products',
+        columns,
+        entries.map((product) => productRow(visit, product)),
+        html`There is no product yet. Make one by <code>pinfold products create</code> or <code>POST /products</code>.`,
+      )}${pages(visit, next)}`,
+    }
+  },
+}
+
+const productRow = (visit: Visit, product: Product) =>
+  html`<tr><th scope="row">${product.productName}<p class="fine">${product.productId}</p></th><td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
+    <td><code>${product.bin}</code></td><td>${product.cardTypes.join(', ')}</td>
+    <td>${product.pinLength} digits<p class="fine">${product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'}${product.refuseWeakPins && ' · weak ones refused'}</p></td>
+    <td class="number">${product.pinTryLimit}</td><td class="number">${product.cvvTryLimit}</td><td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
+    <td>${product.active ? badge('Issued', 'good') : badge('Retired')}${visit.scopes.has('admin') && switchForm(visit, product)}</td></tr>`
+
+const switchForm = (visit: Visit, { active, productId }: Product) =>
+  html`<details><summary>${active ? 'Retire' : 'Issue again'}</summary><form method="post" action="${path`/console/products/${String(productId)}`}">${formFields(visit)}<input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
+    <p class="hint">${active ? 'No card of it can be created from then on. Cards that there are live on.' : 'Cards of it can be created again.'}</p><button>${active ? 'Retire' : 'Issue again'}</button></form></details>`
+
+export const switchProductAct: Act = {
+  path: '/console/products/:productId',
+  access: 'admin',
+  perform: (visit, { active }) =>
+    actAndReturn(visit, 'PATCH', path`/products/${visit.params.productId ?? ''}`, {
+      body: { active: active === 'yes' },
+      to: '/console/products',
+    }),
+}

@@ -1,0 +1,140 @@
+import Type, { type Static } from 'typebox'
+import { parsePan } from '../../../domain/pan.ts'
+import { FoundCardSchema } from '../../private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+
+const FoundCardsSchema = Type.Array(FoundCardSchema)
+type FoundCard = Static<typeof FoundCardSchema>
+
+/** Something that a text may be: the member of the search, and its name for people. */
+interface Reading {
+  readonly member: string
+  readonly name: string
+  readonly value: string
+}
+
+const forms = [
+  { member: 'publicToken', name: 'token', form: /^[1-9][0-9]{9}$/ },
+  { member: 'panLastFour', name: 'last four digits', form: /^[0-9]{4}$/ },
+  // A retrieval reference number has 12 digits. A longer run of them is a card number with a slip in it.
+  {
+    member: 'authorizationReference',
+    name: 'authorization reference',
+    form: /^(?![0-9-]{13,}$)[A-Za-z0-9-]{1,35}$/,
+  },
+  { member: 'customerReference', name: 'customer reference', form: /^(?![0-9 -]{13,}$).{1,25}$/u },
+]
+
+/**
+ * Everything that a text may be, all of which is searched for: four digits may be a client's own reference, too. A
+ * card number is looked for as nothing else, unless it may be a retrieval reference number.
+ */
+function readingsOf(text: string): Reading[] {
+  const digits = text.replaceAll(/[ -]/g, '')
+  const pan = parsePan(digits) ? [{ member: 'pan', name: 'card number', value: digits }] : []
+  const isReference = digits.length === 12 && digits === text
+  const others = pan.length > 0 && !isReference ? [] : forms
+  return [
+    ...pan,
+    ...others
+      .filter(
+        ({ form, member }) => form.test(text) && !(isReference && member === 'customerReference'),
+      )
+      .map(({ member, name }) => ({ member, name, value: text })),
+  ]
+}
+
+const access = 'support.read'
+const title = 'Search'
+
+/** @param text what the box holds: never what may be a card number. */
+const searchForm = (visit: Visit, text: string): Content =>
+  html`<form method="post" action="/console/search" class="search" role="search">${formFields(visit)}
+    <label for="find">Token, last four digits, customer reference, authorization reference, or a whole card number</label>
+    <div class="row"><input id="find" name="text" type="search" required maxlength="64" autocomplete="off" spellcheck="false" value="${text}"><button>Search</button></div>
+  </form>`
+
+export const searchScreen: Screen = {
+  path: '/console/search',
+  access,
+  navigation: title,
+  show: async (visit) => ({
+    title,
+    body: html`${searchForm(visit, '')}<p class="hint">Cards of every client are searched. A card number is compared by its
+      fingerprint: it is in no address, no log and no page.</p>`,
+  }),
+}
+
+/** A search. It is posted, because what is looked for may be a card number; and answered at once, without an address of its own. */
+export const searchAct: Act = {
+  path: '/console/search',
+  access,
+  readsOnly: true,
+  async perform(visit, { cursor, member, text: given = '' }) {
+    const text = given.trim()
+    const readings = readingsOf(text).filter((each) => !member || each.member === member)
+    const results = await Promise.all(
+      readings.map(async (reading) => ({ reading, ...(await find(visit, reading, cursor)) })),
+    )
+    const found = results.filter(({ cards }) => cards.length > 0)
+    const [first] = found
+    const isOne = found.length === 1 && first?.cards.length === 1 && !cursor
+    if (isOne && ['publicToken', 'pan'].includes(first.reading.member)) {
+      return { to: path`/console/cards/${first.cards[0]?.publicToken ?? ''}` }
+    }
+    const shown = mayHoldPan(text) ? '' : text
+    return {
+      title,
+      body: html`${searchForm(visit, shown)}<div role="status">${
+        found.length === 0 && nothingFound(readings)
+      }</div>${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
+    }
+  },
+}
+
+/** Twelve digits and more, however they are written, are in no page. */
+const mayHoldPan = (text: string): boolean => (text.match(/[0-9]/g) ?? []).length >= 12
+
+async function find(
+  visit: Visit,
+  { member, value }: Reading,
+  cursor: string | undefined,
+): Promise<{ cards: Static<typeof FoundCardsSchema>; next: string | null }> {
+  const query = cursor ? path`?limit=50&cursor=${cursor}` : '?limit=50'
+  const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
+  if (answer.status !== 200) throw problemOfAnswer(answer)
+  return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
+}
+
+const nothingFound = (readings: readonly Reading[]): Content =>
+  readings.length === 0
+    ? html`<p class="empty">This can be no token, reference or card number. Check the digits: a token has 10, a card number 12 to
+        19, of which the last one fits the others.</p>`
+    : html`<p class="empty">No card has this ${readings.map(({ name }) => name).join(' or ')}. References are compared in whole. Ask
+        for another of the four, or for the whole card number.</p>`
+
+const resultsOf = (
+  visit: Visit,
+  { member, name, value }: Reading,
+  cards: readonly FoundCard[],
+  next: string | null,
+): Content => html`<h2>By ${name}</h2><div class="scroll"><table>
+    <thead><tr><th scope="col">Card</th><th scope="col">Token</th><th scope="col">Status</th>${
+      member === 'authorizationReference' && html`<th scope="col">Authorization</th>`
+    }<th scope="col">Client</th><th scope="col">Customer reference</th><th scope="col">Expires</th><th scope="col">Created</th></tr></thead>
+    <tbody>${cards.map(resultRow)}</tbody></table></div>${
+      next !== null &&
+      html`<form method="post" action="/console/search">${formFields(visit)}<input type="hidden" name="text" value="${value}">
+        <input type="hidden" name="member" value="${member}"><input type="hidden" name="cursor" value="${next}"><button>Older</button></form>`
+    }`
+
+const resultRow = ({ authorization, ...card }: FoundCard): Content =>
+  html`<tr><th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th><td>${card.publicToken}</td>
+    <td>${statusBadge(card)}</td>${
+      authorization &&
+      html`<td><a href="${path`/console/cards/${card.publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.reference}</a>
+        ${badge(authorization.responseCode, authorization.responseCode === '00' ? 'good' : 'bad')} ${instant(authorization.at)}</td>`
+    }<td>${card.clientId}</td><td>${card.customerReference}</td><td>${card.expiryDate.slice(0, 7)}</td><td>${instant(card.createdAt)}</td></tr>`

@@ -1,0 +1,157 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { isPublicToken } from '../../../domain/identifiers.ts'
+import type { Problem } from '../../../domain/problem.ts'
+import * as acts from '../../../operations/cards/operator-acts.ts'
+import { callerOf } from '../../http/authentication.ts'
+import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import { cardOf, type PrivateApi, supportAct } from '../api.ts'
+import * as cardSchemas from '../schemas/cards.ts'
+
+const tags = ['Cards']
+const params = Type.Object({ publicToken: Type.String() })
+
+/** Who acts, as the record has it. */
+const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
+  operatorId: callerOf(request).clientId,
+  requestId: request.id,
+})
+
+interface CardAct {
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly problems: readonly ('card_status_conflict' | 'card_closed' | 'rate_limited')[]
+  readonly act: typeof acts.freezeCard
+}
+
+const cardActs: readonly CardAct[] = [
+  {
+    path: 'freeze',
+    operationId: 'freezeCard',
+    summary: 'Freeze a card',
+    description:
+      'Moves it to `62` Restricted: nothing is approved any more. One that is frozen stays as it is.',
+    problems: ['card_status_conflict'],
+    act: acts.freezeCard,
+  },
+  {
+    path: 'unfreeze',
+    operationId: 'unfreezeCard',
+    summary: 'Unfreeze a card',
+    description:
+      'Moves it from `62` Restricted to `00` Active. A card of another status is refused.',
+    problems: ['card_status_conflict'],
+    act: acts.unfreezeCard,
+  },
+  ...(['pin', 'cvv'] as const).map((kind) => ({
+    path: `${kind}/unblock`,
+    operationId: `unblock${kind === 'pin' ? 'Pin' : 'Cvv'}AsOperator`,
+    summary: `Unblock the ${kind.toUpperCase()} of a card of any client`,
+    description:
+      "All tries are there again. The card's limit of unblocks holds for operators, too.",
+    problems: ['card_closed', 'rate_limited'] as const,
+    act: (...[operations, operator, act, request]: Parameters<typeof acts.freezeCard>) =>
+      acts.unblockAsOperator(operations, operator, { ...act, kind }, request),
+  })),
+]
+
+/** What an operator does to a card of any client, with the reason. */
+export function cardActRoutes({ app, cards }: PrivateApi): void {
+  for (const { act, description, operationId, path, problems, summary } of cardActs) {
+    app.post(
+      `/cards/:publicToken/${path}`,
+      {
+        config: { ...supportAct, problems },
+        schema: {
+          operationId,
+          summary,
+          description,
+          tags,
+          params,
+          body: cardSchemas.ReasonSchema,
+          response: { 204: cardSchemas.NothingSchema },
+        },
+      },
+      async (request, reply) => {
+        const { reason } = request.body
+        const what = { publicToken: cardOf(request), reason }
+        return noContent(
+          reply,
+          await act(cards, operatorOnCards(request), what, repeatable(request)),
+        )
+      },
+    )
+  }
+}
+
+/** Many cards at once, such as after an outage that had cards blocked. */
+export function unblockManyRoute({ app, cards }: PrivateApi): void {
+  app.post(
+    '/cards/unblock',
+    {
+      config: supportAct,
+      schema: {
+        operationId: 'unblockCards',
+        summary: 'Unblock the PIN or CVV of many cards',
+        description:
+          'Each card is an act of its own. Sent again with the same idempotency key it goes on where it stopped, and none is unblocked twice. The answer says of each card whether it was unblocked and, if not, why.',
+        tags,
+        body: cardSchemas.UnblockCardsSchema,
+        response: { 200: Type.Array(cardSchemas.UnblockedCardSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { kind, publicTokens, reason } = request.body
+      const many = { kind, reason, publicTokens: publicTokens.filter(isPublicToken) }
+      const operator = operatorOnCards(request)
+      const answer = await acts.unblockMany(cards, operator, many, repeatable(request))
+      return [...answerOf(reply, answer)]
+    },
+  )
+}
+
+/** Who a card is for: a disclosure, as that of a PIN is. */
+export function revealCardholderRoute({ app, cards }: PrivateApi): void {
+  const recordRefusal = (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
+    const { publicToken } = Object(request.params)
+    return cards.refusedDisclosures.record(
+      {
+        clientId: callerOf(request).clientId,
+        publicToken: isPublicToken(publicToken) ? publicToken : null,
+        ...{ act: 'cardholder.revealed', includesPin: false, device: null },
+        outcome: status < 500 ? 'refused' : 'failed',
+        reason: code,
+      },
+      request.id,
+    )
+  }
+  app.post(
+    '/cards/:publicToken/cardholder',
+    {
+      config: {
+        access: 'support.write',
+        notRepeatable: 'Each answer is a disclosure of its own.',
+        discloses: true,
+        problems: ['rate_limited'],
+        beforeProblem: recordRefusal,
+      },
+      schema: {
+        operationId: 'revealCardholder',
+        summary: "Read the names of a card's holder",
+        description:
+          'The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry.',
+        tags,
+        params,
+        response: { 200: cardSchemas.CardholderSchema },
+      },
+    },
+    async (request, reply) => {
+      const operator = operatorOnCards(request)
+      const { entryId, ...names } = await acts.revealCardholder(cards, operator, cardOf(request))
+      reply.header('audit-entry', entryId)
+      return names
+    },
+  )
+}

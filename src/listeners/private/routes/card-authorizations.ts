@@ -1,0 +1,88 @@
+import Type from 'typebox'
+import { isUuid } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import * as records from '../../../operations/authorizations/records.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { closed } from '../../http/validation.ts'
+import { cardOf, type PrivateApi, support } from '../api.ts'
+import * as schemas from '../schemas/card-authorizations.ts'
+
+/** What card networks asked of a card, and why it was declined. */
+export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
+  const tags = ['Cards']
+  app.get(
+    '/cards/:publicToken/authorizations',
+    {
+      config: support,
+      schema: {
+        operationId: 'listCardAuthorizations',
+        summary: 'List authorizations of a card',
+        description: 'Approved and declined, newest first, each with the verdict of every check.',
+        tags,
+        params: Type.Object({ publicToken: Type.String() }),
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(schemas.RecordedAuthorizationSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const before = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
+      const page = { before, limit: pageSize + 1 }
+      const listed = await records.readAuthorizations(cards, cardOf(request), page)
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: (last) => [last.authorizationId],
+      })
+    },
+  )
+  app.get(
+    '/cards/:publicToken/authorizations/:authorizationId',
+    {
+      config: support,
+      schema: {
+        operationId: 'readCardAuthorization',
+        summary: 'Explain an authorization',
+        description:
+          'Every check in the order in which it was made, what it came to and when. The one with a `responseCode` is what declined it.',
+        tags,
+        params: Type.Object({ publicToken: Type.String(), authorizationId: Type.String() }),
+        response: { 200: schemas.RecordedAuthorizationSchema },
+      },
+    },
+    async (request) => {
+      const { authorizationId } = request.params
+      const publicToken = cardOf(request)
+      if (!isUuid(authorizationId)) throw new Problem('not_found')
+      return records.readAuthorization(cards, publicToken, authorizationId)
+    },
+  )
+}
+
+/** How many authorizations are approved and declined, for a chart. */
+export function authorizationFiguresRoute({ app, cards }: PrivateApi): void {
+  app.get(
+    '/figures/authorizations',
+    {
+      config: support,
+      schema: {
+        operationId: 'countAuthorizations',
+        summary: 'Count approvals and declines over time',
+        description:
+          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 days). A stretch in which nothing was asked is left out. Questions about cards that are not there are not counted.',
+        tags: ['Figures'],
+        querystring: Type.Object(
+          {
+            from: Type.String({ format: 'instant' }),
+            to: Type.String({ format: 'instant' }),
+            bucket: Type.Enum(['minute', 'hour', 'day'] as const),
+          },
+          closed,
+        ),
+        response: { 200: Type.Array(schemas.AuthorizationFiguresSchema) },
+      },
+    },
+    async ({ query: { bucket, from, to } }) =>
+      records.countAnswers(cards, { bucket, from: new Date(from), to: new Date(to) }),
+  )
+}

@@ -1,0 +1,81 @@
+import Type from 'typebox'
+import { isUuid } from '../../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../../domain/problem.ts'
+import { listDisclosures } from '../../../operations/audit/disclosures.ts'
+import { readReceiptOfAny } from '../../../operations/audit/receipts.ts'
+import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import type { PrivateApi } from '../api.ts'
+import { DisclosureSchema, DisclosuresQuerySchema } from '../schemas/disclosures.ts'
+
+const tags = ['Disclosures']
+const config = { access: 'audit.read' } as const
+
+/** Who was shown what of which card, with the proof of it. */
+export function disclosureRoutes({ app, audit }: PrivateApi): void {
+  app.get(
+    '/disclosures',
+    {
+      config: { ...config, lists: true },
+      schema: {
+        operationId: 'listDisclosures',
+        summary: 'List who was shown what',
+        description: 'Newest first, of all clients and operators: those that were refused, too.',
+        tags,
+        querystring: DisclosuresQuerySchema,
+        response: { 200: Type.Array(DisclosureSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { clientId, cursor, limit, publicToken } = request.query
+      if (clientId !== undefined && publicToken !== undefined) {
+        throw validationFailed({ pointer: '/clientId', detail: 'must not go with publicToken' })
+      }
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([log, index]) =>
+        isCount(log, 2 ** 31 - 1) && isCount(index, Number.MAX_SAFE_INTEGER)
+          ? { log, index }
+          : null,
+      )
+      const found = await listDisclosures(audit, {
+        ...{ publicToken, clientId, after },
+        limit: pageSize + 1,
+      })
+      return pageOf(request, reply, found, {
+        limit: pageSize,
+        positionOf: ({ index, log }) => [log, index],
+      })
+    },
+  )
+}
+
+/** The proof of a disclosure. */
+export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
+  app.get(
+    '/disclosures/:entry/receipt',
+    {
+      config,
+      schema: {
+        operationId: 'readDisclosureReceipt',
+        summary: 'Read the receipt of a disclosure',
+        description:
+          'Of any entry of the audit log (c2sp.org/tlog-proof). 202 until it is under a checkpoint.',
+        tags,
+        params: Type.Object({ entry: Type.String() }),
+        response: {
+          200: Type.String(),
+          202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { entry } = request.params
+      if (!isUuid(entry)) throw new Problem('not_found')
+      const receipt = await readReceiptOfAny(audit, entry)
+      if (receipt === null) return reply.code(202).header('retry-after', 1).send(undefined)
+      return reply.type('text/plain; charset=utf-8').send(receipt)
+    },
+  )
+}
+
+const isCount = (value: unknown, most: number): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= most

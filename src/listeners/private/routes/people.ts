@@ -1,0 +1,103 @@
+import Type from 'typebox'
+import { isPersonId } from '../../../domain/person.ts'
+import { Problem } from '../../../domain/problem.ts'
+import { endSessionsOf, getPerson, listPeople } from '../../../operations/people/people.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { admin, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
+import { PersonDetailSchema, PersonSchema, SessionsEndedSchema } from '../schemas/people.ts'
+
+const tags = ['People']
+const params = Type.Object({ personId: Type.String() })
+
+/** Whoever has signed in to the console. */
+export function peopleRoutes({ administration: people, app }: PrivateApi): void {
+  app.get(
+    '/people',
+    {
+      config: { ...adminOrAudit, lists: true },
+      schema: {
+        operationId: 'listPeople',
+        summary: 'List people who have signed in',
+        tags,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(PersonSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const isId = (id: unknown): id is string => typeof id === 'string' && isPersonId(id)
+      const after = readCursor(cursor, ([id]) => (isId(id) ? id : null)) ?? ''
+      const listed = await listPeople(people, after, pageSize + 1)
+      return pageOf(request, reply, listed, {
+        limit: pageSize,
+        positionOf: ({ personId }) => [personId],
+      }).map(personAnswer)
+    },
+  )
+  app.get(
+    '/people/:personId',
+    {
+      config: adminOrAudit,
+      schema: {
+        operationId: 'getPerson',
+        summary: 'Read a person, with the sessions that are open',
+        tags,
+        params,
+        response: { 200: PersonDetailSchema },
+      },
+    },
+    async (request) => {
+      const { sessions, ...person } = await getPerson(people, personIdOfPath(request))
+      return {
+        ...personAnswer(person),
+        sessions: sessions.map(({ authenticatedAt, roles, seenAt, sessionId, startedAt }) => ({
+          ...{ sessionId, roles: [...roles] },
+          authenticatedAt: authenticatedAt.toISOString(),
+          startedAt: startedAt.toISOString(),
+          seenAt: seenAt.toISOString(),
+        })),
+      }
+    },
+  )
+}
+
+/** What ends every session of a person. */
+export function signPersonOutRoute({ administration: people, app }: PrivateApi): void {
+  app.post(
+    '/people/:personId/sign-out',
+    {
+      config: { ...admin, notRepeatable: 'a second time ends what is open then' },
+      schema: {
+        operationId: 'signPersonOut',
+        summary: 'End every session of a person',
+        description:
+          'In whatever browser they are open. Whether the person may sign in again is up to the issuer of identities.',
+        tags,
+        params,
+        response: { 200: SessionsEndedSchema },
+      },
+    },
+    async (request) => ({
+      sessionsEnded: await endSessionsOf(people, operatorOf(request), personIdOfPath(request)),
+    }),
+  )
+}
+
+/** @throws `Problem` `not_found` when it can be no person's id. */
+function personIdOfPath({ params: { personId } }: { params: { personId: string } }): string {
+  if (!isPersonId(personId)) throw new Problem('not_found')
+  return personId
+}
+
+const personAnswer = ({
+  firstSignedInAt,
+  lastSignedInAt,
+  roles,
+  ...person
+}: Awaited<ReturnType<typeof listPeople>>[number]) => ({
+  ...person,
+  roles: [...roles],
+  firstSignedInAt: firstSignedInAt.toISOString(),
+  lastSignedInAt: lastSignedInAt.toISOString(),
+})

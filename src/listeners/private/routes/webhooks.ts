@@ -1,0 +1,197 @@
+import Type from 'typebox'
+import { isClientId } from '../../../domain/client.ts'
+import { isDeliveryId, isUuid } from '../../../domain/identifiers.ts'
+import { Problem } from '../../../domain/problem.ts'
+import { listDeliveries } from '../../../operations/webhooks/deliveries.ts'
+import * as watching from '../../../operations/webhooks/operator-acts.ts'
+import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import { clientIdOf, operatorOf, type PrivateApi, support, supportAct } from '../api.ts'
+import { ReasonSchema } from '../schemas/cards.ts'
+import * as schemas from '../schemas/webhooks.ts'
+
+const tags = ['Webhooks']
+const webhookPath = '/clients/:clientId/webhooks/:webhookId'
+
+/** The webhook that a path names. @throws `Problem` `not_found` when it can be none. */
+function webhookOf(request: {
+  params: { clientId: string; webhookId: string }
+}): watching.WebhookOf {
+  const { webhookId } = request.params
+  if (!isUuid(webhookId)) throw new Problem('not_found')
+  return { clientId: clientIdOf(request), webhookId }
+}
+
+/** The webhooks of every client, and what each got. */
+export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
+  app.get(
+    '/webhooks',
+    {
+      config: { ...support, lists: true },
+      schema: {
+        operationId: 'listAllWebhooks',
+        summary: 'List the webhooks of every client',
+        tags,
+        querystring: schemas.WatchedWebhooksQuerySchema,
+        response: { 200: Type.Array(schemas.WatchedWebhookSchema) },
+      },
+    },
+    async (request, reply) => {
+      const { clientId = null, cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([client, webhookId]) =>
+        isClientId(client) && isUuid(webhookId) ? { clientId: client, webhookId } : null,
+      )
+      const found = await watching.listWatchedWebhooks(cards, {
+        ...{ clientId, after },
+        limit: pageSize + 1,
+      })
+      return pageOf(request, reply, found, {
+        limit: pageSize,
+        positionOf: (last) => [last.clientId, last.webhookId],
+      }).map(webhookAnswer)
+    },
+  )
+  app.get(
+    webhookPath,
+    {
+      config: support,
+      schema: {
+        operationId: 'getAnyWebhook',
+        summary: 'Read a webhook of any client',
+        tags,
+        params: schemas.WatchedWebhookParamsSchema,
+        response: { 200: schemas.WatchedWebhookSchema },
+      },
+    },
+    async (request) => webhookAnswer(await watching.getWatchedWebhook(cards, webhookOf(request))),
+  )
+}
+
+/** What a webhook got. */
+export function deliveriesOfWebhookRoute({ app, cards }: PrivateApi): void {
+  app.get(
+    `${webhookPath}/deliveries`,
+    {
+      config: { ...support, lists: true },
+      schema: {
+        operationId: 'listAnyDeliveries',
+        summary: 'List what a webhook got, and did not get',
+        description: 'Newest first, each with its tries.',
+        tags,
+        params: schemas.WatchedWebhookParamsSchema,
+        querystring: PageQuerySchema,
+        response: { 200: Type.Array(schemas.WatchedDeliverySchema) },
+      },
+    },
+    async (request, reply) => {
+      const { clientId, webhookId } = webhookOf(request)
+      const pageSize = parseLimit(request.query.limit)
+      const deliveries = await listDeliveries(
+        cards,
+        { clientId, requestId: request.id },
+        {
+          webhookId,
+          before: readCursor(request.query.cursor, ([id]) => (isDeliveryId(id) ? id : null)),
+          limit: pageSize + 1,
+        },
+      )
+      return pageOf(request, reply, deliveries, {
+        limit: pageSize,
+        positionOf: (last) => [last.deliveryId],
+      }).map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
+    },
+  )
+}
+
+const webhookAnswer = ({ events, ...webhook }: watching.WatchedWebhook) => ({
+  ...webhook,
+  events: [...events],
+})
+
+/** What an operator has sent to a client again, with the reason. */
+export function sendAgainRoutes({ app, cards }: PrivateApi): void {
+  app.post(
+    `${webhookPath}/deliveries/:deliveryId/resend`,
+    {
+      config: supportAct,
+      schema: {
+        operationId: 'resendAnyDelivery',
+        summary: 'Send a delivery of any client again',
+        description: 'At once, whether or not it was delivered, and with the same `webhook-id`.',
+        tags,
+        params: schemas.WatchedDeliveryParamsSchema,
+        body: ReasonSchema,
+        response: { 202: schemas.QueuedAgainSchema },
+      },
+    },
+    async (request, reply) => {
+      const { deliveryId } = request.params
+      if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
+      const act = { ...webhookOf(request), deliveryId, ...request.body }
+      const operator = operatorOf(request)
+      reply.code(202)
+      return answerOf(
+        reply,
+        await watching.resendAsOperator(cards, operator, act, repeatable(request)),
+      )
+    },
+  )
+  app.post(
+    `${webhookPath}/replay`,
+    {
+      config: supportAct,
+      schema: {
+        operationId: 'replayAnyWebhook',
+        summary: 'Deliver what a webhook of any client did not get',
+        tags,
+        params: schemas.WatchedWebhookParamsSchema,
+        body: schemas.ReplayAsOperatorSchema,
+        response: { 202: schemas.ReplayingAgainSchema },
+      },
+    },
+    async (request, reply) => {
+      const act = { ...webhookOf(request), ...request.body }
+      const operator = operatorOf(request)
+      reply.code(202)
+      return answerOf(
+        reply,
+        await watching.replayAsOperator(cards, operator, act, repeatable(request)),
+      )
+    },
+  )
+}
+
+/** Lets a webhook be sent to, or not, with the reason. */
+export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
+  for (const [verb, status] of [
+    ['disable', 'Disabled'],
+    ['enable', 'Enabled'],
+  ] as const) {
+    app.post(
+      `${webhookPath}/${verb}`,
+      {
+        config: supportAct,
+        schema: {
+          operationId: `${verb}AnyWebhook`,
+          summary:
+            verb === 'disable' ? 'Send nothing more to a webhook' : 'Send to a webhook again',
+          description:
+            'One that is so already stays as it is. Its client may change it back. Disabling gives up what is pending.',
+          tags,
+          params: schemas.WatchedWebhookParamsSchema,
+          body: ReasonSchema,
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        const act = { ...webhookOf(request), status, ...request.body }
+        const operator = operatorOf(request)
+        return noContent(
+          reply,
+          await watching.switchAsOperator(cards, operator, act, repeatable(request)),
+        )
+      },
+    )
+  }
+}

@@ -1,0 +1,212 @@
+import Type from 'typebox'
+import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
+import { cardTypes } from '../../../domain/product.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+
+const instant = Type.String({ format: 'date-time' })
+const orNull = Type.Union([Type.String(), Type.Null()])
+const date = Type.String({ format: 'date', examples: ['2030-11-30'] })
+
+export const SearchCardsSchema = Type.Object(
+  {
+    publicToken: Type.Optional(Type.String({ maxLength: 32, format: 'plain-text' })),
+    pan: Type.Optional(
+      Type.String({
+        pattern: stringPatterns.pan,
+        description: 'Found by its keyed fingerprint. It is neither kept nor logged.',
+        'x-secret': true,
+      }),
+    ),
+    panLastFour: Type.Optional(Type.String({ pattern: stringPatterns.panLastFour })),
+    customerReference: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 25,
+        format: 'plain-text',
+        description: "The client's own reference, in whole. Letters count in either case.",
+      }),
+    ),
+    authorizationReference: Type.Optional(
+      Type.String({
+        format: 'network-reference',
+        description: 'What a card network called an authorization by (ISO 8583, field 37).',
+        examples: ['512345678901'],
+      }),
+    ),
+  },
+  { ...closed, description: 'Exactly one member.' },
+)
+
+const foundMembers = {
+  publicToken: Type.String({ examples: ['4820117360'] }),
+  clientId: Type.String({ description: 'The client system that the card is of.' }),
+  productId: Type.Integer({ examples: [1001] }),
+  cardType: Type.Enum([...cardTypes]),
+  customerReference: orNull,
+  maskedPan: Type.String({ examples: ['400000******1234'] }),
+  startDate: date,
+  expiryDate: date,
+  status: Type.Enum(Object.values(cardStatuses).map(({ status }) => status)),
+  cardStatusCode: Type.Enum([...cardStatusCodes]),
+  cardStatusDescription: Type.String(),
+  createdAt: instant,
+}
+
+const authorizationMembers = {
+  authorizationId: Type.String({ format: 'uuid' }),
+  networkId: Type.String(),
+  reference: Type.String({ examples: ['512345678901'] }),
+  responseCode: Type.String({ examples: ['55'] }),
+}
+
+export const FoundCardSchema = Type.Object({
+  ...foundMembers,
+  authorization: Type.Optional(
+    Type.Object(
+      { ...authorizationMembers, at: instant },
+      { description: 'Where it was found by the reference of one.' },
+    ),
+  ),
+})
+
+const ActorSchema = Type.Object(
+  {
+    kind: Type.Enum(['client', 'network', 'operator', 'service'] as const, {
+      description: '`service`: it was due, and nobody asked.',
+    }),
+    id: orNull,
+  },
+  { description: 'Who acted.' },
+)
+
+const TryStatusOfCardSchema = Type.Object({
+  status: Type.Enum(['Unblocked', 'Blocked'] as const),
+  description: Type.String(),
+  remainingTries: Type.Integer(),
+})
+
+export const SupportedCardSchema = Type.Object({
+  ...foundMembers,
+  clientName: Type.String(),
+  productName: Type.String(),
+  schemeName: Type.String(),
+  designId: orNull,
+  pinRevealable: Type.Boolean(),
+  pinStatus: TryStatusOfCardSchema,
+  cvvStatus: TryStatusOfCardSchema,
+  statusReason: Type.Union(
+    [Type.Object({ at: instant, by: ActorSchema, reason: orNull }), Type.Null()],
+    { description: 'What gave it its status; null where that is not kept any more.' },
+  ),
+  limits: Type.Array(
+    Type.Object({
+      limitName: Type.String({ examples: ['unblock-pin'] }),
+      used: Type.Integer(),
+      allowed: Type.Union([Type.Integer(), Type.Null()]),
+      windowSeconds: Type.Union([Type.Integer(), Type.Null()]),
+      freeInSeconds: Type.Integer({ description: 'Until there is a use again; 0: there is one.' }),
+    }),
+    { description: 'Limits on this card that were used.' },
+  ),
+})
+
+const ActSchemaOfCard = Type.Object({
+  entryId: Type.String({ description: 'The id of its entry in the audit log.' }),
+  type: Type.String({ examples: ['card.status_changed'] }),
+  sequence: Type.Union([Type.Integer(), Type.Null()], {
+    description: "Its place among the card's events.",
+  }),
+  by: ActorSchema,
+  requestId: orNull,
+  details: Type.Unknown(),
+  reason: Type.Union([Type.String(), Type.Null()], {
+    description: 'What an operator gave as the reason.',
+  }),
+  deliveries: Type.Array(
+    Type.Object({
+      webhookId: Type.String(),
+      deliveryId: Type.String(),
+      status: Type.Enum(['Pending', 'Delivered', 'Failed'] as const),
+      tries: Type.Integer(),
+      lastTry: Type.Union([
+        Type.Object({
+          at: Type.String(),
+          outcome: Type.String(),
+          statusCode: Type.Optional(Type.Integer()),
+        }),
+        Type.Null(),
+      ]),
+    }),
+  ),
+})
+
+export const TimelineEntrySchema = Type.Object(
+  {
+    at: instant,
+    kind: Type.Enum(['change', 'disclosure', 'attempt', 'authorization'] as const),
+    act: Type.Optional(ActSchemaOfCard),
+    attempt: Type.Optional(
+      Type.Object({
+        entryId: Type.String(),
+        kind: Type.Enum(['pin', 'cvv'] as const),
+        tryNumber: Type.Integer(),
+        result: Type.Enum(['match', 'mismatch', 'unresolved'] as const),
+        restored: Type.Boolean(),
+        remainingTries: Type.Integer(),
+        entryMode: Type.String(),
+        reference: Type.String(),
+      }),
+    ),
+    authorization: Type.Optional(
+      Type.Object({
+        ...authorizationMembers,
+        approved: Type.Boolean(),
+        entryMode: Type.String(),
+      }),
+    ),
+  },
+  {
+    description:
+      'A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an `authorization` has `authorization`.',
+  },
+)
+
+const reason = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  format: 'free-text',
+  description: 'Why. It is kept sealed beside the event, and the client does not read it.',
+})
+
+export const ReasonSchema = Type.Object({ reason }, closed)
+
+export const UnblockCardsSchema = Type.Object(
+  {
+    publicTokens: Type.Array(Type.String({ pattern: stringPatterns.publicToken }), {
+      minItems: 1,
+      maxItems: 1_000,
+      uniqueItems: true,
+    }),
+    kind: Type.Enum(['pin', 'cvv'] as const),
+    reason,
+  },
+  closed,
+)
+
+export const UnblockedCardSchema = Type.Object({
+  publicToken: Type.String(),
+  unblocked: Type.Boolean(),
+  code: Type.Optional(Type.String({ description: 'Why not: the code of a problem.' })),
+  detail: Type.Optional(Type.String()),
+})
+
+export const CardholderSchema = Type.Object({
+  embossName: Type.String(),
+  title: orNull,
+  firstName: Type.String(),
+  middleName: orNull,
+  lastName: Type.String(),
+})
+
+/** An answer without a body. */
+export const NothingSchema = Type.Null({ description: 'No content.' })

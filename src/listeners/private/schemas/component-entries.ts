@@ -1,0 +1,27 @@
+import Type from 'typebox'
+import { KeptVersionSchema } from './keys.ts'
+
+const ids = Type.Array(Type.String())
+
+/** A key that several people bring, and how far they are. */
+export const ComponentEntrySchema = Type.Object({
+  entryId: Type.String(),
+  family: Type.String(),
+  target: Type.String({ description: 'What the key is to become.' }),
+  openedBy: Type.String(),
+  componentCount: Type.Integer(),
+  entered: Type.Array(
+    Type.Object({
+      componentNumber: Type.Integer(),
+      person: Type.String(),
+      clientId: Type.String(),
+      createdBy: Type.Union([Type.String(), Type.Null()]),
+      confirmedBy: ids,
+      controlledBy: Type.Array(Type.String(), {
+        description: 'Administrators who could act for that client when it brought the component.',
+      }),
+    }),
+  ),
+  expiresAt: Type.String({ format: 'date-time' }),
+  key: Type.Union([KeptVersionSchema, Type.Null()]),
+})

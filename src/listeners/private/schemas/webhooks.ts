@@ -1,0 +1,69 @@
+import Type from 'typebox'
+import { pageMembers } from '../../http/pages.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import { ReasonSchema } from './cards.ts'
+
+const dateTime = Type.String({ format: 'date-time' })
+const dateTimeOrNull = Type.Union([dateTime, Type.Null()])
+const { reason } = ReasonSchema.properties
+
+export const WatchedWebhooksQuerySchema = Type.Object(
+  {
+    clientId: Type.Optional(Type.String({ pattern: stringPatterns.clientId })),
+    ...pageMembers,
+  },
+  closed,
+)
+
+export const WatchedWebhookSchema = Type.Object({
+  clientId: Type.String(),
+  webhookId: Type.String({ format: 'uuid' }),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  status: Type.Enum(['Enabled', 'Disabled'] as const),
+  consecutiveFailures: Type.Integer({ description: 'Since something was last delivered.' }),
+  failing: Type.Boolean({
+    description: 'Whether it fails for so long that it waits behind the others.',
+  }),
+  dueAt: Type.Union([dateTime, Type.Null()], {
+    description: 'When something is to be sent next; null while nothing is.',
+  }),
+  createdAt: dateTime,
+  disabledAt: dateTimeOrNull,
+})
+
+export const WatchedDeliverySchema = Type.Object({
+  deliveryId: Type.String(),
+  eventId: Type.String({ description: 'The `webhook-id` of the message.' }),
+  type: Type.String(),
+  status: Type.Enum(['Pending', 'Delivered', 'Failed'] as const),
+  createdAt: dateTime,
+  nextTryAt: Type.Optional(dateTime),
+  tries: Type.Array(
+    Type.Object({
+      at: dateTime,
+      durationMs: Type.Integer(),
+      outcome: Type.String(),
+      statusCode: Type.Optional(Type.Integer()),
+      response: Type.Optional(Type.String({ description: 'At most 256 bytes.' })),
+    }),
+    { description: 'The last 300 at most, oldest first.' },
+  ),
+})
+
+export const WatchedWebhookParamsSchema = Type.Object({
+  clientId: Type.String(),
+  webhookId: Type.String(),
+})
+export const WatchedDeliveryParamsSchema = Type.Object({
+  ...WatchedWebhookParamsSchema.properties,
+  deliveryId: Type.String(),
+})
+
+export const ReplayAsOperatorSchema = Type.Object(
+  { since: Type.String({ format: 'instant', description: 'From when on.' }), reason },
+  closed,
+)
+
+export const QueuedAgainSchema = Type.Object({ eventId: Type.String() })
+export const ReplayingAgainSchema = Type.Object({ since: dateTime })

@@ -1,0 +1,142 @@
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem, validationFailed } from '../../domain/problem.ts'
+import {
+  type AnswerCount,
+  countAuthorizations,
+  countMinutes,
+  findNewestMinute,
+} from '../../storage/cards/authorization-counts.ts'
+import * as stored from '../../storage/cards/authorization-records.ts'
+import { findOwner } from '../../storage/cards/search.ts'
+import type { AuthorizationOperations } from './authorization.ts'
+
+type Records = Pick<AuthorizationOperations, 'database'>
+
+/** An authorization as it is on record. */
+interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {
+  readonly approved: boolean
+  /** When the question came: RFC 3339 in UTC. */
+  readonly askedAt: string
+  /** In the order in which they were made. The last is what decided, unless all passed. */
+  readonly checks: AuthorizationCheck[]
+}
+
+/**
+ * Authorizations of a card, newest first.
+ * @param page its limit is one more than a page shows.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function readAuthorizations(
+  { database }: Records,
+  publicToken: PublicToken,
+  page: stored.AuthorizationPage,
+): Promise<RecordedAuthorization[]> {
+  const rows = await stored.listAuthorizations(database, publicToken, page)
+  if (rows.length === 0 && (await findOwner(database, publicToken)) === null) {
+    throw new Problem('card_not_found')
+  }
+  return rows.map(recorded)
+}
+
+/** One authorization of a card. @throws `Problem` `not_found`. */
+export async function readAuthorization(
+  { database }: Records,
+  publicToken: PublicToken,
+  authorizationId: string,
+): Promise<RecordedAuthorization> {
+  const row = await stored.findAuthorization(database, publicToken, authorizationId)
+  if (!row) throw new Problem('not_found')
+  return recorded(row)
+}
+
+function recorded({
+  checks: text,
+  remainingTries,
+  ...row
+}: stored.AuthorizationRow): RecordedAuthorization {
+  const checks = JSON.parse(text) as AuthorizationCheck[]
+  const last = checks.at(-1)
+  // What others left of its tries meanwhile was known only as it was committed.
+  if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
+  const askedAt = new Date(Date.parse(row.at) - row.durationMs).toISOString()
+  return { ...row, approved: row.responseCode === '00', askedAt, checks }
+}
+
+/** How wide the stretches of figures may be, in seconds, and how many days they may be asked for at once. */
+const figureBuckets = {
+  minute: { seconds: 60, daysMost: 1 },
+  hour: { seconds: 3_600, daysMost: 31 },
+  day: { seconds: 86_400, daysMost: 100 },
+} as const
+
+/** Answers of one stretch of time. */
+interface AuthorizationFigures {
+  /** When it begins: RFC 3339 in UTC. */
+  readonly from: string
+  readonly approved: number
+  readonly declined: number
+  /** By response code, those of approvals left out. */
+  readonly declinedBy: Record<string, number>
+}
+
+const dayMs = 86_400_000
+
+/**
+ * Approvals and declines over time, each stretch that has any, in their order. Stretches begin at full minutes, hours or
+ * days (UTC).
+ * @throws `Problem` `validation_failed` where `to` is not after `from`, or too long after it for the width.
+ */
+export async function countAnswers(
+  { database }: Records,
+  {
+    bucket,
+    from,
+    to,
+  }: { readonly from: Date; readonly to: Date; readonly bucket: keyof typeof figureBuckets },
+): Promise<AuthorizationFigures[]> {
+  const { daysMost, seconds } = figureBuckets[bucket]
+  if (to <= from) throw validationFailed({ pointer: '/to', detail: 'must be after from' })
+  if (to.getTime() - from.getTime() > daysMost * dayMs) {
+    const detail = `must be ${daysMost} days after from, or fewer, for buckets of a ${bucket}`
+    throw validationFailed({ pointer: '/to', detail })
+  }
+  const width = seconds * 1_000
+  const first = new Date(Math.floor(from.getTime() / width) * width)
+  const counts = await countAuthorizations(database, first, to, seconds)
+  const stretches = [...Map.groupBy(counts, (each) => each.from)]
+  return stretches
+    .toSorted(([one], [other]) => one - other)
+    .map(([at, ofStretch]) => {
+      const declines = ofStretch.filter(({ responseCode }) => responseCode !== '00')
+      const sum = (of: readonly AnswerCount[]) => of.reduce((total, { count }) => total + count, 0)
+      const codes = Map.groupBy(declines, ({ responseCode }) => responseCode)
+      return {
+        from: new Date(at * 1_000).toISOString(),
+        approved: sum(ofStretch) - sum(declines),
+        declined: sum(declines),
+        // A stretch may be counted in two parts, one of which is counted now.
+        declinedBy: Object.fromEntries([...codes].map(([code, those]) => [code, sum(those)])),
+      }
+    })
+}
+
+/** Minutes that one statement counts. */
+const minutesAtOnce = 60
+
+/**
+ * Counts what was answered in each minute that is over, for charts. Any number of processes may do so at once.
+ * @param stop ends it between two steps.
+ */
+export async function countAnswered(
+  { database }: Records,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  // What was counted last is counted again: by now it is whole, whoever was late.
+  let from = (await findNewestMinute(database)) ?? new Date(0)
+  while (!stop.aborted) {
+    const newest = await countMinutes(database, from, minutesAtOnce)
+    if (newest === null) return
+    from = new Date(newest.getTime() + 60_000)
+  }
+}

@@ -1,0 +1,181 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem, type ProblemCode } from '../../domain/problem.ts'
+import { Secret } from '../../domain/secret.ts'
+import type { TryKind } from '../../domain/tries.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
+import { findOwner, findSealedNames } from '../../storage/cards/search.ts'
+import { rememberAnswer } from '../../storage/idempotency/idempotency.ts'
+import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import type { CardActor, CardOperations } from './cards.ts'
+import { spendUse } from './limits.ts'
+import { revealPersonalData } from './personal-data.ts'
+import { changeCardStatus } from './status.ts'
+import { unblock } from './tries.ts'
+
+/** Who looks after cards of all clients: a person, or a system that has the scope. */
+export interface Operator {
+  readonly operatorId: string
+  readonly requestId: string
+}
+
+/** What an operator does to a card, and why. */
+interface ReasonedAct {
+  readonly publicToken: PublicToken
+  readonly reason: string
+}
+
+/**
+ * An operator as one who acts on a card: of whichever client it is, and never as that client.
+ * @throws `Problem` `card_not_found`.
+ */
+async function actorOn(
+  { database }: Pick<CardOperations, 'database'>,
+  { operatorId, requestId }: Operator,
+  publicToken: PublicToken,
+): Promise<CardActor> {
+  const clientId = await findOwner(database, publicToken)
+  if (clientId === null) throw new Problem('card_not_found')
+  return { clientId, requestId, operatorId }
+}
+
+const noteOf = ({ operatorId }: Operator, reason: string) => ({
+  description: reason,
+  updatedBy: operatorId,
+})
+
+/** Restricts a card, so that nothing is approved until it is unfrozen. @throws as `changeCardStatus`. */
+export async function freezeCard(
+  operations: CardOperations,
+  operator: Operator,
+  { publicToken, reason }: ReasonedAct,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const actor = await actorOn(operations, operator, publicToken)
+  const change = { publicToken, to: '62', note: noteOf(operator, reason) } as const
+  return changeCardStatus(operations, actor, change, request)
+}
+
+/** Makes a card active that is restricted, and no other: one that never was active is not made so. */
+export async function unfreezeCard(
+  operations: CardOperations,
+  operator: Operator,
+  { publicToken, reason }: ReasonedAct,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const actor = await actorOn(operations, operator, publicToken)
+  const note = noteOf(operator, reason)
+  const change = { publicToken, to: '00', onlyFrom: '62', note } as const
+  return changeCardStatus(operations, actor, change, request)
+}
+
+/** Unblocks a card's PIN or CVV, as its client may. @throws as `unblock`. */
+export async function unblockAsOperator(
+  operations: CardOperations,
+  operator: Operator,
+  { kind, publicToken, reason }: ReasonedAct & { readonly kind: TryKind },
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> {
+  const actor = await actorOn(operations, operator, publicToken)
+  return unblock(operations, actor, { publicToken, kind, note: noteOf(operator, reason) }, request)
+}
+
+/** What became of one of many cards. */
+interface UnblockedCard {
+  readonly publicToken: string
+  readonly unblocked: boolean
+  /** Why not: the code of the problem, and what it said. */
+  readonly code?: ProblemCode
+  readonly detail?: string
+}
+
+/** So many are under way at once: they share their commits. */
+const atOnce = 16
+
+/**
+ * Unblocks the PIN or CVV of many cards, each by an act of its own. Under an idempotency key each card is done once: a repeat
+ * goes on where the first stopped, and tries again what was refused.
+ * @throws `Problem` `idempotency_key_reused` where the key was used for another list; `unavailable` where the database
+ * or the HSM is away: what was done until then stays done.
+ */
+export async function unblockMany(
+  operations: CardOperations,
+  operator: Operator,
+  many: {
+    readonly publicTokens: readonly PublicToken[]
+    readonly kind: TryKind
+    readonly reason: string
+  },
+  request: RepeatableRequest | null,
+): Promise<Answer<readonly UnblockedCard[]>> {
+  const { kind, publicTokens, reason } = many
+  const begun = await commitOnce<null>(operations, request, async (claimFor) => ({
+    isDone: await rememberAnswer(operations.database, await claimFor(null)),
+    result: null,
+  }))
+  const unblockOne = async (publicToken: PublicToken): Promise<UnblockedCard> => {
+    const act = { publicToken, kind, reason }
+    try {
+      await unblockAsOperator(operations, operator, act, request && requestOf(request, publicToken))
+      return { publicToken, unblocked: true }
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status >= 500) throw error
+      const { code, detail } = error
+      return { publicToken, unblocked: false, code, ...(detail !== undefined && { detail }) }
+    }
+  }
+  const results: UnblockedCard[] = []
+  for (let from = 0; from < publicTokens.length; from += atOnce) {
+    const some = publicTokens.slice(from, from + atOnce)
+    const done = await Promise.allSettled(some.map(unblockOne))
+    const failed = done.find((each) => each.status === 'rejected')
+    if (failed) throw failed.reason
+    results.push(...done.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])))
+  }
+  return { result: results, replayed: begun.replayed }
+}
+
+/** The part of a request that is about one card: a line end is in no key that a caller gives. */
+const requestOf = (
+  { idempotencyKey, request, ...others }: RepeatableRequest,
+  publicToken: PublicToken,
+): RepeatableRequest => ({
+  ...others,
+  idempotencyKey: `${idempotencyKey}\n${publicToken}`,
+  request: new Secret(`${request.reveal()}\n${publicToken}`),
+})
+
+/** Who a card is for, and the entry of the audit log that says who was shown it. */
+interface RevealedCardholder {
+  readonly entryId: string
+  readonly embossName: string
+  readonly title: string | null
+  readonly firstName: string
+  readonly middleName: string | null
+  readonly lastName: string
+}
+
+/**
+ * The names of a card's holder, and nothing more of what is known of them. It is on record, and counted for the operator,
+ * before they are read.
+ * @throws `Problem` `card_not_found`, `rate_limited`.
+ */
+export async function revealCardholder(
+  { database, hsm, limits }: CardOperations,
+  { operatorId, requestId }: Operator,
+  publicToken: PublicToken,
+): Promise<RevealedCardholder> {
+  const sealed = await findSealedNames(database, publicToken)
+  if (!sealed) throw new Problem('card_not_found')
+  const limit = limits.reveals && { ...limits.reveals.perClient, limitName: 'reveal_cardholder' }
+  const entryId = await database.transaction(async (connection) => {
+    await spendUse(connection, 'client', operatorId, limit)
+    return insertAct(connection, {
+      ...{ act: 'cardholder.revealed', subjectKind: 'card', subject: publicToken },
+      ...{ details: JSON.stringify({ cardClient: sealed.clientId }) },
+      ...{ clientId: operatorId, requestId },
+    })
+  })
+  const { cardHolder, embossName } = await revealPersonalData(hsm, publicToken, sealed.personalData)
+  const { firstName, lastName, middleName = null, title = null } = cardHolder
+  return { entryId, embossName, title, firstName, middleName, lastName }
+}

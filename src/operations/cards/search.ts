@@ -1,0 +1,186 @@
+import { type CardStatus, describeCardStatus } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Pan } from '../../domain/pan.ts'
+import { Problem } from '../../domain/problem.ts'
+import { type TryStatus, tryStatus } from '../../domain/tries.ts'
+import { searchAuthorizations } from '../../storage/cards/authorization-records.ts'
+import { findTokenByPan } from '../../storage/cards/authorizations.ts'
+import { type Limit, limitValues } from '../../storage/cards/limits.ts'
+import type { CardPosition } from '../../storage/cards/lists.ts'
+import * as stored from '../../storage/cards/search.ts'
+import { type CardOperations, statusNow } from './cards.ts'
+import { type StatusReason, statusReason } from './timeline.ts'
+
+/** What an operator knows of the card that is looked for. */
+export type CardSearch =
+  | { readonly publicToken: PublicToken }
+  | { readonly pan: Pan }
+  | { readonly panLastFour: string; readonly after: CardPosition | null }
+  | { readonly customerReference: string; readonly after: CardPosition | null }
+  /** `before`: the id of the authorization that a page before ended with. */
+  | { readonly authorizationReference: string; readonly before: string | null }
+
+/** A card of any client: nothing that is sealed, and nobody's name. */
+interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
+  /** The authorization that it was found by. */
+  readonly authorization?: {
+    readonly authorizationId: string
+    readonly at: string
+    readonly networkId: string
+    readonly reference: string
+    readonly responseCode: string
+  }
+}
+
+/**
+ * Cards of all clients, newest first; by an authorization's reference in the order of the authorizations.
+ * @param limit one more than a page shows.
+ */
+export async function searchAllCards(
+  operations: CardOperations,
+  search: CardSearch,
+  limit: number,
+): Promise<FoundCard[]> {
+  const { database } = operations
+  const found = async (cards: Promise<stored.FoundCardRow[]>) =>
+    (await cards).map((card) => foundCard(operations, card))
+  if ('publicToken' in search) {
+    return found(stored.findCardsByTokens(database, [search.publicToken]))
+  }
+  if ('pan' in search) {
+    const known = await operations.hsm.fingerprintPan(search.pan)
+    const publicToken = await findTokenByPan(
+      database,
+      known.map(({ fingerprint }) => fingerprint),
+    )
+    return publicToken ? found(stored.findCardsByTokens(database, [publicToken])) : []
+  }
+  if ('authorizationReference' in search) return searchByAuthorization(operations, search, limit)
+  const { after } = search
+  return 'panLastFour' in search
+    ? found(stored.searchCards(database, 'panLastFour', search.panLastFour, { after, limit }))
+    : found(
+        stored.searchCards(database, 'customerReference', search.customerReference, {
+          after,
+          limit,
+        }),
+      )
+}
+
+async function searchByAuthorization(
+  operations: CardOperations,
+  {
+    authorizationReference,
+    before,
+  }: { readonly authorizationReference: string; readonly before: string | null },
+  limit: number,
+): Promise<FoundCard[]> {
+  const { database } = operations
+  const records = await searchAuthorizations(database, authorizationReference, { before, limit })
+  const publicTokens = [...new Set(records.map(({ publicToken }) => publicToken))]
+  const cards = await stored.findCardsByTokens(database, publicTokens)
+  const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(operations, card)]))
+  return records.flatMap(
+    ({ at, authorizationId, networkId, publicToken, reference, responseCode }) => {
+      const card = byToken.get(publicToken)
+      const authorization = { authorizationId, at, networkId, reference, responseCode }
+      return card ? [{ ...card, authorization }] : []
+    },
+  )
+}
+
+const foundCard = <Card extends stored.FoundCardRow>(
+  operations: CardOperations,
+  { statusCode, ...card }: Card,
+): Omit<Card, 'statusCode'> & CardStatus => ({
+  ...card,
+  ...describeCardStatus(statusNow(operations, { statusCode, expiryDate: card.expiryDate })),
+})
+
+/** A limit on a card that has uses left or not, as it stands now. */
+interface LimitInUse {
+  readonly limitName: string
+  readonly used: number
+  /** Null where the limit is turned off. */
+  readonly allowed: number | null
+  readonly windowSeconds: number | null
+  /** Seconds until there is a use again; 0 where there is one. */
+  readonly freeInSeconds: number
+}
+
+/** A card as an operator needs it to answer its holder. Nobody's name, no PAN, PIN or CVV. */
+interface SupportedCard extends FoundCard {
+  readonly clientName: string
+  readonly productName: string
+  readonly schemeName: string
+  readonly pinRevealable: boolean
+  readonly designId: string | null
+  readonly pinStatus: TryStatus
+  readonly cvvStatus: TryStatus
+  /** What gave it its status; null where that is not among its newest events, or they are not kept. */
+  readonly statusReason: StatusReason | null
+  readonly limits: readonly LimitInUse[]
+}
+
+/** A card of any client. @throws `Problem` `card_not_found`. */
+export async function readSupportedCard(
+  operations: CardOperations,
+  publicToken: PublicToken,
+): Promise<SupportedCard> {
+  const { database } = operations
+  const card = await stored.findCardOfAnyClient(database, publicToken)
+  if (!card) throw new Problem('card_not_found')
+  const [reason, used] = await Promise.all([
+    statusReason(operations, card),
+    stored.listLimitsOfCard(database, publicToken),
+  ])
+  const limits = limitsOfCards(operations)
+  return {
+    ...foundCard(operations, card),
+    pinStatus: tryStatus('pin', {
+      limit: card.pinLimit,
+      spent: card.pinSpent,
+      restored: card.pinRestored,
+      blockedByClient: card.pinBlockedByClient,
+    }),
+    cvvStatus: tryStatus('cvv', {
+      limit: card.cvvLimit,
+      spent: card.cvvSpent,
+      restored: card.cvvRestored,
+      blockedByClient: card.cvvBlockedByClient,
+    }),
+    statusReason: reason,
+    limits: used.map((each) => limitInUse(each, limits.get(each.limitName) ?? null)),
+  }
+}
+
+/** Every limit that a card may have, by the name that its uses are kept under. */
+function limitsOfCards({ limits }: CardOperations): ReadonlyMap<string, Limit> {
+  const { badSessionKeys, reveals, unblocksPerCard } = limits
+  const unblocks = (['pin', 'cvv'] as const).map(
+    (kind) => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` },
+  )
+  const all = [reveals?.perCard, badSessionKeys?.perCard, ...unblocks].filter((each) => !!each)
+  return new Map(all.map((limit) => [limit.limitName, limit]))
+}
+
+function limitInUse(
+  { agesSeconds, limitName, newestUses }: stored.LimitInUse,
+  limit: Limit | null,
+): LimitInUse {
+  if (!limit) {
+    return {
+      ...{ limitName, used: agesSeconds.length, allowed: null },
+      ...{ windowSeconds: null, freeInSeconds: 0 },
+    }
+  }
+  const { uses: allowed, windowSeconds } = limit
+  const [, usesEach] = limitValues(limit)
+  const counting = agesSeconds.filter((age) => age < windowSeconds)
+  // Of a limit of many uses each instant stands for a few: then it may seem used up a little early.
+  const used =
+    counting.length === 0 ? 0 : Math.min(allowed, newestUses + (counting.length - 1) * usesEach)
+  const oldest = counting.at(-1) ?? 0
+  const freeInSeconds = used < allowed ? 0 : Math.max(1, Math.ceil(windowSeconds - oldest))
+  return { limitName, used, allowed, windowSeconds, freeInSeconds }
+}

@@ -1,0 +1,237 @@
+import { attemptEntryId } from '../../domain/audit-entry.ts'
+import type { EventType } from '../../domain/event-type.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import * as stored from '../../storage/cards/timeline.ts'
+import type { CardOperations, ChangeNote } from './cards.ts'
+
+/** Who acted: the card's client, a card network, an operator, or nobody, where it was due. */
+type Actor =
+  | { readonly kind: 'client' | 'operator'; readonly id: string }
+  | { readonly kind: 'network' | 'service'; readonly id: null }
+
+/** What happened to a card, or was shown of it. */
+interface HistoricAct {
+  /** Also the id of its entry in the audit log. */
+  readonly entryId: string
+  readonly type: EventType | string
+  /** Its place among the card's events; null of what is none. */
+  readonly sequence: number | null
+  readonly by: Actor
+  readonly requestId: string | null
+  readonly details: Readonly<Record<string, unknown>>
+  /** What an operator gave as the reason; null where a client acted, whose notes are its own. */
+  readonly reason: string | null
+  readonly deliveries: (Omit<stored.EventDelivery, 'position'> & { readonly deliveryId: string })[]
+}
+
+interface HistoricAttempt extends Omit<stored.HistoricTry, 'at'> {
+  readonly entryId: string
+}
+
+interface HistoricAuthorization {
+  readonly authorizationId: string
+  readonly approved: boolean
+  readonly responseCode: string
+  readonly networkId: string
+  readonly reference: string
+  readonly entryMode: string
+}
+
+/** One thing in a card's history. `at`: RFC 3339 in UTC, to the microsecond. */
+type TimelineEntry = { readonly at: string } & (
+  | { readonly kind: 'change' | 'disclosure'; readonly act: HistoricAct }
+  | { readonly kind: 'attempt'; readonly attempt: HistoricAttempt }
+  | { readonly kind: 'authorization'; readonly authorization: HistoricAuthorization }
+)
+
+/** One page, and where the next one begins if there is one. */
+interface TimelinePage {
+  readonly entries: readonly TimelineEntry[]
+  readonly next: TimelinePosition | null
+}
+
+export type TimelinePosition = stored.CardHistoryPosition
+
+/** One of a source, and the position after which its source goes on. */
+interface Sourced {
+  readonly entry: TimelineEntry
+  readonly position: Partial<TimelinePosition>
+}
+
+/**
+ * All that is kept of a card, newest first: what changed, what was shown, tries and authorizations.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function readTimeline(
+  { database, hsm }: Pick<CardOperations, 'database' | 'hsm'>,
+  publicToken: PublicToken,
+  { after, limit }: { readonly after: TimelinePosition | null; readonly limit: number },
+): Promise<TimelinePage> {
+  const from = after ?? stored.newestOfCard
+  const rows = await stored.listRowsOfCard(database, publicToken, from)
+  if (!rows) throw new Problem('card_not_found')
+  const { clientId } = rows
+  const [published, acts] = await Promise.all([
+    stored.listEventsOfCard(database, clientId, publicToken, from.sequence),
+    stored.listActsOnCard(database, publicToken, from.act),
+  ])
+  const tries = [rows.pinTries, rows.cvvTries].map((list) =>
+    list.map((each) => sourcedTry(publicToken, each)),
+  )
+  const page = mergeNewest(
+    [
+      sourcedEvents(clientId, rows, published),
+      ...tries,
+      rows.authorizations.map(sourcedAuthorization),
+      acts.map(sourcedAct),
+    ],
+    limit + 1,
+  )
+  const shown = page.slice(0, limit)
+  const notes = new Map(rows.notes.map(({ note, sequence }) => [sequence, note]))
+  const entries = await Promise.all(
+    shown.map(async ({ entry }) => {
+      if (!('act' in entry) || entry.act.by.kind !== 'operator') return entry
+      const note = entry.act.sequence === null ? undefined : notes.get(entry.act.sequence)
+      const reason = note === undefined ? null : await reasonOf(hsm, publicToken, note)
+      return { ...entry, act: { ...entry.act, reason } }
+    }),
+  )
+  const positions = shown.map(({ position }) => position)
+  const next = page.length > limit ? Object.assign({}, from, ...positions) : null
+  return { entries, next }
+}
+
+/** Merges lists that are each in their own order, newest first; what is of one source stays in that order. */
+function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
+  const left = sources.map((source) => [...source])
+  const merged: Sourced[] = []
+  while (merged.length < most) {
+    // Instants are texts of one form and length.
+    const newest = left.reduce((best, each) =>
+      (each[0]?.entry.at ?? '') > (best[0]?.entry.at ?? '') ? each : best,
+    )
+    const head = newest.shift()
+    if (!head) break
+    merged.push(head)
+  }
+  return merged
+}
+
+const disclosures: readonly string[] = ['pin.revealed', 'card_data.revealed', 'cardholder.revealed']
+
+/** Events that are published by now, and those that are not yet: what was published meanwhile is in both lists. */
+function sourcedEvents(
+  clientId: string,
+  { unpublished }: Pick<stored.RowsOfCard, 'unpublished'>,
+  { deliveries, events }: stored.PublishedOfCard,
+): Sourced[] {
+  const ofPosition = Map.groupBy(deliveries, ({ position }) => position)
+  const known = new Map<number, { event: stored.CardEvent; position: string | null }>()
+  for (const event of unpublished) known.set(event.sequence, { event, position: null })
+  for (const event of events) known.set(event.sequence, { event, position: event.position })
+  const newestFirst = [...known.values()].toSorted(
+    (one, other) => other.event.sequence - one.event.sequence,
+  )
+  return newestFirst.map(({ event, position }) => {
+    // Who asked stands beside the details.
+    const { clientId: _, requestId: __, ...details } = JSON.parse(event.details)
+    const itsDeliveries = ofPosition.get(position ?? '') ?? []
+    return {
+      position: { sequence: event.sequence },
+      entry: {
+        at: event.at,
+        kind: disclosures.includes(event.type) ? 'disclosure' : 'change',
+        act: {
+          ...{ entryId: event.eventId, type: event.type, sequence: event.sequence },
+          ...{ by: actorOf(clientId, event), requestId: event.requestId, reason: null, details },
+          deliveries: itsDeliveries.map(({ position: deliveryId, ...each }) => ({
+            ...each,
+            deliveryId,
+          })),
+        },
+      },
+    }
+  })
+}
+
+const networkActs = /^(pin|cvv)\.attempt_failed$/
+
+function actorOf(clientId: string, event: stored.CardEvent): Actor {
+  const { operatorId, requestId, type } = event
+  if (operatorId !== null) return { kind: 'operator', id: operatorId }
+  const isByTries = JSON.parse(event.details).blockedBy === 'tries'
+  if (networkActs.test(type) || isByTries) return { kind: 'network', id: null }
+  return requestId === null ? { kind: 'service', id: null } : { kind: 'client', id: clientId }
+}
+
+function sourcedTry(publicToken: PublicToken, { at, ...attempt }: stored.HistoricTry): Sourced {
+  const { kind, tryNumber } = attempt
+  const entryId = attemptEntryId({ publicToken, kind, tryNumber, at })
+  return {
+    position: { [kind]: tryNumber },
+    entry: { at, kind: 'attempt', attempt: { entryId, ...attempt } },
+  }
+}
+
+function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]): Sourced {
+  const { at, authorizationId, entryMode, networkId, reference, responseCode } = row
+  const approved = responseCode === '00'
+  return {
+    position: { authorizationId },
+    entry: {
+      ...{ at, kind: 'authorization' },
+      authorization: {
+        ...{ authorizationId, approved, responseCode, networkId, reference, entryMode },
+      },
+    },
+  }
+}
+
+const sourcedAct = ({
+  act,
+  actId,
+  at,
+  number,
+  operatorId,
+  requestId,
+}: stored.ActOnCard): Sourced => ({
+  position: { act: number },
+  entry: {
+    ...{ at, kind: 'disclosure' },
+    act: {
+      ...{ entryId: actId, type: act, sequence: null, requestId, reason: null },
+      ...{ by: { kind: 'operator', id: operatorId }, details: {}, deliveries: [] },
+    },
+  },
+})
+
+const reasonOf = async (
+  hsm: CardOperations['hsm'],
+  publicToken: PublicToken,
+  sealed: string,
+): Promise<string | null> => {
+  const text = await hsm.revealRecord('note', publicToken, Buffer.from(sealed, 'hex'))
+  return (JSON.parse(text) as ChangeNote).description ?? null
+}
+
+/** What gave a card its status. */
+export interface StatusReason {
+  readonly at: string
+  readonly by: Actor
+  readonly reason: string | null
+}
+
+/** What gave a card the status that is stored; null where that is not among its newest events, or not kept. */
+export async function statusReason(
+  { database, hsm }: Pick<CardOperations, 'database' | 'hsm'>,
+  { clientId, publicToken }: { readonly clientId: string; readonly publicToken: PublicToken },
+): Promise<StatusReason | null> {
+  const event = await stored.findEventOfStatus(database, clientId, publicToken)
+  if (!event) return null
+  const by = actorOf(clientId, event)
+  const isOperator = by.kind === 'operator'
+  const note = isOperator && (await stored.findNoteOfEvent(database, publicToken, event.sequence))
+  return { at: event.at, by, reason: note ? await reasonOf(hsm, publicToken, note) : null }
+}

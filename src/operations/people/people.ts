@@ -1,0 +1,196 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Requester } from '../../domain/client.ts'
+import { isRole, type Person } from '../../domain/person.ts'
+import { Problem } from '../../domain/problem.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import {
+  findPeople,
+  findPerson,
+  type PersonRow,
+  upsertPerson,
+} from '../../storage/people/people.ts'
+import {
+  endSession,
+  endSessions,
+  findOpenSessions,
+  findSession,
+  insertSession,
+  type SessionRow,
+  seeSession,
+} from '../../storage/people/sessions.ts'
+
+/** What the operations on people work with. */
+export interface PeopleOperations {
+  readonly database: Database
+}
+
+/** A person who is signed in, in one browser. */
+export interface ConsoleSession {
+  readonly sessionId: string
+  readonly person: Person
+  readonly startedAt: Date
+}
+
+const secretHashOf = (secret: string): Uint8Array => hash('sha256', secret, 'buffer')
+
+/** What a sign-in was bound to, and what it takes the place of. */
+interface SignInCircumstances {
+  /** It makes one session, however often it is sent. */
+  readonly signInSecret: string
+  /** Of the session that was open in the same browser; null where there was none. */
+  readonly formerSecret: string | null
+  readonly requestId: string
+}
+
+/**
+ * Begins a session of somebody who has just signed in, under a secret that nobody had before.
+ * @returns the secret of the session's cookie; null where the sign-in has made a session before
+ */
+export async function beginSession(
+  { database }: PeopleOperations,
+  person: Person,
+  { formerSecret, requestId, signInSecret }: SignInCircumstances,
+): Promise<string | null> {
+  const secret = randomBytes(32).toString('base64url')
+  return database.transaction(async (connection) => {
+    await upsertPerson(connection, person)
+    const sessionId = await insertSession(connection, {
+      ...person,
+      secretHash: secretHashOf(secret),
+      signInHash: secretHashOf(signInSecret),
+    })
+    if (sessionId === null) return null
+    if (formerSecret !== null) await endSession(connection, secretHashOf(formerSecret))
+    await recordPersonAct(connection, person.personId, requestId, {
+      act: 'signed_in',
+      details: { session: sessionId, roles: person.roles },
+    })
+    return secret
+  })
+}
+
+/** Puts on record that somebody is known to the issuer and was not let in, for want of a role. */
+export async function recordMissingRole(
+  { database }: PeopleOperations,
+  { issuer, personId, subject }: Person,
+  requestId: string,
+): Promise<void> {
+  await recordPersonAct(database, personId, requestId, {
+    act: 'sign_in_failed',
+    details: { reason: 'no_role', issuer, subject },
+  })
+}
+
+/** How soon after one entry of a sign-in that failed there may be another one of the same process. */
+const failureEveryMs = 60_000
+
+/**
+ * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often as they like: one is an
+ * entry, and the next entry says how many there were since.
+ */
+export function failedSignInRecorder({ database }: PeopleOperations) {
+  let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
+  return async (reason: 'not_proved' | 'refused_by_issuer'): Promise<void> => {
+    count += 1
+    if (performance.now() - recordedAtMs < failureEveryMs) return
+    const details = JSON.stringify({ reason, count })
+    ;[recordedAtMs, count] = [performance.now(), 0]
+    await insertAct(database, {
+      ...{ act: 'sign_in_failed', subjectKind: 'person', subject: 'unknown', details },
+      ...{ clientId: null, requestId: null },
+    })
+  }
+}
+
+/**
+ * The open session of a cookie, or null.
+ * @param isVisit whether somebody does something: a page that asks by itself keeps no session open.
+ */
+export async function findConsoleSession(
+  { database }: PeopleOperations,
+  secret: string,
+  isVisit: boolean,
+): Promise<ConsoleSession | null> {
+  const secretHash = secretHashOf(secret)
+  const row = await findSession(database, secretHash)
+  if (!row) return null
+  if (isVisit && row.isToBeSeen) await seeSession(database, secretHash)
+  const { authenticatedAt, issuer, name, personId, roles, sessionId, startedAt, subject } = row
+  return {
+    ...{ sessionId, startedAt },
+    person: {
+      ...{ personId, issuer, subject, name, authenticatedAt },
+      roles: roles.filter(isRole),
+    },
+  }
+}
+
+/** Ends the session of a cookie, where it is open. */
+export async function signOut(
+  { database }: PeopleOperations,
+  secret: string,
+  requestId: string,
+): Promise<void> {
+  await database.transaction(async (connection) => {
+    const personId = await endSession(connection, secretHashOf(secret))
+    if (personId === null) return
+    await recordPersonAct(connection, personId, requestId, { act: 'signed_out', details: {} })
+  })
+}
+
+/** People who have signed in, by their ids, after one of them. */
+export const listPeople = (
+  { database }: PeopleOperations,
+  afterPersonId: string,
+  limit: number,
+): Promise<PersonRow[]> => findPeople(database, afterPersonId, limit)
+
+/** A session that a person has open. */
+type OpenSession = Pick<
+  SessionRow,
+  'sessionId' | 'roles' | 'authenticatedAt' | 'startedAt' | 'seenAt'
+>
+
+/** Somebody who has signed in, with the sessions that are open. @throws `Problem` `not_found` */
+export async function getPerson(
+  { database }: PeopleOperations,
+  personId: string,
+): Promise<PersonRow & { readonly sessions: readonly OpenSession[] }> {
+  const person = await findPerson(database, personId)
+  if (!person) throw new Problem('not_found')
+  return { ...person, sessions: await findOpenSessions(database, personId) }
+}
+
+/**
+ * Ends every session of a person.
+ * @returns how many that were
+ * @throws `Problem` `not_found`
+ */
+export async function endSessionsOf(
+  { database }: PeopleOperations,
+  { clientId, requestId }: Requester,
+  personId: string,
+): Promise<number> {
+  if (!(await findPerson(database, personId))) throw new Problem('not_found')
+  return database.transaction(async (connection) => {
+    const ended = await endSessions(connection, personId)
+    await insertAct(connection, {
+      ...{ act: 'sessions_ended', subjectKind: 'person', subject: personId },
+      ...{ details: JSON.stringify({ sessions: ended }), clientId, requestId },
+    })
+    return ended
+  })
+}
+
+async function recordPersonAct(
+  connection: Connection,
+  personId: string,
+  requestId: string,
+  { act, details }: { readonly act: string; readonly details: object },
+): Promise<void> {
+  await insertAct(connection, {
+    ...{ act, subjectKind: 'person', subject: personId, details: JSON.stringify(details) },
+    ...{ clientId: personId, requestId },
+  })
+}

@@ -1,0 +1,140 @@
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
+import {
+  findWatchedWebhook,
+  findWatchedWebhooks,
+  type WatchedFilter,
+  type WatchedWebhookRow,
+} from '../../storage/webhooks/watched-webhooks.ts'
+import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/webhooks/webhooks.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { findOwnWebhook, refuseDisabled, type WebhookOperations } from './webhooks.ts'
+
+/** A webhook of any client, and how it gets on. Neither its secret nor its description is part of it. */
+export interface WatchedWebhook
+  extends Pick<
+    WatchedWebhookRow,
+    'clientId' | 'webhookId' | 'url' | 'events' | 'status' | 'consecutiveFailures' | 'failing'
+  > {
+  readonly createdAt: string
+  readonly disabledAt: string | null
+  readonly dueAt: string | null
+}
+
+/** Webhooks of every client, or of one. */
+export const listWatchedWebhooks = async (
+  { database }: Pick<WebhookOperations, 'database'>,
+  filter: WatchedFilter,
+): Promise<WatchedWebhook[]> => (await findWatchedWebhooks(database, filter)).map(watchedWebhook)
+
+/** A webhook of any client. @throws `Problem` `not_found`. */
+export async function getWatchedWebhook(
+  { database }: Pick<WebhookOperations, 'database'>,
+  { clientId, webhookId }: WebhookOf,
+): Promise<WatchedWebhook> {
+  const row = await findWatchedWebhook(database, clientId, webhookId)
+  if (!row) throw new Problem('not_found')
+  return watchedWebhook(row)
+}
+
+const watchedWebhook = ({
+  createdAt,
+  description: _,
+  disabledAt,
+  dueAt,
+  ...row
+}: WatchedWebhookRow): WatchedWebhook => ({
+  ...row,
+  createdAt: createdAt.toISOString(),
+  disabledAt: disabledAt?.toISOString() ?? null,
+  dueAt: dueAt?.toISOString() ?? null,
+})
+
+/** A webhook, by the client whose it is. */
+export interface WebhookOf {
+  readonly clientId: string
+  readonly webhookId: string
+}
+
+/** What an operator does to a client's webhook, and why. */
+interface OperatorAct extends WebhookOf {
+  readonly reason: string
+}
+
+/**
+ * Sends a delivery of a client again, at an operator's word. The act is on record beside it.
+ * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
+ */
+export const resendAsOperator = (
+  operations: WebhookOperations,
+  operator: Requester,
+  { deliveryId, ...act }: OperatorAct & { readonly deliveryId: string },
+  request: RepeatableRequest | null,
+): Promise<Answer<{ eventId: string }>> =>
+  once(operations, request, async (connection) => {
+    refuseDisabled(await webhookOf(connection, operator, act))
+    const eventId = await queueDelivery(connection, act, deliveryId)
+    if (eventId === null) throw new Problem('not_found')
+    await record(connection, operator, act, { act: 'delivery_resent', details: { eventId } })
+    return { eventId }
+  })
+
+/**
+ * Has everything since an instant delivered that a client's webhook did not get, at an operator's word.
+ * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
+ */
+export const replayAsOperator = (
+  operations: WebhookOperations,
+  operator: Requester,
+  { since, ...act }: OperatorAct & { readonly since: string },
+  request: RepeatableRequest | null,
+): Promise<Answer<{ since: string }>> =>
+  once(operations, request, async (connection) => {
+    refuseDisabled(await webhookOf(connection, operator, act))
+    await replayWebhook(connection, act.clientId, act.webhookId, since)
+    await record(connection, operator, act, { act: 'webhook_replayed', details: { since } })
+    return { since }
+  })
+
+/**
+ * Sends nothing more to a client's webhook, or lets it be sent to again. The client can change it back.
+ * @throws `Problem` `not_found`.
+ */
+export const switchAsOperator = (
+  operations: WebhookOperations,
+  operator: Requester,
+  { status, ...act }: OperatorAct & { readonly status: 'Enabled' | 'Disabled' },
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  once(operations, request, async (connection) => {
+    const { clientId, webhookId } = act
+    const webhook = await webhookOf(connection, operator, act)
+    if (webhook.status === status) return null
+    if (status === 'Disabled') await disableWebhook(connection, clientId, webhookId)
+    else await updateWebhookRow(connection, clientId, webhookId, { ...webhook, status })
+    const name = status === 'Disabled' ? 'webhook_disabled' : 'webhook_enabled'
+    await record(connection, operator, act, { act: name, details: {} })
+    return null
+  })
+
+const webhookOf = (
+  connection: Connection,
+  { requestId }: Requester,
+  { clientId, webhookId }: WebhookOf,
+) => findOwnWebhook(connection, { clientId, requestId }, webhookId)
+
+async function record(
+  connection: Connection,
+  operator: Requester,
+  { clientId, reason, webhookId }: OperatorAct,
+  { act, details }: { readonly act: string; readonly details: object },
+): Promise<void> {
+  await insertAct(connection, {
+    ...{ act, subjectKind: 'client', subject: clientId },
+    details: JSON.stringify({ webhookId, reason, ...details }),
+    ...operator,
+  })
+}

@@ -1,0 +1,84 @@
+import { isRole, type Role } from '../../domain/person.ts'
+import type { VariableReader } from './variables.ts'
+
+/** The operators' issuer of identities, and how the console is known to it. */
+export interface ConsoleIssuer {
+  readonly issuer: string
+  readonly clientId: string
+  /** The file of its secret, or of its private key as a JWK (`private_key_jwt`): one of the two. */
+  readonly secretFile: string | null
+  readonly jwkFile: string | null
+  readonly groupsClaim: string
+  /** The roles of each group. */
+  readonly rolesOfGroups: ReadonlyMap<string, readonly Role[]>
+  /** `aud` of access tokens that people may call the private listener with; null: none are taken. */
+  readonly audience: string | null
+}
+
+/** How operators use this installation in a browser. */
+export interface ConsoleConfig {
+  /** Null: the sandbox's own, and in production no console. */
+  readonly issuer: ConsoleIssuer | null
+  /** Whether nothing can be changed by the console. */
+  readonly readOnly: boolean
+}
+
+/** Reads the variables of the console; what is wrong with them goes to the reader's faults. */
+export function readConsole(read: VariableReader): ConsoleConfig {
+  const readOnly = read.oneOf('CONSOLE_READ_ONLY', ['yes', 'no'], 'no') === 'yes'
+  const url = read.url('CONSOLE_ISSUER')
+  if (url === null) return { issuer: null, readOnly }
+  const [secretFile, jwkFile] = [
+    read.text('CONSOLE_CLIENT_SECRET_FILE'),
+    read.text('CONSOLE_CLIENT_JWK_FILE'),
+  ]
+  if ((secretFile === null) === (jwkFile === null)) {
+    read.faults.push(
+      'CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE must go with CONSOLE_ISSUER, one of the two.',
+    )
+  }
+  const clientId = read.text('CONSOLE_CLIENT_ID')
+  if (clientId === null) read.faults.push('CONSOLE_CLIENT_ID must go with CONSOLE_ISSUER.')
+  const rolesOfGroups = parseRoles(read.text('CONSOLE_ROLES') ?? '')
+  if (rolesOfGroups === null) {
+    read.faults.push(
+      'CONSOLE_ROLES must go with CONSOLE_ISSUER, and name groups for roles: support=desk;key-officer=keys,custody.',
+    )
+  }
+  return {
+    readOnly,
+    issuer: {
+      // Compared to the letter, with its slash if it has one.
+      issuer: read.text('CONSOLE_ISSUER') ?? url,
+      clientId: clientId ?? '',
+      ...{ secretFile, jwkFile },
+      groupsClaim: read.text('CONSOLE_GROUPS_CLAIM') ?? 'groups',
+      rolesOfGroups: rolesOfGroups ?? new Map(),
+      audience: read.text('CONSOLE_AUDIENCE'),
+    },
+  }
+}
+
+/**
+ * `role=group,group;role=group`. What of a group's name separates here is percent-encoded.
+ * @returns null where it is not of this form, or names no role at all.
+ */
+function parseRoles(text: string): ReadonlyMap<string, readonly Role[]> | null {
+  try {
+    decodeURIComponent(text)
+  } catch {
+    // Nor is any part of it percent-encoded UTF-8, then.
+    return null
+  }
+  const roles = new Map<string, readonly Role[]>()
+  for (const part of text.split(';').filter((each) => each.trim() !== '')) {
+    const [role = '', list = '', ...more] = part.split('=').map((each) => each.trim())
+    const groups = list.split(',').map((each) => each.trim())
+    if (!isRole(role) || more.length > 0 || groups.includes('')) return null
+    for (const written of groups) {
+      const group = decodeURIComponent(written)
+      roles.set(group, [...new Set([...(roles.get(group) ?? []), role])])
+    }
+  }
+  return roles.size === 0 ? null : roles
+}

@@ -1,0 +1,281 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { decodeJwt, type JWK } from 'jose'
+import { readConsoleAssets } from '../../web/site/console-assets.ts'
+import type { Scope } from '../domain/client.ts'
+import { isRole, type Person, type Role } from '../domain/person.ts'
+import { Problem, StartRefusal } from '../domain/problem.ts'
+import { mountConsole, type PersonCall } from '../listeners/console/console.ts'
+import {
+  createPeopleIssuer,
+  type PeopleIssuer,
+  type SandboxPerson,
+} from '../listeners/console/people-issuer.ts'
+import {
+  createRelyingParty,
+  personOf,
+  type RelyingPartyOptions,
+} from '../listeners/console/relying-party.ts'
+import type { ApiAnswer } from '../listeners/console/screen.ts'
+import { acts, screensOf } from '../listeners/console/screens.ts'
+import type { CallerAddresses } from '../listeners/http/caller-address.ts'
+import type { RateLimiter } from '../listeners/http/rate-limit.ts'
+import type { Server } from '../listeners/http/server.ts'
+import {
+  type AccessTokenVerifier,
+  type Caller,
+  createAccessTokenVerifier,
+} from '../listeners/oauth/access-token-verifier.ts'
+import type { SandboxFile } from '../sandbox/sandbox-file.ts'
+import type { Database } from '../storage/engine/database.ts'
+import type { Config } from './config/config.ts'
+import type { ConsoleIssuer } from './config/console.ts'
+import { identityFetcher } from './outbound.ts'
+import type { Peers } from './processes/peers.ts'
+import { sharedIssuer } from './processes/sharing.ts'
+
+/** Calls of the private listener by this process, as people who are signed in. */
+interface PersonCalls {
+  /** The listener's verifier, which also knows who this process calls as. */
+  readonly verifier: AccessTokenVerifier
+  callAs(app: Server, host: string, caller: PersonCaller, call: PersonCall): Promise<ApiAnswer>
+}
+
+interface PersonCaller {
+  readonly person: Person
+  readonly scopes: ReadonlySet<Scope>
+}
+
+const scheme = 'Person '
+
+/**
+ * Lets this process call its own private listener as a person. A call names the person by a handle of 256 random bits, which is
+ * made for this one call and forgotten as it comes in: it never leaves this process, and nobody else has one.
+ */
+export function personCalls(verifier: AccessTokenVerifier): PersonCalls {
+  const callers = new Map<string, Caller>()
+  return {
+    verifier: {
+      async verify(header, presented) {
+        if (!header?.startsWith(scheme)) return verifier.verify(header, presented)
+        const caller = callers.get(header)
+        callers.delete(header)
+        if (!caller) throw new Problem('unauthenticated')
+        return caller
+      },
+    },
+    async callAs(app, host, { person, scopes }, call) {
+      const { body, idempotencyKey, method, path, requestId } = call
+      const authorization = `${scheme}${randomBytes(32).toString('base64url')}`
+      callers.set(authorization, {
+        ...{ clientId: person.personId, kind: 'admin', scopes, person, boundThumbprint: null },
+        expiresAt: new Date(Date.now() + 60_000),
+      })
+      try {
+        const answer = await app.inject({
+          method,
+          url: path,
+          headers: {
+            ...{ host, authorization, 'x-request-id': requestId },
+            ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
+            ...(body && { 'content-type': 'application/json' }),
+          },
+          ...(body && { payload: JSON.stringify(body) }),
+        })
+        const isJson = /^application\/(?:[a-z]+\+)?json\b/.test(
+          String(answer.headers['content-type']),
+        )
+        return {
+          status: answer.statusCode,
+          headers: Object.fromEntries(
+            Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+          ),
+          body: isJson ? answer.json() : answer.payload,
+        }
+      } finally {
+        callers.delete(authorization)
+      }
+    },
+  }
+}
+
+/** Who there is in a sandbox: two of each role whose acts another person approves. */
+const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] = [
+  { name: 'Vera Viewer', role: 'viewer' },
+  { name: 'Sam Support', role: 'support' },
+  { name: 'Lea Lead', role: 'support-lead' },
+  { name: 'Leo Lead', role: 'support-lead' },
+  { name: 'Kim Keys', role: 'key-officer' },
+  { name: 'Kai Keys', role: 'key-officer' },
+  { name: 'Sue Security', role: 'security-officer' },
+  { name: 'Sol Security', role: 'security-officer' },
+  { name: 'Ada Auditor', role: 'auditor' },
+  { name: 'Dan Developer', role: 'developer' },
+]
+
+/** The people of a sandbox, with the links that sign in as them: as secret as the secret that they are drawn from. */
+export const peopleOfSandbox = (secret: string): readonly SandboxPerson[] =>
+  sandboxPeople.map(({ name, role }) => {
+    const subject = name.toLowerCase().replace(' ', '-')
+    const link = createHmac('sha256', secret).update(`sign in ${subject}`).digest('base64url')
+    return { subject, name, groups: [role], link }
+  })
+
+/** What the console is wired to. */
+interface ConsoleWiring {
+  readonly sandbox: SandboxFile | null
+  readonly database: Database
+  /** Of access tokens that clients call the private listener with. */
+  readonly verifier: AccessTokenVerifier
+  readonly callers: CallerAddresses
+  readonly rate: RateLimiter | null
+  readonly peers: Peers | null
+}
+
+/** People on the private listener: in a browser, and by their own tokens. */
+interface Console {
+  /** The listener's verifier, which knows people, too. */
+  readonly verifier: AccessTokenVerifier
+  /** Puts the console on the listener; null where there is none. */
+  readonly mount: ((app: Server) => void) | null
+}
+
+/**
+ * Makes the console; there is none in production without an issuer of identities.
+ * @throws `StartRefusal` where the credentials of the console cannot be read.
+ */
+export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
+  const identities = await identitiesOf(config, wiring)
+  if (!identities) return { verifier: wiring.verifier, mount: null }
+  const { fetch, peopleIssuer, tokens, ...party } = identities
+  const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
+  const relyingParty = createRelyingParty({ ...party, fetch })
+  const calls = personCalls(
+    tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
+  )
+  const { host } = new URL(config.privateUrl)
+  const assets = await readConsoleAssets()
+  const { readOnly: isReadOnly } = config.console
+  return {
+    verifier: calls.verifier,
+    mount: (app) =>
+      mountConsole(app, {
+        ...{ people: { database }, url: config.privateUrl, ...limits },
+        ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
+        ...{ screens: screensOf(config.sandbox), acts, assets },
+        callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
+      }),
+  }
+}
+
+/** Where people are known, and how this service asks there. */
+interface Identities extends RelyingPartyOptions {
+  readonly peopleIssuer: PeopleIssuer | null
+  /** Which access tokens of people are taken; null: none. */
+  readonly tokens: { readonly audience: string } | null
+}
+
+async function identitiesOf(
+  config: Config,
+  { peers, sandbox }: ConsoleWiring,
+): Promise<Identities | null> {
+  const {
+    console: { issuer: outside },
+    privateUrl,
+  } = config
+  const redirectUri = `${privateUrl}/console/sign-in/callback`
+  if (outside) {
+    const { audience, clientId, groupsClaim, issuer, rolesOfGroups } = outside
+    return {
+      ...{ issuer, clientId, groupsClaim, redirectUri, peopleIssuer: null },
+      credentials: await credentialsOf(outside),
+      rolesOf: (groups) => [...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? []))],
+      fetch: identityFetcher(config),
+      tokens: audience === null ? null : { audience },
+    }
+  }
+  if (!sandbox) return null
+  const issuer = `${privateUrl}/console/issuer`
+  const clientId = 'pinfold-console'
+  const people = peopleOfSandbox(sandbox.admin.clientSecret)
+  const own = createPeopleIssuer({
+    ...{ clientId, redirectUri, issuer, people },
+    audience: privateUrl,
+  })
+  const peopleIssuer = peers ? sharedIssuer(own, peers) : own
+  return {
+    ...{ issuer, clientId, redirectUri, peopleIssuer, credentials: null, groupsClaim: 'groups' },
+    rolesOf: (groups) => groups.filter(isRole),
+    // What is asked of another one over the network.
+    async fetch(url, { body, headers, method }) {
+      const { pathname, search } = new URL(url)
+      const answer = await peopleIssuer.answer({
+        ...{ method, path: `${pathname}${search}`, headers },
+        body: body === undefined || body === null ? '' : String(body),
+      })
+      return new Response(answer.body, {
+        status: answer.status,
+        headers: { 'content-type': String(answer.headers['content-type'] ?? 'text/plain') },
+      })
+    },
+    tokens: { audience: privateUrl },
+  }
+}
+
+/** How the console proves who it is, from the file that the configuration names. */
+async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
+  const file = secretFile ?? jwkFile ?? ''
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new StartRefusal(`${file} cannot be read.`, { cause })
+  })
+  if (secretFile !== null) return { secret: text.trim() }
+  try {
+    const jwk: JWK = JSON.parse(text)
+    if (typeof jwk.d === 'string') return { jwk }
+  } catch {
+    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+  }
+  throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
+}
+
+/** People with tokens of their own beside the clients. Whose a token is says its issuer, which then has to be true. */
+function withPeople(
+  clients: AccessTokenVerifier,
+  options: RelyingPartyOptions & { readonly audience: string },
+): AccessTokenVerifier {
+  const { audience, issuer } = options
+  const people = createAccessTokenVerifier({
+    ...{ audience, issuer, listener: 'private' },
+    keys: {
+      discoverFrom: issuer,
+      fetchJson: async (address) => {
+        const answer = await options.fetch(address.href, jsonRequest)
+        if (answer.status !== 200) throw new Error(`${address} answered ${answer.status}`)
+        return answer.json()
+      },
+    },
+    findClient: async () => null,
+    personOf: (claims) => personOf(claims, options),
+  })
+  return {
+    async verify(header, presented) {
+      let verifier = clients
+      try {
+        const claims = decodeJwt((header ?? '').slice('Bearer '.length).trim())
+        const isPersons = claims.iss === issuer && [claims.aud].flat().includes(audience)
+        if (isPersons) verifier = people
+      } catch {
+        // What is no token is refused as any other.
+      }
+      return verifier.verify(header, presented)
+    },
+  }
+}
+
+/** For a document, followed nowhere else. */
+const jsonRequest = {
+  method: 'GET',
+  body: undefined,
+  redirect: 'manual',
+  headers: { accept: 'application/json, application/jwk-set+json' },
+} as const

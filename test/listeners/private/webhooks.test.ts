@@ -1,0 +1,140 @@
+/** What operators see of the webhooks of every client, and have them do: on record, with the reason. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import {
+  type DeliveryService,
+  openDeliveryService,
+} from '../../operations/webhooks/delivery-service.ts'
+import { openReceiver, until } from '../../operations/webhooks/receiver.ts'
+import type { Answer } from '../../support/service.ts'
+
+let service: DeliveryService
+before(async () => {
+  service = await openDeliveryService({
+    env: { DELIVERY_TIMEOUT_MS: '10000', RATE_LIMIT: 'off' },
+  })
+})
+
+const ask = (method: string, path: string, body?: object, key?: string): Promise<Answer> =>
+  service.call(method, `//${path}`, {
+    ...{ as: 'admin', listener: 'private', body },
+    ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+  })
+
+const reason = 'The receiver was down.'
+
+/** A webhook that has got the event of a card's creation. */
+const delivered = async () => {
+  const receiver = await openReceiver()
+  const { webhookId } = await service.createWebhook(receiver.url)
+  await service.createCard()
+  await until(() => receiver.received.length > 0)
+  const path = `clients/demo-client/webhooks/${webhookId}`
+  await until(async () => {
+    const [delivery] = (await ask('GET', `${path}/deliveries`)).json
+    return delivery?.status === 'Delivered'
+  })
+  return { receiver, webhookId, path }
+}
+
+test('webhooks of every client are listed, without their secrets, and one is read with what it got', async () => {
+  const { path, webhookId } = await delivered()
+  const { webhookId: another } = (
+    await service.call('POST', '/webhooks', {
+      ...{ as: 'otherClient', body: { url: 'http://127.0.0.1:9/other', events: ['*'] } },
+    })
+  ).json
+  const listed = await ask('GET', 'webhooks')
+  const ids = listed.json.map((each: { webhookId: string }) => each.webhookId)
+  assert.ok(ids.includes(webhookId) && ids.includes(another))
+  assert.doesNotMatch(listed.text, /whsec_/)
+  const ofOther = await ask('GET', 'webhooks?clientId=demo-other-client')
+  assert.deepEqual(
+    ofOther.json.map((each: Record<string, unknown>) => [each.clientId, each.webhookId]),
+    [['demo-other-client', another]],
+  )
+  const read = await ask('GET', path)
+  assert.deepEqual([read.json.status, read.json.consecutiveFailures], ['Enabled', 0])
+  const [delivery] = (await ask('GET', `${path}/deliveries`)).json
+  assert.deepEqual(
+    [delivery.type, delivery.status, delivery.tries[0].outcome],
+    ['card.created', 'Delivered', 'delivered'],
+  )
+})
+
+test('pages of all webhooks follow each other without a gap', async () => {
+  const listed: string[] = []
+  let path: string | undefined = 'webhooks?limit=1'
+  while (path !== undefined) {
+    const answer: Answer = await ask('GET', path)
+    listed.push(...answer.json.map((each: { webhookId: string }) => each.webhookId))
+    path = /^<\/([^>]+)>/.exec(String(answer.headers.link ?? ''))?.[1]
+  }
+  const all = (await ask('GET', 'webhooks')).json.map(
+    (each: { webhookId: string }) => each.webhookId,
+  )
+  assert.ok(all.length > 1)
+  assert.deepEqual(listed, all)
+})
+
+test('a delivery is sent again once for one idempotency key, and the act is on record with its reason', async () => {
+  const { path, receiver, webhookId } = await delivered()
+  const [{ deliveryId, eventId }] = (await ask('GET', `${path}/deliveries`)).json
+  const key = randomUUID()
+  for (const replayed of [undefined, 'true']) {
+    const again = await ask('POST', `${path}/deliveries/${deliveryId}/resend`, { reason }, key)
+    assert.deepEqual([again.status, again.json], [202, { eventId }], again.text)
+    assert.equal(again.headers['idempotency-replayed'], replayed)
+  }
+  await until(() => receiver.received.length === 2)
+  assert.equal(receiver.received[1]?.headers['webhook-id'], eventId)
+  const acts: { act: string; clientId: string; subject: string; details: object }[] = (
+    await ask('GET', 'acts')
+  ).json
+  const ours = acts.filter(({ act, details }) => {
+    return act === 'delivery_resent' && JSON.stringify(details).includes(webhookId)
+  })
+  assert.deepEqual(
+    ours.map(({ clientId, details, subject }) => ({ clientId, details, subject })),
+    [{ clientId: 'demo-admin', subject: 'demo-client', details: { webhookId, reason, eventId } }],
+  )
+})
+
+test('what was not delivered is replayed, and a webhook is switched off and on, each with a reason', async () => {
+  const { path, receiver } = await delivered()
+  const off = await ask('POST', `${path}/disable`, { reason })
+  assert.equal(off.status, 204, off.text)
+  assert.equal((await ask('GET', path)).json.status, 'Disabled')
+  const since = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')
+  assert.equal((await ask('POST', `${path}/replay`, { since, reason })).status, 422)
+  const { publicToken } = await service.createCard()
+  assert.equal((await ask('POST', `${path}/enable`, { reason })).status, 204)
+  const read = (await ask('GET', path)).json
+  assert.deepEqual([read.status, read.events, read.disabledAt], ['Enabled', ['*'], null])
+  const asked = await ask('POST', `${path}/replay`, { since, reason })
+  assert.equal(asked.status, 202, asked.text)
+  await until(() =>
+    receiver.received.some(({ message }) => message.data.publicToken === publicToken),
+  )
+})
+
+test('a webhook that is not there, or another client’s, is found under no client, and nothing is done without a reason', async () => {
+  const { path, webhookId } = await delivered()
+  const strangers = [
+    `clients/demo-other-client/webhooks/${webhookId}`,
+    `clients/demo-client/webhooks/${randomUUID()}`,
+    'clients/demo-client/webhooks/1',
+  ]
+  for (const stranger of strangers) {
+    assert.equal((await ask('GET', stranger)).status, 404, stranger)
+    assert.equal((await ask('GET', `${stranger}/deliveries`)).status, 404, stranger)
+    assert.equal((await ask('POST', `${stranger}/disable`, { reason })).status, 404, stranger)
+  }
+  for (const act of ['disable', 'enable', 'deliveries/1/resend']) {
+    for (const body of [{}, { reason: '' }, { reason: 'line\nbreak' }]) {
+      assert.equal((await ask('POST', `${path}/${act}`, body)).status, 422, act)
+    }
+  }
+  assert.equal((await ask('POST', `${path}/deliveries/999999/resend`, { reason })).status, 404)
+})

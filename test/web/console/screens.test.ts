@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { type Role, roles, scopesOfRole } from '../../../src/domain/person.ts'
+import { acts, screensOf } from '../../../src/listeners/console/screens.ts'
+import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
+import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
+import { faults } from '../support/axe.ts'
+import { openChromium } from '../support/chromium.ts'
+import { type Console, linkOf, openConsole, signIn } from '../support/console.ts'
+import { hostile, openWorld, type World } from '../support/console-world.ts'
+import { smallPng } from '../support/small-png.ts'
+
+/** Every screen of the console, with something to see on each: who sees it, and what it is made of. */
+
+const chromium = await openChromium()
+
+const screens = screensOf(true)
+const everybody = roles
+const deskAndAudit: readonly Role[] = [
+  'viewer',
+  'support',
+  'support-lead',
+  'security-officer',
+  'auditor',
+  'developer',
+]
+
+const audit: readonly Role[] = ['support-lead', 'security-officer', 'auditor']
+const approvers: readonly Role[] = [
+  'support',
+  'support-lead',
+  'key-officer',
+  'security-officer',
+  'auditor',
+]
+
+/** Who sees which screen: written down here, and held against what the service does. */
+const seenBy: Readonly<Record<string, readonly Role[]>> = {
+  '/console': everybody,
+  '/console/search': deskAndAudit,
+  '/console/cards/:publicToken': deskAndAudit,
+  '/console/cards/:publicToken/authorizations/:authorizationId': deskAndAudit,
+  '/console/unblock': ['support', 'support-lead'],
+  '/console/approvals': approvers,
+  '/console/approvals/:approvalId': approvers,
+  '/console/products': deskAndAudit,
+  '/console/clients': deskAndAudit,
+  '/console/clients/:clientId': deskAndAudit,
+  '/console/networks': deskAndAudit,
+  '/console/networks/links/:linkName': deskAndAudit,
+  '/console/keys': ['key-officer', 'security-officer', 'auditor', 'developer'],
+  '/console/audit-log': audit,
+  '/console/people': audit,
+  '/console/people/:personId': audit,
+  '/console/sandbox': ['security-officer'],
+}
+
+let service: Console
+let world: World
+
+before(async () => {
+  service = await openConsole({ APPROVALS: 'administrator' })
+  world = await openWorld(service)
+})
+
+const addressOf = (path: string): string => service.url(world.addresses.get(path) ?? '/')
+
+const browse = async (role: Role): Promise<Browser> => {
+  const browser = openBrowser()
+  const home = await browser.visit(linkOf(service, role))
+  assert.equal(home.url, service.url('/console'), home.text)
+  return browser
+}
+
+/** Whoever only asks for approvals has none of others. */
+const expectedStatus = (role: Role, path: string): 200 | 403 | 404 => {
+  if (role === 'support' && path === '/console/approvals/:approvalId') return 404
+  return seenBy[path]?.includes(role) ? 200 : 403
+}
+
+suite('each role', () => {
+  test('of the table is about every screen that there is', () => {
+    assert.deepEqual(Object.keys(seenBy).sort(), screens.map(({ path }) => path).sort())
+  })
+
+  for (const role of roles) {
+    test(`${role} sees its screens and is led to them, and to no other, not even by address`, async () => {
+      const browser = await browse(role)
+      const { text: home } = await browser.visit(service.url('/console'))
+      for (const { navigation, path } of screens) {
+        const expected = expectedStatus(role, path)
+        const { status, text } = await browser.visit(addressOf(path))
+        assert.equal(status, expected, `${path} as ${role}: ${text}`)
+        assert.equal(/Not for your role/.test(text), expected === 403)
+        const isLinked = home.includes(`<a href="${path}"`)
+        if (navigation !== null)
+          assert.equal(isLinked, expected === 200, `${path} in the navigation of ${role}`)
+      }
+    })
+
+    test(`${role} is refused by the forms of others, also when it sends them without having seen them`, async () => {
+      const browser = await browse(role)
+      const fields = hiddenFields(await browser.visit(service.url('/console')))
+      const held: readonly string[] = scopesOfRole[role]
+      for (const { access, path } of acts) {
+        const isAllowed =
+          access === 'anyone' || scopesOfAccess(access).some((each) => held.includes(each))
+        if (isAllowed) continue
+        const { status, text } = await browser.send(
+          service.url(path.replaceAll(/:\w+/g, '1')),
+          fields,
+        )
+        assert.deepEqual(
+          [status, /Not for your role/.test(text)],
+          [403, true],
+          `${path} as ${role}`,
+        )
+      }
+    })
+  }
+})
+
+/** One person for each screen: of whoever sees it, the one who may do most there. */
+const whoSees = (path: string): Role =>
+  (['support-lead', 'security-officer', 'key-officer'] as const).find((role) =>
+    seenBy[path]?.includes(role),
+  ) ?? 'viewer'
+
+const pictures = fileURLToPath(new URL('../../../docs/console/', import.meta.url))
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  const picture = smallPng(await page.screenshot())
+  assert.ok(picture.length <= 100_000, `${name}: ${picture.length} bytes`)
+  await writeFile(join(pictures, `${name}.png`), picture)
+}
+
+suite('each screen', { skip: chromium.leftOut }, () => {
+  const visits = new Map<string, Promise<Awaited<ReturnType<typeof signIn>>>>()
+  const visitAs = (role: Role) => {
+    const visit = visits.get(role) ?? signIn(service, chromium, role)
+    visits.set(role, visit)
+    return visit
+  }
+  const open = async (path: string): Promise<Page> => {
+    const { page } = await visitAs(whoSees(path))
+    await page.goto(addressOf(path))
+    return page
+  }
+
+  for (const { path } of screens) {
+    test(`${path} has nothing that axe finds, in the light and in the dark, and fits a telephone`, async () => {
+      const page = await open(path)
+      for (const [width, colorScheme] of [
+        [1280, 'light'],
+        [390, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 844 })
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+        assert.deepEqual(await faults(page), [], `${path} ${width} ${colorScheme}`)
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        assert.ok(wide <= 0, `${path} is ${wide} pixels too wide for ${width}`)
+      }
+    })
+  }
+
+  test('has its picture in the documentation', {
+    skip: process.env.CONSOLE_PICTURES !== 'write' && 'CONSOLE_PICTURES=write takes them',
+  }, async () => {
+    await mkdir(pictures, { recursive: true })
+    for (const { path } of screens) {
+      const page = await open(path)
+      const [, , ...words] = path.split('/').filter((part) => !part.startsWith(':'))
+      const name = words.join('-') || 'home'
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await takePicture(page, name)
+      if (name !== 'cards') continue
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.setViewportSize({ width: 390, height: 844 })
+      await takePicture(page, `${name}-telephone`)
+    }
+  })
+
+  test('shows what people wrote as text, and runs none of it; and no card number and no PIN', async () => {
+    const shown = new Set<string>()
+    for (const { path } of screens) {
+      const page = await open(path)
+      if ((await page.innerText('main')).includes(hostile)) shown.add(path)
+      assert.equal(await page.locator('img, main script').count(), 0, path)
+      const markup = await page.content()
+      const { cvv2, pan, pin } = world.card
+      for (const digits of [pan, pin, `${cvv2} `])
+        assert.ok(!new RegExp(`\\b${digits}\\b`).test(markup), path)
+    }
+    assert.ok(shown.has('/console/cards/:publicToken'))
+    for (const [role, visit] of visits) {
+      assert.deepEqual((await visit).complaints, [], role)
+    }
+  })
+
+  test('is loaded from this listener alone, in no more than 150 kB with everything that it needs', async () => {
+    for (const { path } of screens) {
+      const { devtools, page, requested } = await visitAs(whoSees(path))
+      let bytes = 0
+      const count = ({ encodedDataLength }: { encodedDataLength: number }) => {
+        bytes += encodedDataLength
+      }
+      await devtools.send('Network.enable')
+      await devtools.send('Network.setCacheDisabled', { cacheDisabled: true })
+      devtools.on('Network.loadingFinished', count)
+      await page.goto(addressOf(path), { waitUntil: 'load' })
+      devtools.off('Network.loadingFinished', count)
+      assert.ok(bytes > 20_000 && bytes <= 150_000, `${path}: ${bytes} bytes`)
+      const elsewhere = requested.filter((url) => !url.startsWith(service.url('/')))
+      assert.deepEqual(elsewhere, [], path)
+    }
+  })
+})

@@ -1,0 +1,80 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { screensOf } from '../../../src/listeners/console/screens.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { type Console, issueDeclinedCard, linkOf } from './console.ts'
+
+/** Markup that does something wherever it is not shown as the text that it is. */
+export const hostile = '<img src=x onerror=a()>'
+
+/** What there is to see: something on every screen, and hostile text wherever somebody can write any. */
+export type World = {
+  card: Awaited<ReturnType<typeof issueDeclinedCard>>
+  /** Where each screen shows it, by the screen's path. */
+  addresses: ReadonlyMap<string, string>
+}
+
+export const openWorld = async (service: Console): Promise<World> => {
+  await administer(service, 'PATCH', '/products/1003', { productName: hostile })
+  await administer(service, 'PATCH', '/clients/demo-client', { clientName: hostile })
+  const card = await issueDeclinedCard(service, hostile, { cardProduct: 1003 })
+  await administer(service, 'POST', '/component-entries', ceremony)
+  await administer(service, 'POST', '/links', {
+    ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
+    ...{ port: 1, profile: 'sandbox' },
+  })
+  const [found] = await administer(service, 'POST', '/cards/search', {
+    authorizationReference: card.reference,
+  })
+  const { approvalId } = await askForAdministrator(service)
+  await openBrowser().visit(linkOf(service, 'auditor'))
+  const [person] = await administer(service, 'GET', '/people')
+  const params: Readonly<Record<string, string>> = {
+    publicToken: card.publicToken,
+    authorizationId: found.authorization.authorizationId,
+    ...{ approvalId, clientId: 'demo-client', linkName: 'console', personId: person.personId },
+  }
+  const addressOf = (path: string) =>
+    path.replaceAll(/:(\w+)/g, (_, name: string) => {
+      const value = params[name]
+      if (value === undefined) throw new Error(`There is nothing to see at ${path}.`)
+      return value
+    })
+  return { card, addresses: new Map(screensOf(true).map(({ path }) => [path, addressOf(path)])) }
+}
+
+/** What an administrator does by the interface. @returns the answer's body */
+export const administer = async (
+  service: Console,
+  method: string,
+  path: string,
+  body?: object,
+  // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what is answered.
+): Promise<any> => {
+  const answer = await service.call(method, `/${path}`, {
+    ...{ as: 'admin', listener: 'private' },
+    ...(body && { body }),
+  })
+  if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
+  return answer.json
+}
+
+/** A key that awaits both of its components. */
+const ceremony = {
+  family: 'zone-master',
+  key: 'zmk-console',
+  algorithm: 'AES',
+  lengthBytes: 32,
+  componentCount: 2,
+  keyCheckValue: '0000000000',
+}
+
+/** Asks for a new administrator, whom another person has to approve. */
+export const askForAdministrator = (service: Console, clientId = 'second-admin') =>
+  administer(service, 'POST', '/clients', {
+    ...{ clientId, clientName: hostile, kind: 'admin', scopes: ['admin'] },
+    jwks: {
+      keys: [
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
+      ],
+    },
+  })

@@ -1,0 +1,64 @@
+/** What the keys do: `/` searches, `g` and a letter goes to a screen, `?` says so. */
+export function openKeys(): void {
+  let isGoing = false
+  document.addEventListener('keydown', (event) => {
+    const { ctrlKey, altKey, metaKey, key, target } = event
+    const isTyping =
+      target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+    if (isTyping || ctrlKey || altKey || metaKey) return
+    const wasGoing = isGoing
+    isGoing = key === 'g'
+    const done = wasGoing ? go(key) : keys[key]?.()
+    if (done) event.preventDefault()
+  })
+}
+
+const keys: Readonly<Record<string, () => boolean>> = {
+  '/': () => {
+    const box = document.querySelector<HTMLInputElement>('main [type=search], .find [type=search]')
+    box?.focus()
+    box?.select()
+    return box !== null
+  },
+  '?': () => {
+    helpDialog().showModal()
+    return true
+  },
+}
+
+const links = () => [...document.querySelectorAll<HTMLAnchorElement>('.screens a[data-letter]')]
+
+function go(letter: string): boolean {
+  const link = links().find(({ dataset }) => dataset.letter === letter)
+  link?.click()
+  return link !== undefined
+}
+
+function helpDialog(): HTMLDialogElement {
+  const known = document.querySelector<HTMLDialogElement>('#keys')
+  if (known) return known
+  const dialog = document.createElement('dialog')
+  dialog.id = 'keys'
+  dialog.setAttribute('aria-labelledby', 'keys-title')
+  const title = document.createElement('h2')
+  title.id = 'keys-title'
+  title.textContent = 'Keys'
+  const list = document.createElement('dl')
+  const shown = links().map(({ dataset, textContent }) => [`g ${dataset.letter}`, textContent])
+  for (const [key = '', does = ''] of [['/', 'Find a card'], ...shown]) {
+    const [term, description] = [document.createElement('dt'), document.createElement('dd')]
+    const cap = document.createElement('kbd')
+    cap.textContent = key
+    term.append(cap)
+    description.textContent = does
+    list.append(term, description)
+  }
+  const close = document.createElement('form')
+  close.method = 'dialog'
+  const button = document.createElement('button')
+  button.textContent = 'Close'
+  close.append(button)
+  dialog.append(title, list, close)
+  document.body.append(dialog)
+  return dialog
+}

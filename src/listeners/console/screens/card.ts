@@ -88,7 +88,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
 }
 
 const facts = (card: Card): Content =>
-  html`<dl>${card.statusReason && html`<dt>Why</dt><dd>${card.statusReason.reason && html`“${card.statusReason.reason}” · `}${actorOf(card.statusReason.by)}, ${instant(card.statusReason.at)}</dd>`}
+  html`<dl>${card.statusReason && html`<dt>Since</dt><dd>${instant(card.statusReason.at)}<p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`}
     <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
     <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
     <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>

@@ -24,6 +24,15 @@ create table authorization_record (
 create index authorization_record_by_reference on authorization_record (reference, authorization_id);
 create index authorization_record_by_time on authorization_record (decided_at, response_code);
 
+-- How many authorizations were answered so within each minute that is over: charts cost what they show, and not what was
+-- asked. The newest minute is counted again by the next count, which makes it whole.
+create table authorization_count (
+  minute timestamptz not null,
+  response_code text not null,
+  count bigint not null check (count > 0),
+  primary key (minute, response_code)
+);
+
 -- Which operator acted on a client's card; null where the client itself did, a network, or nobody. No part of what a
 -- reader of events sees.
 alter table event add column operator_id text;

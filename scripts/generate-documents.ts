@@ -15,8 +15,8 @@ import { thirdPartyNotices } from './package/notices.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
- * `npm run generate` writes what stands in two places from where it stands first: openapi.json from the
- * routes, docs/errors.md from the table of failures, docs/production.md from that of refusals, the arrows of
+ * `npm run generate` writes what stands in two places from where it stands first: openapi.json and
+ * openapi-private.json from the routes of the two listeners, docs/errors.md from the table of failures, docs/production.md from that of refusals, the arrows of
  * ARCHITECTURE.md from the table that the check of the structure reads, the bill of materials and the notices of licences
  * from package-lock.json. With `--check` it writes nothing, and
  * fails where a file differs. The files are those of the project, or of the folder that is named last.
@@ -33,7 +33,7 @@ export const generateDocuments = async (
   folder: string = root,
   open: () => Promise<Database> = openMigrated,
 ): Promise<Documents> => ({
-  'openapi.json': `${JSON.stringify(await generateOpenapi(open), null, 2)}\n`,
+  ...(await generateOpenapi(open)),
   'docs/errors.md': generateErrors(),
   'docs/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
@@ -41,8 +41,8 @@ export const generateDocuments = async (
   'THIRD-PARTY-NOTICES.txt': await thirdPartyNotices(await readLock()),
 })
 
-/** The document of the real server, with nothing configured. */
-async function generateOpenapi(open: () => Promise<Database>): Promise<unknown> {
+/** The documents of the real servers, with nothing configured. */
+async function generateOpenapi(open: () => Promise<Database>): Promise<Documents> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-generate-'))
   const database = await open()
   try {
@@ -52,12 +52,18 @@ async function generateOpenapi(open: () => Promise<Database>): Promise<unknown> 
       undivided(database),
       createLog('silent'),
     )
-    const { payload } = await publicServer.inject({
-      url: '/openapi.json',
-      headers: { host: new URL(config.baseUrl).host },
-    })
+    const documents = [
+      ['openapi.json', publicServer, config.baseUrl],
+      ['openapi-private.json', privateServer, config.privateUrl],
+    ] as const
+    const texts: [string, string][] = []
+    for (const [path, server, url] of documents) {
+      const { host } = new URL(url)
+      const { payload } = await server.inject({ url: '/openapi.json', headers: { host } })
+      texts.push([path, `${JSON.stringify(JSON.parse(payload), null, 2)}\n`])
+    }
     await Promise.all([publicServer.close(), privateServer.close()])
-    return JSON.parse(payload)
+    return Object.fromEntries(texts)
   } finally {
     await database.close()
     await rm(dataDir, { recursive: true })

@@ -22,9 +22,9 @@ export type Options = Readonly<Record<string, Option>>
 export interface ConnectionOptions {
   readonly client?: string | undefined
   readonly 'jwk-file'?: string | undefined
-  readonly 'token-file'?: string | undefined
   readonly url?: string | undefined
   readonly 'private-url'?: string | undefined
+  readonly 'as-person'?: boolean | undefined
 }
 
 type OptionValues = ConnectionOptions & Readonly<Record<string, string | boolean | undefined>>
@@ -58,11 +58,7 @@ export const commonOptions: Options = {
   'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
   client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
   'jwk-file': { type: 'string', value: 'FILE', help: "the client's private key (JWK)" },
-  'token-file': {
-    type: 'string',
-    value: 'FILE',
-    help: "a person's access token, in place of a client",
-  },
+  'as-person': { type: 'boolean', help: 'as whom pinfold sign-in signed in, in place of a client' },
 }
 
 /** @throws UsageError for an option that there is not, and for names too few or too many. */

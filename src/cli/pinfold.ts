@@ -17,6 +17,7 @@ import {
   prepareClusterCommand,
   startCommand,
 } from './commands/service.ts'
+import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
 import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
@@ -28,6 +29,7 @@ export const commands: readonly cli.Command[] = [
   doctorCommand,
   migrateCommand,
   prepareClusterCommand,
+  signInCommand,
   ...productCommands,
   ...clientCommands,
   ...zoneCommands,
@@ -143,7 +145,7 @@ ${more}
 Commands go to the server that runs on DATA_DIR, or on the database that DATABASE_URL names; where none
 runs, they open the service themselves for as long as they take. PINFOLD_URL and PINFOLD_PRIVATE_URL name
 a server elsewhere. They call as the sandbox's own clients, or as PINFOLD_CLIENT_ID with
-PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or as the person whose token is in PINFOLD_TOKEN_FILE.
+PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or, with --as-person, as who signed in by pinfold sign-in.
 
 Answers are on standard output, all else on standard error. Every command takes --json.
 Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened,

@@ -9,6 +9,7 @@ import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createFollower, createSigner } from '../operations/audit/sign.ts'
+import { countAnswered } from '../operations/authorizations/records.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
@@ -58,6 +59,11 @@ export function startBackground(
         (stop: AbortSignal) => recordLostBlocks(operations, stop),
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
+      {
+        everyMs: 30_000,
+        failure: 'answers to card networks could not be counted',
+        run: (stop) => countAnswered(operations, stop),
+      },
       ...keyJobs(keys),
       {
         everyMs: 5_000,

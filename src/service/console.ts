@@ -52,7 +52,7 @@ const scheme = 'Person '
  * Lets this process call its own private listener as a person. A call names the person by a handle of 256 random bits, which is
  * made for this one call and forgotten as it comes in: it never leaves this process, and nobody else has one.
  */
-function personCalls(verifier: AccessTokenVerifier): PersonCalls {
+export function personCalls(verifier: AccessTokenVerifier): PersonCalls {
   const callers = new Map<string, Caller>()
   return {
     verifier: {
@@ -206,7 +206,18 @@ async function identitiesOf(
   return {
     ...{ issuer, clientId, redirectUri, peopleIssuer, credentials: null, groupsClaim: 'groups' },
     rolesOf: (groups) => groups.filter(isRole),
-    fetch: (url, request) => askIssuer(peopleIssuer, url, request),
+    // What is asked of another one over the network.
+    async fetch(url, { body, headers, method }) {
+      const { pathname, search } = new URL(url)
+      const answer = await peopleIssuer.answer({
+        ...{ method, path: `${pathname}${search}`, headers },
+        body: body === undefined || body === null ? '' : String(body),
+      })
+      return new Response(answer.body, {
+        status: answer.status,
+        headers: { 'content-type': String(answer.headers['content-type'] ?? 'text/plain') },
+      })
+    },
     tokens: { audience: privateUrl },
   }
 }
@@ -248,41 +259,23 @@ function withPeople(
   })
   return {
     async verify(header, presented) {
-      const claims = unverifiedClaims(header)
-      const isPersons = claims?.iss === issuer && [claims.aud].flat().includes(audience)
-      return (isPersons ? people : clients).verify(header, presented)
+      let verifier = clients
+      try {
+        const claims = decodeJwt((header ?? '').slice('Bearer '.length).trim())
+        const isPersons = claims.iss === issuer && [claims.aud].flat().includes(audience)
+        if (isPersons) verifier = people
+      } catch {
+        // What is no token is refused as any other.
+      }
+      return verifier.verify(header, presented)
     },
   }
 }
 
+/** For a document, followed nowhere else. */
 const jsonRequest = {
   method: 'GET',
   body: undefined,
   redirect: 'manual',
   headers: { accept: 'application/json, application/jwk-set+json' },
 } as const
-
-function unverifiedClaims(header = '') {
-  try {
-    return decodeJwt(header.slice('Bearer '.length).trim())
-  } catch {
-    return null
-  }
-}
-
-/** Asks the issuer in this process what is asked of another one over the network. */
-async function askIssuer(
-  issuer: PeopleIssuer,
-  url: string,
-  { body, headers, method }: Parameters<RelyingPartyOptions['fetch']>[1],
-): Promise<Response> {
-  const { pathname, search } = new URL(url)
-  const answer = await issuer.answer({
-    ...{ method, path: `${pathname}${search}`, headers },
-    body: body === undefined || body === null ? '' : String(body),
-  })
-  return new Response(answer.body, {
-    status: answer.status,
-    headers: { 'content-type': String(answer.headers['content-type'] ?? 'text/plain') },
-  })
-}

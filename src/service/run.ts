@@ -109,10 +109,18 @@ async function finish(server: Service['publicServer'], connections: Connections)
   clearTimeout(timer)
 }
 
-/** What a person reads when the service is up. No secret is in it: they are in the file it names. */
+/**
+ * What a person reads when the service is up. No secret is in it, they are in the file it names: but for the links by
+ * which a sandbox signs people in.
+ */
 function welcome(config: Config, sandbox: SandboxFile | null, sandboxFile: string | null): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
+  // One for each role. The people beside them have theirs in the sandbox's file.
+  const people = new Map(sandbox?.people.toReversed().map((each) => [each.role, each.signInUrl]))
+  const lines = [...people].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
+  const links =
+    people.size === 0 ? '' : `\nThe console signs in whoever follows a link:\n\n${lines.join('')}`
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
@@ -123,15 +131,5 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
   Database          ${database}${several}
-${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${signInLinks(sandbox)}`
-}
-
-/** A link for each role of the console. The people beside them have theirs in the sandbox's file. */
-function signInLinks(sandbox: SandboxFile | null): string {
-  const links = new Map(
-    sandbox?.people.toReversed().map(({ role, signInUrl }) => [role, signInUrl]),
-  )
-  if (links.size === 0) return ''
-  const lines = [...links].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
-  return `\nThe console signs in whoever follows a link:\n\n${lines.join('')}`
+${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${links}`
 }

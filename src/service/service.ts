@@ -178,6 +178,8 @@ async function createServers(
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
+    effectiveLimits: config.effectiveLimits,
+    addresses: { baseUrl, privateUrl: config.privateUrl },
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: calls.verifier,

@@ -1,9 +1,9 @@
 /** Approvals on the command line, against a program that listens. */
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { askToken, makeFolder, type Program, startProgram } from '../support/process.ts'
+import { askToken, type Program, startProgram } from '../support/process.ts'
 import { type Ended, pinfold } from './run-pinfold.ts'
 
 let program: Program
@@ -52,35 +52,26 @@ test('an administrator’s client approves nothing, with whatever it proves itse
   const own = await run('approvals', 'approve', approvalId, '--payload-hash', payloadHash)
   assert.equal(own.code, 1)
   assert.match(own.stderr, /The scope approve is needed/)
-  const file = join(await makeFolder(), 'token')
   const known = JSON.parse(await readFile(join(program.dataDir, 'sandbox.json'), 'utf8'))
   const sandbox = { ...known, ...known.admin, scope: known.admin.scope ?? 'admin' }
-  await writeFile(file, `${await askToken(sandbox)}\n`)
-  const byToken = ['--token-file', file] as const
-  const again = await run(
-    'approvals',
-    'approve',
-    approvalId,
-    '--payload-hash',
-    payloadHash,
-    ...byToken,
-  )
+  const token = await askToken(sandbox)
+  const asPerson = (...words: string[]) =>
+    pinfold({ ...env, PINFOLD_PERSON_TOKEN: token }, ...words, '--as-person')
+  const again = await asPerson('approvals', 'approve', approvalId, '--payload-hash', payloadHash)
   assert.equal(again.code, 1, again.stdout)
   assert.match(again.stderr, /The scope approve is needed/)
-  const refused = await run('approvals', 'refuse', approvalId, '--reason', 'No', ...byToken)
+  const refused = await asPerson('approvals', 'refuse', approvalId, '--reason', 'No')
   assert.equal(refused.code, 1)
-  const broken = await run('approvals', 'break-glass', approvalId, '--reason', 'No', ...byToken)
+  const broken = await asPerson('approvals', 'break-glass', approvalId, '--reason', 'No')
   assert.equal(broken.code, 1)
-  const shown = await run('approvals', 'show', approvalId, ...byToken, '--json')
+  const shown = await asPerson('approvals', 'show', approvalId, '--json')
   assert.equal(JSON.parse(shown.stdout).state, 'waiting')
 })
 
-test('an approval needs the hash that was seen, and a token needs its file', async () => {
+test('an approval needs the hash that was seen, and a refusal its reason', async () => {
   const id = '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'
   const none = await run('approvals', 'approve', id)
   assert.deepEqual([none.code, /--payload-hash is missing/.test(none.stderr)], [2, true])
-  const noFile = await run('approvals', 'list', '--token-file', '/nowhere/token')
-  assert.equal(noFile.code, 2)
   const noReason = await run('approvals', 'refuse', id)
   assert.equal(noReason.code, 2)
 })

@@ -1,13 +1,13 @@
 import { Compile } from 'typebox/compile'
 import { problemKinds } from '../../src/domain/problem-kinds.ts'
+import { problemCodesOf } from '../../src/listeners/http/openapi/document.ts'
 import { authorizationServerPaths } from '../../src/listeners/oauth/authorization-server.ts'
-import { problemCodesOf } from '../../src/listeners/public/openapi/document.ts'
 import type { Route } from '../support/routes.ts'
 import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
 
 /**
- * What an answer must be, by the document of the route that it came from: openapi.json where the route stands there,
- * else its configuration.
+ * What an answer must be, by the document of the route that it came from: that of its listener where the route stands
+ * there, else its configuration.
  */
 
 /** The route that a request was answered by. */
@@ -29,15 +29,18 @@ interface Openapi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { responses: object }>>>>
 }
 
-export const bookOf = (routes: readonly Route[], openapi: Openapi): RouteBook => {
+export const bookOf = (
+  routes: readonly Route[],
+  documents: Readonly<Record<Route['listener'], Openapi>>,
+): RouteBook => {
   const known = new Map(routes.map((route) => [keyOf(route), route]))
   return {
     routes,
     routeOf: (matched) => known.get(keyOf(matched)),
     statusesOf: (route) => {
-      const path = openapi.paths[route.url.replaceAll(/:(\w+)/g, '{$1}')]
+      const path = documents[route.listener].paths[route.url.replaceAll(/:(\w+)/g, '{$1}')]
       const method = route.method === 'HEAD' ? 'get' : route.method.toLowerCase()
-      const operation = route.listener === 'public' ? path?.[method] : undefined
+      const operation = path?.[method]
       return operation ? statusesIn(operation.responses) : configuredStatuses(route)
     },
     methodsOf: ({ listener, url }) => {

@@ -8,7 +8,7 @@ import { randomInt } from 'node:crypto'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import { isNightly } from '../support/cases.ts'
-import { openWithRoutes } from '../support/routes.ts'
+import { openWithRoutes, type Route } from '../support/routes.ts'
 import { bookOf, faultsOf, isForeign, type Matched, type RouteBook } from './faults.ts'
 import { type Plan, plans } from './requests.ts'
 import { openWorld, settle, type World } from './world.ts'
@@ -36,7 +36,12 @@ before(async () => {
       })
     },
   )
-  book = bookOf(routes, (await service.call('GET', '//openapi.json', { token: null })).json)
+  const documentOf = async (listener: Route['listener']) =>
+    (await service.call('GET', '//openapi.json', { listener, token: null })).json
+  book = bookOf(routes, {
+    public: await documentOf('public'),
+    private: await documentOf('private'),
+  })
   world = await settle(service)
 })
 

@@ -89,7 +89,7 @@ test('a path that ARCHITECTURE.md names as an answer leads downward, floor by fl
     question,
     steps: answer.split(' → ').map((step) => floorOf(/`(.*?)`/.exec(step)?.[1] ?? '')),
   }))
-  assert.equal(answers.length, 6)
+  assert.equal(answers.length, 7)
   for (const { question, steps } of answers) {
     assert.ok(steps.length >= 3, question)
     assert.ok(!steps.includes(0), question)

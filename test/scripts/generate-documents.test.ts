@@ -136,6 +136,15 @@ test('a body that says nothing needed may be left out, others may not', () => {
   )
 })
 
+test('the private listener has a document of its own, with nothing of the public one in it', () => {
+  const { paths }: Document = JSON.parse(documents['openapi-private.json'] ?? '')
+  assert.ok(paths['/cards/search']?.post)
+  assert.deepEqual(
+    Object.keys(paths).filter((path) => document.paths[path]),
+    [],
+  )
+})
+
 test('errors.md tells of every problem', () => {
   for (const code of Object.keys(problemKinds)) {
     assert.match(documents['docs/errors.md'] ?? '', new RegExp(`^## ${code}$`, 'm'))

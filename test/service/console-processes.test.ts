@@ -43,7 +43,7 @@ suite('in two processes on one server', { skip: postgres.leftOut }, () => {
       const browser = openBrowser()
       const page = await browser.visit(link(round), apart)
       assert.equal(page.status, 200, page.text)
-      assert.match(page.text, new RegExp(`Signed in as ${program.sandbox.people[round]?.name}`))
+      assert.ok(page.text.includes(program.sandbox.people[round]?.name ?? 'nobody'))
       for (let call = 0; call < 8; call += 1) {
         assert.equal((await browser.ask(home(), apart)).status, 200)
       }

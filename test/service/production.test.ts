@@ -159,6 +159,12 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await t.test('its first administrator gets a token by key alone', () =>
       provesAdministrator(program, privateKey),
     )
+    await t.test('without an issuer of identities it has no console', async () => {
+      for (const path of ['/console', '/console/sign-in', '/console/issuer/auth']) {
+        assert.equal((await fetch(`${program.privateUrl}${path}`)).status, 404, path)
+      }
+      assert.doesNotMatch(program.stdout(), /sign-in\?as=/)
+    })
     assert.equal((await program.kill('SIGTERM')).code, 0)
     assert.doesNotMatch(program.stdout(), /another key/)
     await t.test('another key of its administrator is told in its log', async () => {

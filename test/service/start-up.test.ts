@@ -83,6 +83,7 @@ const provesSandboxFile = async ({ baseUrl, dataDir, privateUrl, sandbox }: Prog
     'link',
     'network',
     'otherClient',
+    'people',
     'privateUrl',
     'processorPath',
     'scope',
@@ -133,8 +134,12 @@ const refusesMasterKey = async (dataDir: string): Promise<void> => {
 
 const provesSame = async (first: Program, second: Program, token: string): Promise<void> => {
   assert.ok(await isReady(second))
-  const { baseUrl: _, privateUrl: __, tokenEndpoint: ___, ...kept } = second.sandbox
+  const { baseUrl: _, people, privateUrl: __, tokenEndpoint: ___, ...kept } = second.sandbox
   assert.partialDeepStrictEqual(first.sandbox, kept)
+  // The links of people are the same but for where they lead.
+  const linksOf = (signIns: typeof people) =>
+    signIns.map(({ name, signInUrl }) => [name, new URL(signInUrl).search])
+  assert.deepEqual(linksOf(people), linksOf(first.sandbox.people))
   assert.equal((await second.call('GET', '/products', { token: await second.token() })).status, 200)
   // Issued by another base URL, so it is meant for another service.
   assert.equal((await second.call('GET', '/products', { token })).status, 401)

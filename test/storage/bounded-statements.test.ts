@@ -16,6 +16,7 @@ import {
   takeAttemptsToEnter,
   takeRefusalsToEnter,
 } from '../../src/storage/audit/sources.ts'
+import { pruneCounts } from '../../src/storage/cards/authorization-counts.ts'
 import { pruneAuthorizations } from '../../src/storage/cards/authorization-records.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
@@ -226,6 +227,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAttempts(database, 30, limit),
   (database, limit) => pruneAuthorizations(database, 30, limit),
+  (database, limit) => pruneCounts(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => takeAttemptsToEnter(database, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),

@@ -20,6 +20,12 @@ const switches = {
   pin_envelope: ages('expires_at'),
   attempt: ages('attempted_at'),
   authorization_record: ages('decided_at'),
+  // A minute has few counts.
+  authorization_count: {
+    column: 'minute',
+    due: `now() - interval '90 days' - response_code::integer * interval '1 minute'`,
+    notDue: `now() + interval '90 days' + response_code::integer * interval '1 minute'`,
+  },
   refused_disclosure: ages('minute'),
   event: ages('occurred_at'),
   published_event: ages('published_at'),
@@ -71,6 +77,9 @@ const fills = (to: Due): string[] => [
      response_code, checks, duration_ms, decided_at)
    select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
      ${switches.authorization_record[to]} from ${numbers}`,
+  `insert into authorization_count (minute, response_code, count)
+   select ${switches.authorization_count[to]}, response_code, 1
+   from (select n::text as response_code from ${numbers}) as numbered`,
   `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
    select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,

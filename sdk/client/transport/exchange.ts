@@ -1,6 +1,6 @@
 import { CallFailed } from '../errors.ts'
 import type { Settings } from '../options.ts'
-import { createTokenSource } from '../token.ts'
+import { createTokenSource, type TokenSource } from '../token.ts'
 import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } from './attempt.ts'
 
 /** A request before it has a token, to either listener of the service. */
@@ -19,9 +19,11 @@ export interface Exchange {
   open(request: Request): Promise<OpenAnswer>
 }
 
-export function createExchange(settings: Settings): Exchange {
+export function createExchange(
+  settings: Settings,
+  tokens: TokenSource = createTokenSource(settings),
+): Exchange {
   const { fetch, timeoutMs } = settings
-  const tokens = createTokenSource(settings)
   const withToken = async <Reply extends Answer>(
     request: Request,
     sendOnce: (fetch: Settings['fetch'], outgoing: Outgoing) => Promise<Reply>,

@@ -24,7 +24,7 @@ const reason = {
   reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record' },
 } as const
 
-/** What needs a second person. Who approves does it as a person, with a token of `--token-file`. */
+/** What needs a second person. Who approves does it as a person, with `--as-person`. */
 export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals list',
@@ -69,7 +69,7 @@ export const approvalCommands: readonly cli.Command[] = [
       'payload-hash': { type: 'string', value: 'HEX', help: 'of the payload that you saw' },
     },
     example:
-      'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… --token-file me.token',
+      'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… --as-person',
     run: async (call) =>
       decide(call, 'POST', '/approve', { payloadHash: cli.neededOf(call, 'payload-hash') }),
   },

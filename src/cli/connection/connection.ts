@@ -9,7 +9,8 @@ import {
 } from '../../service/config/config.ts'
 import { isLocked, readHolder } from '../../storage/engine/data-directory.ts'
 import { type Call, type ConnectionOptions, refuseStart, UsageError } from '../command.ts'
-import { type NamedClient, type Role, readCredentials } from './credentials.ts'
+import { type ClientRole, type NamedClient, readCredentials } from './credentials.ts'
+import { readPersonToken } from './person.ts'
 import { createRequests, type ServiceAddress, type ServiceConnection } from './requests.ts'
 
 /**
@@ -18,14 +19,14 @@ import { createRequests, type ServiceAddress, type ServiceConnection } from './r
  * database.
  * @throws Unreachable, UsageError
  */
-async function connect(options: ConnectionOptions, role: Role): Promise<ServiceConnection> {
+async function connect(options: ConnectionOptions, role: ClientRole): Promise<ServiceConnection> {
   const caller = readCallerConfig()
   await presentCertificate(caller)
   const named = {
     ...caller,
     clientId: options.client ?? caller.clientId,
     jwkFile: options['jwk-file'] ?? caller.jwkFile,
-    tokenFile: options['token-file'] ?? caller.tokenFile,
+    personToken: options['as-person'] ? await readPersonToken() : null,
   }
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl
@@ -49,7 +50,7 @@ const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(
 
 async function connectConfigured(
   config: Config,
-  role: Role,
+  role: ClientRole,
   named: NamedClient,
 ): Promise<ServiceConnection> {
   // Where the server listens that has locked the data directory, if one does, its lock says.
@@ -76,7 +77,7 @@ async function connectConfigured(
 
 const overHttp = async (
   address: ServiceAddress,
-  role: Role,
+  role: ClientRole,
   named: NamedClient,
   { base, sandbox }: { readonly base: string; readonly sandbox: SandboxFile | null },
 ): Promise<ServiceConnection> => {
@@ -115,7 +116,7 @@ async function presentCertificate({ certificateFile, keyFile }: CallerConfig): P
 /** Does the work with a service that is let go of afterwards. */
 async function withService<Result>(
   { options }: Call,
-  role: Role,
+  role: ClientRole,
   work: (service: ServiceConnection) => Promise<Result>,
 ): Promise<Result> {
   const service = await connect(options, role)

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { JWK } from 'jose'
 import type { PrivateJwk } from '../../../sdk/client/options.ts'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
@@ -6,42 +5,45 @@ import { UsageError } from '../command.ts'
 import { readJsonFile } from '../output.ts'
 
 /** Whom a command calls as: an administrator on the private listener, a client on the public one. */
-export type Role = 'admin' | 'client'
+export type ClientRole = 'admin' | 'client'
 
 /** Who was named on the command line or in the environment. */
 export interface NamedClient {
   readonly clientId: string | null
   readonly clientSecret: string | null
   readonly jwkFile: string | null
-  readonly tokenFile: string | null
+  /** The access token of a person, who calls in place of a client. */
+  readonly personToken: string | null
 }
 
-/** Who calls, and what it proves itself by: its secret, or a private key that stays in this process; or a person, by a token. */
+/** Who calls, and what it proves itself by: its secret, or a private key that stays in this process. */
 export interface CallerCredentials {
-  readonly client:
-    | ({ readonly clientId: string } & (
-        | { readonly clientSecret: string }
-        | { readonly privateKey: PrivateJwk }
-      ))
-    | { readonly token: string }
+  readonly client: { readonly clientId: string } & (
+    | { readonly clientSecret: string }
+    | { readonly privateKey: PrivateJwk }
+  )
   /** The file of the private key, to be named where it is of no use. */
   readonly jwkFile: string | null
+  /** Whose token is at hand: none is asked for. */
+  readonly personToken?: string
 }
 
 /**
- * The person whose token was named, the client that was, or the sandbox's own.
+ * The client that was named, or the sandbox's own.
  * @throws UsageError where there is neither.
  */
 export async function readCredentials(
-  role: Role,
-  { clientId, clientSecret, jwkFile, tokenFile }: NamedClient,
+  role: ClientRole,
+  { clientId, clientSecret, jwkFile, personToken }: NamedClient,
   sandbox: SandboxFile | null,
 ): Promise<CallerCredentials> {
-  if (tokenFile !== null) {
-    const text = await readFile(tokenFile, 'utf8').catch((cause: unknown) => {
-      throw new UsageError(`${tokenFile} cannot be read.`, { cause })
-    })
-    return { client: { token: text.trim() }, jwkFile: null }
+  if (personToken !== null) {
+    if (role !== 'admin') throw new UsageError('People call the private listener alone.')
+    // What a client would prove itself by is never sent: no token is asked for.
+    return {
+      ...{ client: { clientId: 'person', clientSecret: personToken }, jwkFile: null },
+      personToken,
+    }
   }
   if (clientId !== null && jwkFile !== null) {
     const jwk: JWK = await readJsonFile(jwkFile)

@@ -3,13 +3,13 @@ import type { Config } from '../../service/config/config.ts'
 import { openDatabasesAsIs } from '../../service/database.ts'
 import { createLog } from '../../service/log.ts'
 import { createService, type Service } from '../../service/service.ts'
-import { type NamedClient, type Role, readCredentials } from './credentials.ts'
+import { type ClientRole, type NamedClient, readCredentials } from './credentials.ts'
 import { createRequests, type ServiceConnection } from './requests.ts'
 
 /** The service in this process, on the same database as it is, called by inject. */
 export async function openInProcess(
   config: Config,
-  role: Role,
+  role: ClientRole,
   named: NamedClient,
 ): Promise<ServiceConnection> {
   const log = createLog('silent')

@@ -1,18 +1,9 @@
 import { CallFailed } from '../../../sdk/client/errors.ts'
 import { settingsOf } from '../../../sdk/client/options.ts'
-import {
-  type Answer,
-  attempt,
-  type OpenAnswer,
-  openAttempt,
-} from '../../../sdk/client/transport/attempt.ts'
-import {
-  createExchange,
-  type Exchange,
-  type Request,
-} from '../../../sdk/client/transport/exchange.ts'
+import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
+import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
 import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
-import type { CallerCredentials, Role } from './credentials.ts'
+import type { CallerCredentials, ClientRole } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
 type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
@@ -57,26 +48,24 @@ export interface ServiceAddress {
  */
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
-  role: Role,
+  role: ClientRole,
   credentials: CallerCredentials,
 ): Omit<ServiceConnection, 'base' | 'close'> & { readonly open: Open } {
   const origin = role === 'admin' ? privateUrl : baseUrl
-  const { client } = credentials
-  if ('token' in client && role !== 'admin') {
-    throw new UsageError('A person calls the private listener alone: name a client for this.')
-  }
-  const exchange = orUsageError(credentials, () => {
-    if ('token' in client) return exchangeOf(client.token, { timeoutMs, ...address })
-    return createExchange(
+  const { personToken } = credentials
+  const tokens = personToken && { current: async () => personToken, forget: () => undefined }
+  const exchange = orUsageError(credentials, () =>
+    createExchange(
       settingsOf({
-        ...{ baseUrl, timeoutMs, ...address, ...client },
+        ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
         tokenEndpoint: `${baseUrl}/oauth/token`,
         // Whoever types a command sees at once what came of it, and tries again.
         retries: 0,
         allowHttp: true,
       }),
-    )
-  })
+      ...(tokens ? [tokens] : []),
+    ),
+  )
   const send = async <Reply>(path: string, work: (url: string) => Promise<Reply>) => {
     try {
       return await work(`${origin}${path}`)
@@ -117,26 +106,6 @@ export function createRequests(
       if (answer.status >= 400) contentOf(answer)
       return answer
     },
-  }
-}
-
-/** Sends under a token that was given to a person: no other one can be asked for. */
-function exchangeOf(
-  token: string,
-  { fetch = globalThis.fetch, timeoutMs }: Pick<ServiceAddress, 'fetch'> & { timeoutMs: number },
-): Pick<Exchange, 'send' | 'open'> {
-  const withToken = (request: Request) => ({
-    ...request,
-    timeoutMs,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(request.body !== undefined && { 'content-type': 'application/json' }),
-      ...request.headers,
-    },
-  })
-  return {
-    send: (request) => attempt(fetch, withToken(request)),
-    open: (request) => openAttempt(fetch, withToken(request)),
   }
 }
 

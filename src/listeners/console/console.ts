@@ -131,8 +131,10 @@ async function performAct(
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
   try {
     const outcome = await act.perform(visit, form)
-    if ('to' in outcome) return reply.redirect(outcome.to, 303)
-    return sendPage(reply, outcome, frame)
+    if (!('to' in outcome)) return sendPage(reply, outcome, frame)
+    // Whatever a form says of where to go: nobody is led elsewhere.
+    if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
+    return reply.redirect(outcome.to, 303)
   } catch (error) {
     return sendPage(reply, problemPage(error, request), frame)
   }

@@ -227,7 +227,7 @@ const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuratio
     {
       client_id: commandLineClientId,
       application_type: 'native' as const,
-      redirect_uris: ['http://127.0.0.1/'],
+      redirect_uris: ['http://127.0.0.1/callback'],
     },
   ].map((client) => ({
     ...client,
@@ -247,6 +247,8 @@ function interactionsOf({ issuer }: PeopleIssuerOptions): Configuration['interac
     ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
   )
   policy.get('login')?.checks.add(isLinkFollowed)
+  // Nor whether the command line may.
+  policy.get('consent')?.checks.remove('native_client_prompt')
   return { policy, url: (_ctx, { uid }) => `${new URL(issuer).pathname}/interaction/${uid}` }
 }
 

@@ -86,7 +86,12 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
         return personOf(await claimsOf(configuration, tokens, options), options) ?? 'not_proved'
       } catch (error) {
         if (error instanceof oidc.AuthorizationResponseError) return 'refused_by_issuer'
-        if (isOfBrowser(error)) return 'not_proved'
+        const isOfBrowser =
+          error instanceof oidc.ResponseBodyError
+            ? error.error === 'invalid_grant'
+            : error instanceof oidc.ClientError && faultsOfBrowser.includes(error.code ?? '')
+        // All else is the issuer's fault, or that of the configuration, and goes to the log.
+        if (isOfBrowser) return 'not_proved'
         throw awayOf(error)
       }
     },
@@ -164,12 +169,6 @@ const faultsOfBrowser = [
   'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]
-
-/** Whether it is the browser's fault; all else is the issuer's, or that of the configuration, and goes to the log. */
-const isOfBrowser = (error: unknown): boolean =>
-  error instanceof oidc.ResponseBodyError
-    ? error.error === 'invalid_grant'
-    : error instanceof oidc.ClientError && faultsOfBrowser.includes(error.code ?? '')
 
 const awayOf = (cause: unknown): Problem =>
   new Problem('unavailable', {

@@ -86,8 +86,8 @@ export const formFields = ({ formToken }: Pick<Visit, 'formToken'>): Html =>
 
 /** A path whose values are each one segment, or one value of its query, whatever they are: `` path`/cards/${publicToken}` ``. */
 export const path = (parts: TemplateStringsArray, ...values: readonly string[]): string =>
-  String.raw({ raw: parts }, ...values.map(segmentOf))
-
-// A segment that is nothing but points would lead elsewhere, encoded or not.
-const segmentOf = (value: string): string =>
-  /^\.{1,2}$/.test(value) ? '%00' : encodeURIComponent(value)
+  // A segment that is nothing but points would lead elsewhere, encoded or not.
+  String.raw(
+    { raw: parts },
+    ...values.map((value) => (/^\.{1,2}$/.test(value) ? '%00' : encodeURIComponent(value))),
+  )

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import { isClientId, type Requester } from '../../domain/client.ts'
 import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -11,7 +12,9 @@ import type { KeyOperations } from '../../operations/keys/keys.ts'
 import type { LinkOperations } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
 import { readCursor } from '../http/pages.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
+import type { EffectiveLimitSchema } from './schemas/limits.ts'
 
 /** The page that shows the audit log's tree, with its style and its scripts. */
 interface AuditPages {
@@ -38,6 +41,10 @@ export interface PrivateApi {
   readonly approvals: ApprovalOperations
   readonly audit: AuditLogOperations
   readonly auditPages: AuditPages
+  /** Every limit that the configuration sets. */
+  readonly effectiveLimits: readonly Static<typeof EffectiveLimitSchema>[]
+  /** What limits the calls of clients; nothing where limits are turned off. */
+  readonly rate: RateLimiter | null
 }
 
 /** What an administrator reads. */

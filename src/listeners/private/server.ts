@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
+import { documentRoutes, registerReference } from '../http/reference.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
+import { privateDescription } from './openapi.ts'
 import { approvalRoutes, decideApprovalRoutes } from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
@@ -20,7 +22,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
-import { disclosureRoutes } from './routes/disclosures.ts'
+import { disclosureReceiptRoute, disclosureRoutes } from './routes/disclosures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -30,14 +32,22 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
+import { limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
-import { peopleRoutes } from './routes/people.ts'
+import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
-import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
+import {
+  deliveriesOfWebhookRoute,
+  sendAgainRoutes,
+  switchWebhookRoutes,
+  watchedWebhookRoutes,
+} from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 
 interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
+  /** How this listener and the public one are reached. */
+  readonly addresses: Parameters<typeof privateDescription>[0]
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
   /** Null in production. */
@@ -66,39 +76,48 @@ const routes = [
   ...[linkRoutes.linkRoutes, linkRoutes.listLinkAdvicesRoute],
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
-  peopleRoutes,
+  ...[peopleRoutes, signPersonOutRoute],
   ...[approvalRoutes, decideApprovalRoutes],
-  disclosureRoutes,
-  ...[watchedWebhookRoutes, webhookActRoutes],
+  ...[disclosureRoutes, disclosureReceiptRoute],
+  ...[watchedWebhookRoutes, deliveriesOfWebhookRoute, sendAgainRoutes, switchWebhookRoutes],
+  limitRoutes,
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
 
 const open = { access: 'open' } as const
+const tags = ['Health']
 const StatusSchema = Type.Object({ status: Type.String() })
 
 /** What card networks, administrators and the operator's monitoring call. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
+  await registerReference(app, privateDescription(options.addresses, options.formats))
   const api: PrivateApi = { ...options, app }
   const { approvals, metrics, ready } = options
   guardByApproval(app as unknown as FastifyInstance, approvals)
-  app.get('/livez', { config: open, schema: { response: { 200: StatusSchema } } }, async () => ({
-    status: 'alive',
-  }))
-  app.get('/readyz', { config: open, schema: { response: { 200: StatusSchema } } }, async () => {
+  const answers = { tags, response: { 200: StatusSchema } }
+  const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }
+  app.get('/livez', { config: open, schema: alive }, async () => ({ status: 'alive' }))
+  const prepared = {
+    ...answers,
+    operationId: 'ready',
+    summary: 'Whether requests may be sent here',
+  }
+  app.get('/readyz', { config: open, schema: prepared }, async () => {
     await ready().catch((cause: unknown) => {
       throw new Problem('unavailable', { cause })
     })
     return { status: 'ready' }
   })
-  const text = { response: { 200: Type.String() } }
+  const text = { hide: true, response: { 200: Type.String() } }
   app.get('/metrics', { config: open, schema: text }, async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.read()),
   )
   problemRoutes(app)
   for (const add of routes) add(api)
   if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  documentRoutes(app)
   options.mountConsole?.(app)
   await app.ready()
   return app

@@ -1,8 +1,10 @@
+import Type from 'typebox'
 import { problemRoutes } from '../http/problem-pages.ts'
+import { documentRoutes, registerReference } from '../http/reference.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { TokenAttempts } from '../http/token-attempts.ts'
 import type { PublicApi } from './api.ts'
-import { documentRoutes, registerReference } from './reference.ts'
+import { publicDescription } from './openapi/document.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
@@ -64,13 +66,17 @@ const routes = [
 export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
   const app = createServer({ ...options, listener: 'public' })
-  await registerReference(app, baseUrl)
+  await registerReference(app, publicDescription(baseUrl, options.formats))
   const api: PublicApi = { ...options, app, base: `/thr/${options.processorPath}` }
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
   if (demo) demoRoutes(api, demo)
   problemRoutes(app)
-  documentRoutes(api)
+  documentRoutes(app)
+  const hidden = { hide: true, response: { 302: Type.Null() } }
+  app.get('/', { config: { access: 'open' }, schema: hidden }, async (_, reply) =>
+    reply.redirect('/docs'),
+  )
   oauthRoutes(api, authorizationServer, callers, tokenAttempts)
   await app.ready()
   return app

@@ -68,7 +68,7 @@ async function answerFirst(
   ]
   const [kind] = kinds
   const { publicToken } = presented.card
-  // Where none was left when the card was read, none is asked for: a storm of guesses costs reads alone.
+  // Where none was left when the card was read, none is asked for: a storm of guesses locks nothing of the card.
   if (!kind || remainingTries(presented.card)[kind] === 0) {
     if (kind) noteTry(asked, kind, blocked)
     const result = kind ? blockedAnswer(kind, presented, asked) : answerOf('00', presented, asked)

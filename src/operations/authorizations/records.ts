@@ -1,6 +1,12 @@
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
+import {
+  type AnswerCount,
+  countAuthorizations,
+  countMinutes,
+  findNewestMinute,
+} from '../../storage/cards/authorization-counts.ts'
 import * as stored from '../../storage/cards/authorization-records.ts'
 import { findOwner } from '../../storage/cards/search.ts'
 import type { AuthorizationOperations } from './authorization.ts'
@@ -61,7 +67,7 @@ function recorded({
 const figureBuckets = {
   minute: { seconds: 60, daysMost: 1 },
   hour: { seconds: 3_600, daysMost: 31 },
-  day: { seconds: 86_400, daysMost: 400 },
+  day: { seconds: 86_400, daysMost: 100 },
 } as const
 
 /** Answers of one stretch of time. */
@@ -97,18 +103,40 @@ export async function countAnswers(
   }
   const width = seconds * 1_000
   const first = new Date(Math.floor(from.getTime() / width) * width)
-  const counts = await stored.countAuthorizations(database, first, to, seconds)
-  return [...Map.groupBy(counts, (each) => each.from)].map(([at, ofStretch]) => {
-    const declines = ofStretch.filter(({ responseCode }) => responseCode !== '00')
-    const sum = (of: readonly stored.AnswerCount[]) =>
-      of.reduce((total, { count }) => total + count, 0)
-    return {
-      from: new Date(at * 1_000).toISOString(),
-      approved: sum(ofStretch) - sum(declines),
-      declined: sum(declines),
-      declinedBy: Object.fromEntries(
-        declines.map(({ count, responseCode }) => [responseCode, count]),
-      ),
-    }
-  })
+  const counts = await countAuthorizations(database, first, to, seconds)
+  const stretches = [...Map.groupBy(counts, (each) => each.from)]
+  return stretches
+    .toSorted(([one], [other]) => one - other)
+    .map(([at, ofStretch]) => {
+      const declines = ofStretch.filter(({ responseCode }) => responseCode !== '00')
+      const sum = (of: readonly AnswerCount[]) => of.reduce((total, { count }) => total + count, 0)
+      const codes = Map.groupBy(declines, ({ responseCode }) => responseCode)
+      return {
+        from: new Date(at * 1_000).toISOString(),
+        approved: sum(ofStretch) - sum(declines),
+        declined: sum(declines),
+        // A stretch may be counted in two parts, one of which is counted now.
+        declinedBy: Object.fromEntries([...codes].map(([code, those]) => [code, sum(those)])),
+      }
+    })
+}
+
+/** Minutes that one statement counts. */
+const minutesAtOnce = 60
+
+/**
+ * Counts what was answered in each minute that is over, for charts. Any number of processes may do so at once.
+ * @param stop ends it between two steps.
+ */
+export async function countAnswered(
+  { database }: Records,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  // What was counted last is counted again: by now it is whole, whoever was late.
+  let from = (await findNewestMinute(database)) ?? new Date(0)
+  while (!stop.aborted) {
+    const newest = await countMinutes(database, from, minutesAtOnce)
+    if (newest === null) return
+    from = new Date(newest.getTime() + 60_000)
+  }
 }

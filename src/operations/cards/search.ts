@@ -155,7 +155,9 @@ export async function readSupportedCard(
 }
 
 /** Every limit that a card may have, by the name that its uses are kept under. */
-function limitsOfCards({ limits }: CardOperations): ReadonlyMap<string, Limit> {
+export function limitsOfCards({
+  limits,
+}: Pick<CardOperations, 'limits'>): ReadonlyMap<string, Limit> {
   const { badSessionKeys, reveals, unblocksPerCard } = limits
   const unblocks = (['pin', 'cvv'] as const).map(
     (kind) => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` },
@@ -164,7 +166,8 @@ function limitsOfCards({ limits }: CardOperations): ReadonlyMap<string, Limit> {
   return new Map(all.map((limit) => [limit.limitName, limit]))
 }
 
-function limitInUse(
+/** What is used of a limit; one that is turned off allows anything. */
+export function limitInUse(
   { agesSeconds, limitName, newestUses }: stored.LimitInUse,
   limit: Limit | null,
 ): LimitInUse {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { pruneCounts } from '../../storage/cards/authorization-counts.ts'
 import { pruneAuthorizations } from '../../storage/cards/authorization-records.ts'
 import { pruneAttempts } from '../../storage/cards/tries.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -97,6 +98,7 @@ export async function prune(
   })
   await seeTo(() => untilNone(stop, () => pruneAttempts(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => pruneAuthorizations(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => pruneCounts(database, attemptDays, stepSize)))
   await seeTo(() => pruneStreams(database))
   await seeTo(() => pruneFormerSecrets(database))
   if (faults.length > 0) {

@@ -116,20 +116,15 @@ export async function findConsoleSession(
   const row = await findSession(database, secretHash)
   if (!row) return null
   if (isVisit && row.isToBeSeen) await seeSession(database, secretHash)
-  return { sessionId: row.sessionId, startedAt: row.startedAt, person: personOf(row) }
+  const { authenticatedAt, issuer, name, personId, roles, sessionId, startedAt, subject } = row
+  return {
+    ...{ sessionId, startedAt },
+    person: {
+      ...{ personId, issuer, subject, name, authenticatedAt },
+      roles: roles.filter(isRole),
+    },
+  }
 }
-
-const personOf = ({
-  authenticatedAt,
-  issuer,
-  name,
-  personId,
-  roles,
-  subject,
-}: SessionRow): Person => ({
-  ...{ personId, issuer, subject, name, authenticatedAt },
-  roles: roles.filter(isRole),
-})
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(
@@ -152,7 +147,7 @@ export const listPeople = (
 ): Promise<PersonRow[]> => findPeople(database, afterPersonId, limit)
 
 /** A session that a person has open. */
-export type OpenSession = Pick<
+type OpenSession = Pick<
   SessionRow,
   'sessionId' | 'roles' | 'authenticatedAt' | 'startedAt' | 'seenAt'
 >

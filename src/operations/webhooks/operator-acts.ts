@@ -4,14 +4,12 @@ import { insertAct } from '../../storage/audit/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
 import {
-  disableWebhook,
   findWatchedWebhook,
   findWatchedWebhooks,
-  replayWebhook,
-  updateWebhookRow,
   type WatchedFilter,
   type WatchedWebhookRow,
-} from '../../storage/webhooks/webhooks.ts'
+} from '../../storage/webhooks/watched-webhooks.ts'
+import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { findOwnWebhook, refuseDisabled, type WebhookOperations } from './webhooks.ts'
 

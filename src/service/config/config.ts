@@ -4,6 +4,7 @@ import { type ApprovalConfig, readApprovals } from './approvals.ts'
 import { type AuditConfig, readAudit } from './audit.ts'
 import { type ConsoleConfig, readConsole } from './console.ts'
 import { type DeliveryConfig, readDelivery } from './delivery.ts'
+import { type EffectiveLimit, effectiveLimits } from './effective-limits.ts'
 import { type Limits, type NetworkConfig, readLimits, readNetwork } from './limits.ts'
 import { type AcceptedRisk, acceptedRisks } from './production.ts'
 import { acceptances } from './refusals.ts'
@@ -83,6 +84,8 @@ export interface Config {
   readonly sandboxSeed: string | null
   /** Where the sandbox's clock begins. */
   readonly sandboxClock: Date | null
+  /** Every limit as it holds, with where it comes from. */
+  readonly effectiveLimits: readonly EffectiveLimit[]
   /** Settings that make it weaker than it comes; for the audit log. */
   readonly weakened: readonly WeakSetting[]
   /** What production runs with because somebody says that it is meant. */
@@ -168,7 +171,8 @@ export function parseConfig(environment: variables.Environment): {
   for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
   const weakened = findWeakSettings(config, read)
-  return { config: { ...config, accepted, weakened }, faults: read.faults }
+  const held = effectiveLimits(config, read)
+  return { config: { ...config, accepted, weakened, effectiveLimits: held }, faults: read.faults }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>
@@ -184,11 +188,11 @@ export interface CallerConfig {
   readonly clientSecret: string | null
   /** The file of the client's private key (JWK), for `private_key_jwt`. */
   readonly jwkFile: string | null
-  /** The file of an access token that a person's issuer gave. */
-  readonly tokenFile: string | null
   /** The certificate that a listener may ask for, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
+  /** An access token of a person; null: the one of the last sign-in here. */
+  readonly personToken: string | null
 }
 
 /** Reads the variables of the command line. One that is set to nothing counts as not set. */
@@ -201,8 +205,8 @@ export function readCallerConfig(environment: variables.Environment = process.en
     clientId: environment.PINFOLD_CLIENT_ID || null,
     clientSecret: environment.PINFOLD_CLIENT_SECRET || null,
     jwkFile: environment.PINFOLD_JWK_FILE || null,
-    tokenFile: environment.PINFOLD_TOKEN_FILE || null,
     certificateFile: environment.PINFOLD_CERT_FILE || null,
     keyFile: environment.PINFOLD_KEY_FILE || null,
+    personToken: environment.PINFOLD_PERSON_TOKEN || null,
   }
 }

@@ -64,24 +64,21 @@ export function readConsole(read: VariableReader): ConsoleConfig {
  * @returns null where it is not of this form, or names no role at all.
  */
 function parseRoles(text: string): ReadonlyMap<string, readonly Role[]> | null {
+  try {
+    decodeURIComponent(text)
+  } catch {
+    // Nor is any part of it percent-encoded UTF-8, then.
+    return null
+  }
   const roles = new Map<string, readonly Role[]>()
   for (const part of text.split(';').filter((each) => each.trim() !== '')) {
     const [role = '', list = '', ...more] = part.split('=').map((each) => each.trim())
     const groups = list.split(',').map((each) => each.trim())
     if (!isRole(role) || more.length > 0 || groups.includes('')) return null
     for (const written of groups) {
-      const group = decoded(written)
-      if (group === null) return null
+      const group = decodeURIComponent(written)
       roles.set(group, [...new Set([...(roles.get(group) ?? []), role])])
     }
   }
   return roles.size === 0 ? null : roles
-}
-
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
 }

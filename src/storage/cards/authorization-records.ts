@@ -112,31 +112,3 @@ export const pruneAuthorizations = async (
   days: number,
   limit: number,
 ): Promise<number> => (await connection.query(pruneStatement, [days, limit])).length
-
-/** How many authorizations were answered so, within a stretch of time. */
-export interface AnswerCount {
-  /** When the stretch begins, in seconds since 1970. */
-  readonly from: number
-  readonly responseCode: string
-  readonly count: number
-}
-
-// By the index alone, where it was vacuumed since. The width is whole seconds, and stretches begin with `from`.
-const countStatement = statement(
-  'count_authorizations',
-  `select (extract(epoch from $1::timestamptz) + bucket * $3::integer)::float8 as "from",
-     response_code as "responseCode", count(*)::float8 as "count"
-   from (
-     select floor(extract(epoch from decided_at - $1::timestamptz) / $3::integer)::integer as bucket, response_code
-     from authorization_record where decided_at >= $1::timestamptz and decided_at < $2::timestamptz
-   ) as counted
-   group by bucket, response_code order by bucket, response_code`,
-)
-
-/** Counts authorizations from an instant to before another, in stretches of so many seconds. */
-export const countAuthorizations = (
-  connection: Connection,
-  from: Date,
-  to: Date,
-  bucketSeconds: number,
-): Promise<AnswerCount[]> => connection.query(countStatement, [from, to, bucketSeconds])

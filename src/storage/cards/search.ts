@@ -175,12 +175,18 @@ export interface LimitInUse {
   readonly newestUses: number
 }
 
+const limitColumns = `limit_name as "limitName", newest_uses as "newestUses", array(
+     select (extract(epoch from clock_timestamp()) - used / 1e6)::float8 from unnest(last_uses) with ordinality as uses (used, at) order by at
+   ) as "agesSeconds"`
+
 const limitsStatement = statement(
   'list_limits_of_card',
-  `select limit_name as "limitName", newest_uses as "newestUses", array(
-     select (extract(epoch from clock_timestamp()) - used / 1e6)::float8 from unnest(last_uses) with ordinality as uses (used, at) order by at
-   ) as "agesSeconds"
-   from card_limit where public_token = $1 order by limit_name`,
+  `select ${limitColumns} from card_limit where public_token = $1 order by limit_name`,
+)
+
+const clientLimitsStatement = statement(
+  'list_limits_of_client',
+  `select ${limitColumns} from client_limit where client_id = $1 order by limit_name`,
 )
 
 /** The limits of a card that were used, and when. */
@@ -188,3 +194,9 @@ export const listLimitsOfCard = (
   connection: Connection,
   publicToken: PublicToken,
 ): Promise<LimitInUse[]> => connection.query(limitsStatement, [publicToken])
+
+/** The limits of a client over all its cards that were used, and when. */
+export const listLimitsOfClient = (
+  connection: Connection,
+  clientId: string,
+): Promise<LimitInUse[]> => connection.query(clientLimitsStatement, [clientId])

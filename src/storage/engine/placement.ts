@@ -84,6 +84,7 @@ const coordinator: readonly string[] = [
   'person',
   'console_session',
   'approval',
+  'authorization_count',
 ]
 
 /** Where each table lies on a cluster, all of them. */

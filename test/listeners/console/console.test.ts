@@ -21,7 +21,8 @@ import { createLog } from '../../../src/service/log.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { openTestDatabase } from '../../support/service.ts'
 
-const url = 'http://127.0.0.1:8081'
+const plainUrl = 'http://127.0.0.1:8081'
+const issuer = 'http://127.0.0.1:9'
 const page = (title: string) => ({ title, body: html`<p>${title}</p>` })
 
 const screens: readonly Screen[] = [
@@ -74,6 +75,11 @@ const acts: readonly Act[] = [
     },
   },
   {
+    path: '/console/back',
+    access: 'anyone',
+    perform: async (_, { to = '' }) => ({ to }),
+  },
+  {
     path: '/console/refused',
     access: 'anyone',
     perform: async () => {
@@ -86,7 +92,7 @@ const acts: readonly Act[] = [
 type Call = PersonCall & { person: Person; scopes: readonly string[] }
 
 /** A listener with these screens, and what its pages ask of the routes beside them. */
-const openConsole = (database: Database, isReadOnly = false) => {
+const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => {
   const calls: Call[] = []
   const log = createLog('silent')
   const metrics = createMetrics()
@@ -112,10 +118,10 @@ const openConsole = (database: Database, isReadOnly = false) => {
     ...{ callers, rate: null, peopleIssuer: null },
     // Nobody signs in by it here: sessions are begun by the operation.
     relyingParty: createRelyingParty({
-      ...{ issuer: 'http://127.0.0.1:9', clientId: 'console', credentials: null },
+      ...{ issuer, clientId: 'console', credentials: null },
       ...{ redirectUri: `${url}/console/sign-in/callback`, groupsClaim: 'groups' },
       rolesOf: () => [],
-      fetch: async () => Response.error(),
+      fetch: async () => Response.json({ issuer, authorization_endpoint: `${issuer}/auth` }),
     }),
     async callAs(person, scopes, call) {
       calls.push({ ...call, person, scopes: [...scopes] })
@@ -167,7 +173,7 @@ const send = async (
       ...headers,
       'content-type': 'application/x-www-form-urlencoded',
       'sec-fetch-site': 'same-origin',
-      origin: url,
+      origin: plainUrl,
     },
     payload: `form-token=${token}&${form}`,
   })
@@ -278,6 +284,22 @@ suite('an act', () => {
     assert.match(answer.payload, /No &lt;script&gt;\..*\/&lt;b&gt; must be &lt;i&gt;/)
   })
 
+  test('leads to a page of this console and nowhere else, whatever a form says', async () => {
+    const console = openConsole(database)
+    const headers = await signIn('viewer')
+    for (const to of ['/console', '/console/cards/1?a=%20#b', '/console?x=/y']) {
+      const answer = await send(console, headers, '/console/back', { to })
+      assert.deepEqual([answer.statusCode, answer.headers.location], [303, to])
+    }
+    for (const to of [
+      ...['https://evil.test', '//evil.test', '/\\evil.test', '/consoles', '/console\\@evil.test'],
+      ...['/livez', '', '/console/\r\nset-cookie: a=b', '/console/ü', 'javascript:alert(1)'],
+    ]) {
+      const answer = await send(console, headers, '/console/back', { to })
+      assert.equal(answer.statusCode, 400, to)
+    }
+  })
+
   test('of somebody who is signed out by now does nothing', async () => {
     const console = openConsole(database)
     const answer = await send(
@@ -320,5 +342,63 @@ suite('a console that may only be read', () => {
     const console = openConsole(database, true)
     const answer = await send(console, await signIn('viewer'), '/console/sign-out', {})
     assert.equal(answer.statusCode, 200)
+  })
+})
+
+suite('behind TLS', () => {
+  const url = 'https://ops.bank.test'
+  const console = () => openConsole(database, false, url)
+
+  test('a cookie is of this host alone, and never sent in clear', async () => {
+    const answer = await console().app.inject({
+      ...{ method: 'GET', url: '/console/sign-in?to=/console/keys' },
+      headers: { host: 'ops.bank.test' },
+    })
+    assert.equal(answer.statusCode, 303)
+    assert.match(
+      String(answer.headers['set-cookie']),
+      /^__Host-pinfold-sign-in=[\w-]{43}\.[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    )
+    const { searchParams: asked } = new URL(String(answer.headers.location))
+    assert.equal(asked.get('redirect_uri'), `${url}/console/sign-in/callback`)
+    assert.equal(asked.get('code_challenge_method'), 'S256')
+    assert.deepEqual([asked.get('response_type'), asked.get('max_age')], ['code', '28800'])
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      assert.match(asked.get(name) ?? '', /^[\w-]{43}$/)
+      // The browser has what they are drawn from, and nobody who sees the address.
+      assert.ok(!String(answer.headers['set-cookie']).includes(asked.get(name) ?? ''))
+    }
+  })
+
+  test('a session is found by that cookie, and a form taken from that origin, and by no other', async () => {
+    const { cookie } = await signIn('viewer')
+    const secret = cookie.split('=')[1] ?? ''
+    const opened = console()
+    const ask = (name: string) =>
+      opened.app.inject({
+        ...{ method: 'GET', url: '/console' },
+        headers: { host: 'ops.bank.test', cookie: `${name}=${secret}` },
+      })
+    assert.equal((await ask('pinfold-8081')).statusCode, 303)
+    const page = await ask('__Host-pinfold')
+    assert.equal(page.statusCode, 200)
+    const token = /name="form-token" value="([^"]+)"/.exec(page.payload)?.[1] ?? ''
+    const send = (origin: string) =>
+      opened.app.inject({
+        ...{ method: 'POST', url: '/console/search', payload: `form-token=${token}` },
+        headers: {
+          ...{ host: 'ops.bank.test', cookie: `__Host-pinfold=${secret}`, origin },
+          'content-type': 'application/x-www-form-urlencoded',
+          'sec-fetch-site': 'same-origin',
+        },
+      })
+    for (const origin of [
+      'http://ops.bank.test',
+      'https://ops.bank.test:444',
+      'https://bank.test',
+    ]) {
+      assert.equal((await send(origin)).statusCode, 400, origin)
+    }
+    assert.equal((await send(url)).statusCode, 200)
   })
 })

@@ -38,7 +38,7 @@ suite('in a sandbox', () => {
     for (const { name, role, signInUrl } of people()) {
       const page = await browser.visit(signInUrl)
       assert.equal(page.url, `${url}/console`)
-      assert.match(page.text, new RegExp(`Signed in as ${name}`))
+      assert.ok(page.text.includes(name))
       assert.match(page.text, new RegExp(`\\b${role}\\b`))
     }
   })

@@ -99,6 +99,8 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
     })),
   )
   assert.ok(!JSON.stringify(events).includes('demo-admin'), 'its client is not told who')
+  const receipt = await service.call('GET', `/receipts/${changes[0]?.entry}`)
+  assert.equal(receipt.status, 404, 'the receipt is the operator’s')
   const [row] = await sql<{ text: string }>(
     service.database,
     `select string_agg(event::text, ' ') as text from event where public_token = $1`,
@@ -134,6 +136,16 @@ test('an operator unblocks a PIN and a CVV of any client’s card, and the clien
     [
       ['pin.unblocked', 'demo-admin'],
       ['cvv.unblocked', 'demo-admin'],
+    ],
+  )
+  const timeline = await service.call('GET', `//cards/${card.publicToken}/timeline?limit=2`, {
+    ...{ as: 'admin', listener: 'private' },
+  })
+  assert.deepEqual(
+    timeline.json.map(({ act }: { act: { reason: string; by: object } }) => [act.reason, act.by]),
+    [
+      [reason, { kind: 'operator', id: 'demo-admin' }],
+      [reason, { kind: 'operator', id: 'demo-admin' }],
     ],
   )
   const types = (await eventsOf(card.publicToken)).map(({ type }: { type: string }) => type)

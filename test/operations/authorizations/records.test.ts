@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { countAnswered } from '../../../src/operations/authorizations/records.ts'
 import { prune } from '../../../src/operations/events/prune.ts'
 import {
   ask,
@@ -170,6 +171,33 @@ onEachEngine((engine) => {
     assert.equal(await newest(card), `${passed} passed, pin unresolved 96`)
   })
 
+  test('a question that was lost with its process is on record as that, once, when its repeat is answered', async () => {
+    const card = await issueCard(service)
+    const { hsm } = service.issuing
+    const { sealRecord } = hsm
+    const keyed = { headers: { 'idempotency-key': randomUUID() } }
+    const question = { ...pinTry(service, card), reference: 'R-lost' }
+    Object.assign(hsm, { sealRecord: () => Promise.reject(new Error('away')) })
+    try {
+      assert.ok((await ask(service, question, keyed)).status >= 500)
+    } finally {
+      Object.assign(hsm, { sealRecord })
+    }
+    assert.deepEqual(await recordsOf(card), [])
+    await sql(
+      service.database,
+      `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
+    )
+    for (let repeat = 0; repeat < 2; repeat += 1) {
+      assert.equal((await ask(service, question, keyed)).json.responseCode, '96')
+    }
+    const records = await recordsOf(card)
+    assert.deepEqual(
+      records.map(({ checks }: ReadRecord) => said(checks)),
+      ['answer unresolved 96'],
+    )
+  })
+
   test('of many at once each leaves one record, and as many as were answered so', async () => {
     const card = await issueCard(service)
     const wrong = pinTry(service, card, otherDigits(card.pin))
@@ -266,6 +294,33 @@ onEachEngine((engine) => {
     assert.deepEqual((await figures(days)).json, [
       { from: '2026-03-01T00:00:00.000Z', approved: 2, declined: 1, declinedBy: { 55: 1 } },
     ])
+    // Counted behind them, as often as one likes, the figures are the same, also of records that are gone; and what
+    // came since is counted beside.
+    const june = 'from=2026-06-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=hour'
+    for (let count = 0; count < 2; count += 1) {
+      await countAnswered(service)
+      const counted = await figures(days)
+      assert.deepEqual(counted.json[0].declinedBy, { 55: 1 })
+      assert.equal(counted.json[0].approved, 2)
+      await sql(
+        service.database,
+        `update authorization_record set decided_at = '2026-06-01T12:00:00Z' where response_code = '55'`,
+      )
+      assert.deepEqual((await figures(june)).json, [
+        { from: '2026-06-01T12:00:00.000Z', approved: 0, declined: 1, declinedBy: { 55: 1 } },
+      ])
+    }
+    const over = 'from=2026-03-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=day'
+    assert.deepEqual(
+      (await figures(over)).json.map(({ approved, declined }: Record<string, number>) => [
+        approved,
+        declined,
+      ]),
+      [
+        [2, 1],
+        [0, 1],
+      ],
+    )
     for (const refused of [
       'from=2026-03-01T00:00:00Z&to=2026-03-01T00:00:00Z&bucket=day',
       'from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:00Z&bucket=minute',

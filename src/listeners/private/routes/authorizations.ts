@@ -58,7 +58,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
         operationId: 'authorize',
         summary: 'Authorize',
         description: 'Exactly one of `pan` and `publicToken`. 200 for every well-formed question.',
-        tags: ['Network'],
+        tags: ['Authorizations'],
         body: AuthorizationRequestSchema,
         response: { 200: AuthorizationSchema },
       },

@@ -69,7 +69,7 @@ export function authorizationFiguresRoute({ app, cards }: PrivateApi): void {
         operationId: 'countAuthorizations',
         summary: 'Count approvals and declines over time',
         description:
-          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (400 days). A stretch in which nothing was asked is left out. Questions about cards that are not there are not counted.',
+          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 days). A stretch in which nothing was asked is left out. Questions about cards that are not there are not counted.',
         tags: ['Figures'],
         querystring: Type.Object(
           {

@@ -46,6 +46,10 @@ export function disclosureRoutes({ app, audit }: PrivateApi): void {
       })
     },
   )
+}
+
+/** The proof of a disclosure. */
+export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures/:entry/receipt',
     {
@@ -58,7 +62,10 @@ export function disclosureRoutes({ app, audit }: PrivateApi): void {
         tags,
         params: Type.Object({ entry: Type.String() }),
         response: {
-          200: Type.String(),
+          200: {
+            description: 'The receipt.',
+            content: { 'text/plain': { schema: Type.String() } },
+          },
           202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
         },
       },

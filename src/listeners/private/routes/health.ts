@@ -20,6 +20,10 @@ const HealthSchema = Type.Object({
   status: Type.String(),
   checks: Type.Record(Type.String(), CheckSchema),
 })
+const answer = {
+  description: 'The checks, each with what is wrong.',
+  content: { 'application/health+json': { schema: HealthSchema } },
+}
 
 /**
  * What is wrong though everything goes on, for whoever watches: of the audit log and of approvals. It has the form of
@@ -27,7 +31,12 @@ const HealthSchema = Type.Object({
  * may be sent here is the matter of `/readyz`.
  */
 export function healthRoute({ app, approvals, audit }: PrivateApi): void {
-  const schema = { hide: true, response: { 200: HealthSchema, 503: HealthSchema } }
+  const schema = {
+    operationId: 'health',
+    summary: 'What is wrong though everything goes on',
+    tags: ['Health'],
+    response: { 200: answer, 503: answer },
+  }
   app.get('/health', { config: { access: 'open' }, schema }, async (_, reply) => {
     const [log, rows] = [await readAuditLogHealth(audit), await readCheckState(audit.database)]
     const [newest] = rows.findings

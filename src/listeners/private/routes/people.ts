@@ -49,9 +49,21 @@ export function peopleRoutes({ administration: people, app }: PrivateApi): void 
     },
     async (request) => {
       const { sessions, ...person } = await getPerson(people, personIdOfPath(request))
-      return { ...personAnswer(person), sessions: sessions.map(sessionAnswer) }
+      return {
+        ...personAnswer(person),
+        sessions: sessions.map(({ authenticatedAt, roles, seenAt, sessionId, startedAt }) => ({
+          ...{ sessionId, roles: [...roles] },
+          authenticatedAt: authenticatedAt.toISOString(),
+          startedAt: startedAt.toISOString(),
+          seenAt: seenAt.toISOString(),
+        })),
+      }
     },
   )
+}
+
+/** What ends every session of a person. */
+export function signPersonOutRoute({ administration: people, app }: PrivateApi): void {
   app.post(
     '/people/:personId/sign-out',
     {
@@ -88,17 +100,4 @@ const personAnswer = ({
   roles: [...roles],
   firstSignedInAt: firstSignedInAt.toISOString(),
   lastSignedInAt: lastSignedInAt.toISOString(),
-})
-
-const sessionAnswer = ({
-  authenticatedAt,
-  roles,
-  seenAt,
-  sessionId,
-  startedAt,
-}: Awaited<ReturnType<typeof getPerson>>['sessions'][number]) => ({
-  ...{ sessionId, roles: [...roles] },
-  authenticatedAt: authenticatedAt.toISOString(),
-  startedAt: startedAt.toISOString(),
-  seenAt: seenAt.toISOString(),
 })

@@ -19,14 +19,23 @@ const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
 /** There is a movable clock in the sandbox only. */
 export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, clock: SandboxClock): void {
   const path = '/sandbox/clock'
-  app.get(path, { config: admin, schema: { response: { 200: ClockSchema } } }, async () => ({
-    now: clock.now().toISOString(),
-  }))
+  const tags = ['Sandbox']
+  const read = {
+    operationId: 'readClock',
+    summary: "Read the sandbox's clock",
+    tags,
+    response: { 200: ClockSchema },
+  }
+  app.get(path, { config: admin, schema: read }, async () => ({ now: clock.now().toISOString() }))
   app.post(
     path,
     {
       config: adminChange,
       schema: {
+        operationId: 'moveClock',
+        summary: "Move the sandbox's clock forward",
+        description: 'And let everything due happen.',
+        tags,
         body: Type.Object(
           { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
           closed,

@@ -214,18 +214,3 @@ export const AttemptSchema = Type.Object({
 
 /** An answer without a body. */
 export const NoContentSchema = Type.Null({ description: 'No content.' })
-
-export const ProblemSchema = Type.Object(
-  {
-    type: Type.String({ examples: ['/problems/validation_failed'] }),
-    title: Type.String(),
-    status: Type.Integer(),
-    code: Type.String({ examples: ['validation_failed'] }),
-    detail: Type.Optional(Type.String()),
-    requestId: Type.String(),
-    errors: Type.Optional(
-      Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() })),
-    ),
-  },
-  { description: 'RFC 9457.' },
-)

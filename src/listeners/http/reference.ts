@@ -2,10 +2,9 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
-import * as publishedDocuments from '../http/published-document.ts'
-import type { Server } from '../http/server.ts'
-import type { PublicApi } from './api.ts'
-import { openapiOptions } from './openapi/document.ts'
+import { type Description, openapiOptions } from './openapi/document.ts'
+import * as publishedDocuments from './published-document.ts'
+import type { Server } from './server.ts'
 
 /** Nothing from anywhere else, and nothing to anywhere else: the pages work without a network. */
 const policy = {
@@ -20,13 +19,13 @@ const policy = {
 }
 
 /** The OpenAPI document of all routes that are added after it, and pages to read and try it at `/docs`. */
-export async function registerReference(app: Server, baseUrl: string): Promise<void> {
-  await app.register(swagger, openapiOptions(baseUrl))
+export async function registerReference(app: Server, described: Description): Promise<void> {
+  await app.register(swagger, openapiOptions(described))
   // The plugin would make these anew for whoever asks, which takes it half a second.
   const documents: Readonly<Record<string, () => publishedDocuments.PublishedDocument>> = {
     '/docs/json': publishedDocuments.madeOnce(() => {
-      // Pages that are opened by another name than `baseUrl` (localhost) call the name they were opened by.
-      const text = JSON.stringify(app.swagger()).replaceAll(`"${baseUrl}/`, '"/')
+      // Pages that are opened by another name than `url` (localhost) call the name they were opened by.
+      const text = JSON.stringify(app.swagger()).replaceAll(`"${described.url}/`, '"/')
       const document = { ...JSON.parse(text), servers: [{ url: '/' }] }
       return publishedDocuments.publishedDocument(
         'application/json; charset=utf-8',
@@ -53,14 +52,14 @@ export async function registerReference(app: Server, baseUrl: string): Promise<v
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: policy,
-    theme: { title: 'Pinfold' },
+    theme: { title: described.title },
     // Its validator is a service elsewhere, which would learn of this one.
     uiConfig: { validatorUrl: null, layout: 'BaseLayout', deepLinking: true },
   })
 }
 
-/** The document that describes this interface, and the way to its reference. */
-export function documentRoutes({ app }: Pick<PublicApi, 'app'>): void {
+/** The document that describes this interface. */
+export function documentRoutes(app: Server): void {
   const config = { access: 'open' } as const
   const openapi = publishedDocuments.madeOnce(() =>
     publishedDocuments.publishedDocument(
@@ -72,10 +71,5 @@ export function documentRoutes({ app }: Pick<PublicApi, 'app'>): void {
     '/openapi.json',
     { config, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => publishedDocuments.sendPublished(request, reply, openapi()),
-  )
-  app.get(
-    '/',
-    { config, schema: { hide: true, response: { 302: Type.Null() } } },
-    async (_, reply) => reply.redirect('/docs'),
   )
 }

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readSandboxFile } from '../../sandbox/sandbox-file.ts'
+import { readConfig } from '../../service/config/config.ts'
+import { type Call, type Command, Refused, textOf, Unreachable, UsageError } from '../command.ts'
+import { writePersonToken } from '../connection/person.ts'
+
+/** How long somebody may take to sign in. */
+const waitMs = 600_000
+
+export const signInCommand: Command = {
+  words: 'sign-in',
+  summary: 'signs you in with your issuer of identities, for commands with --as-person',
+  description:
+    'It prints a link to open in a browser on this machine, and waits until you have signed in there (RFC 8252). The token is\nkept in DATA_DIR/person-token.json (0600) until it expires. The issuer has to know the command line as a public\nclient with the redirect URI http://127.0.0.1/callback, at any port.',
+  options: {
+    issuer: { type: 'string', value: 'URL', help: 'CONSOLE_ISSUER, or that of the sandbox' },
+    audience: { type: 'string', value: 'URI', help: 'what the token is for: CONSOLE_AUDIENCE' },
+    as: { type: 'string', value: 'ROLE', help: 'in the sandbox: a role, or the name of a person' },
+  },
+  example: 'pinfold sign-in --as key-officer && pinfold keys list --as-person',
+  async run(call) {
+    const { audience, clientId, hint, issuer } = await targetOf(call)
+    const oidc = await import('openid-client')
+    const configuration = await oidc
+      .discovery(new URL(issuer), clientId, {}, oidc.None(), {
+        execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
+      })
+      .catch((cause: unknown) => {
+        throw new Unreachable(`The issuer ${issuer} does not answer.`, { cause })
+      })
+    const [state, verifier] = [randomBytes(32), randomBytes(32)].map((bytes) =>
+      bytes.toString('base64url'),
+    ) as [string, string]
+    const callback = await listenOnce()
+    const address = oidc.buildAuthorizationUrl(configuration, {
+      ...{ redirect_uri: callback.redirectUri, scope: 'openid profile groups', state },
+      ...{ resource: audience, prompt: 'login', code_challenge_method: 'S256' },
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      ...(hint !== null && { login_hint: hint }),
+    })
+    console.error(`Open this in a browser on this machine:\n\n  ${address}\n`)
+    const answer = await callback.answer
+    const tokens = await oidc
+      .authorizationCodeGrant(
+        configuration,
+        answer,
+        { expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true },
+        { resource: audience },
+      )
+      .catch((cause: unknown) => {
+        const detail = cause instanceof Error ? cause.message : 'no answer'
+        throw new Refused(403, {
+          code: 'not_signed_in',
+          detail: `Nobody was signed in: ${detail}.`,
+        })
+      })
+    const lifeMs = (tokens.expires_in ?? 300) * 1_000
+    const expiresAt = new Date(Date.now() + lifeMs).toISOString()
+    const file = await writePersonToken({ accessToken: tokens.access_token, expiresAt })
+    const name = String(tokens.claims()?.name ?? tokens.claims()?.sub)
+    const text = `Signed in as ${name} until ${expiresAt}. The token is in ${file}.`
+    return { json: { name, issuer, expiresAt, file }, text }
+  },
+}
+
+/** With whom somebody signs in, and for what. @throws UsageError where nobody says. */
+async function targetOf(call: Call) {
+  const config = readConfig()
+  const sandbox = await readSandboxFile(config.dataDir)
+  const configured = config.console.issuer
+  const isOwn = configured === null && textOf(call, 'issuer') === undefined
+  const own = isOwn && sandbox ? sandbox.privateUrl : null
+  const issuer = textOf(call, 'issuer') ?? configured?.issuer ?? (own && `${own}/console/issuer`)
+  const audience = textOf(call, 'audience') ?? configured?.audience ?? own
+  if (!issuer || !audience) {
+    throw new UsageError('Say with whom, and for what: --issuer URL and --audience URI.')
+  }
+  const as = textOf(call, 'as')
+  const person = sandbox?.people.find(({ name, role }) => name === as || role === as)
+  if (as !== undefined && !person) throw new UsageError(`The sandbox has nobody called ${as}.`)
+  return {
+    ...{ issuer, audience, clientId: textOf(call, 'client') ?? 'pinfold-cli' },
+    hint: person ? new URL(person.signInUrl).searchParams.get('as') : null,
+  }
+}
+
+/** A listener of this process alone, that takes one answer of a browser. */
+async function listenOnce() {
+  const { promise: answer, reject, resolve } = Promise.withResolvers<URL>()
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+    const isAnswer = url.pathname === '/callback' && url.searchParams.has('state')
+    response
+      .writeHead(isAnswer ? 200 : 404, {
+        ...{ 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+        connection: 'close',
+      })
+      .end(isAnswer ? 'This window can be closed: go on at the command line.\n' : 'Not here.\n')
+    if (isAnswer) resolve(new URL(`${redirectUri}${url.search}`))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
+  const timer = setTimeout(() => {
+    reject(new Refused(408, { code: 'not_signed_in', detail: 'Nobody signed in.' }))
+  }, waitMs)
+  return {
+    redirectUri,
+    answer: answer.finally(() => {
+      clearTimeout(timer)
+      server.close()
+    }),
+  }
+}

@@ -1,0 +1,40 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { processEnvironment, readCallerConfig } from '../../service/config/config.ts'
+import { UsageError } from '../command.ts'
+
+/** A person's access token, as it is kept between commands. */
+interface PersonToken {
+  readonly accessToken: string
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+const fileName = (): string =>
+  join(resolve(processEnvironment().DATA_DIR || '.data'), 'person-token.json')
+
+/** Keeps the token of a person who has signed in, for its owner's eyes only. @returns the file. */
+export async function writePersonToken(token: PersonToken): Promise<string> {
+  const file = fileName()
+  const draft = `${file}.${process.pid}`
+  await mkdir(join(file, '..'), { recursive: true })
+  await writeFile(draft, `${JSON.stringify(token, null, 2)}\n`, { mode: 0o600 })
+  await rename(draft, file)
+  return file
+}
+
+/**
+ * The token that a person calls with: of the environment, or of the last sign-in here.
+ * @throws UsageError where there is none, or none that is still good.
+ */
+export async function readPersonToken(): Promise<string> {
+  const { personToken } = readCallerConfig()
+  if (personToken !== null) return personToken
+  try {
+    const kept: PersonToken = JSON.parse(await readFile(fileName(), 'utf8'))
+    if (new Date(kept.expiresAt).getTime() > Date.now()) return kept.accessToken
+  } catch {
+    // What cannot be read is no token; of what is no JSON the parser would quote some.
+  }
+  throw new UsageError('Nobody is signed in, or not any more: pinfold sign-in signs you in.')
+}

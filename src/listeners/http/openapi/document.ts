@@ -1,0 +1,120 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { RouteOptions } from 'fastify'
+import { type ListenerName, type Scope, scopesOf } from '../../../domain/client.ts'
+import type { ProblemCode } from '../../../domain/problem.ts'
+import { scopesOfAccess } from '../authentication.ts'
+import { apiVersion } from '../request.ts'
+import { type Finishing, finishDocument, notesMember, type RouteNotes } from './finish-document.ts'
+
+const scopeDescriptions: Readonly<Record<Scope, string>> = {
+  'cards.read': 'List products; read cards, card status and attempts.',
+  'cards.write': 'Create a card; change its status.',
+  'cards.encrypted': 'Get Card Data.',
+  'pin.encrypted': 'Get the PIN with Get Card Data.',
+  'pin.read': 'Read the PIN status.',
+  'pin.reveal': 'Read the current PIN, in clear.',
+  'pin.write': 'Set and unblock the PIN.',
+  'cvv.read': 'Read the CVV status.',
+  'cvv.write': 'Block and unblock the CVV.',
+  'events.read': 'Read events, and receipts of them.',
+  'webhooks.write': 'Manage webhook endpoints.',
+  'simulator.write': 'Simulate authorizations, in the sandbox.',
+  'authorizations.write': 'Ask for authorizations, on the private listener.',
+  admin: 'Administer, on the private listener.',
+  'support.read': 'Find cards of every client, and see what became of them.',
+  'support.write': 'Freeze and unblock cards of every client; send deliveries again.',
+  'audit.read': 'Read the audit log, and who was shown what.',
+  'keys.read': 'Read which keys there are.',
+  'keys.write': 'Make, rotate and retire keys.',
+  approve: 'Approve what another person asked for. A person alone has it.',
+}
+
+/** What is said of a listener in its document. */
+export interface Description extends Finishing {
+  readonly listener: ListenerName
+  readonly title: string
+  readonly summary: string
+  readonly description: string
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  /** The listener, as its callers reach it. */
+  readonly url: string
+  /** Where its callers get their tokens. */
+  readonly tokenUrl: string
+}
+
+/** The document that describes a listener: OpenAPI 3.1, made from the routes that have an `operationId`. */
+export const openapiOptions = (described: Description): FastifyDynamicSwaggerOptions => ({
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: described.title,
+      version: apiVersion,
+      summary: described.summary,
+      description: described.description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: described.url }],
+    tags: [...described.tags],
+    components: {
+      securitySchemes: {
+        oauth2: {
+          type: 'oauth2',
+          description: 'Every operation names the scope that it needs.',
+          flows: {
+            clientCredentials: {
+              tokenUrl: described.tokenUrl,
+              scopes: Object.fromEntries(
+                scopesOf(described.listener).map((scope) => [scope, scopeDescriptions[scope]]),
+              ),
+            },
+          },
+        },
+      },
+    },
+  },
+  transform: ({ route, schema, url }) => {
+    const { access, bodyRequired, discloses, repeatable } = route.config ?? {}
+    if (access === undefined || schema?.operationId === undefined) {
+      return { url, schema: { ...schema, hide: true } }
+    }
+    const notes: RouteNotes = {
+      problemCodes: problemCodesOf(route),
+      isRepeatable: repeatable === true,
+      isBodyRequired: bodyRequired === true,
+      isDisclosure: discloses === true,
+      isOpen: access === 'open',
+    }
+    const scopes = access === 'open' ? [] : scopesOfAccess(access)
+    return {
+      url,
+      schema: {
+        ...schema,
+        // Any one of them will do.
+        security: scopes.map((scope) => ({ oauth2: [scope] })),
+        [notesMember]: notes,
+      },
+    }
+  },
+  transformObject: finishDocument(described),
+})
+
+/** What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal"). */
+export function problemCodesOf({
+  config,
+  schema,
+  url,
+}: Pick<RouteOptions, 'config' | 'schema' | 'url'>): ProblemCode[] {
+  const takesBody = schema?.body !== undefined
+  const codes: readonly (readonly [boolean, readonly ProblemCode[]])[] = [
+    [true, ['misdirected_request']],
+    [config?.access !== 'open', ['unauthenticated', 'insufficient_scope', 'rate_limited']],
+    [takesBody, ['unsupported_media_type', 'body_too_large']],
+    [true, ['malformed_request', 'validation_failed']],
+    [url.includes(':publicToken'), ['card_not_found']],
+    // Every other parameter of a path names something that may not be there.
+    [/:(?!publicToken)/.test(url), ['not_found']],
+    [config?.repeatable === true, ['idempotency_key_in_use', 'idempotency_key_reused']],
+    [true, [...(config?.problems ?? []), 'internal_error', 'unavailable']],
+  ]
+  return [...new Set(codes.flatMap(([applies, those]) => (applies ? those : [])))]
+}

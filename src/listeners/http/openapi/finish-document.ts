@@ -1,0 +1,203 @@
+import { STATUS_CODES } from 'node:http'
+import type { SwaggerTransformObject } from '@fastify/swagger'
+import { stringify } from 'safe-stable-stringify'
+import type { ProblemCode } from '../../../domain/problem.ts'
+import type { StringFormat } from '../server.ts'
+import { EmptyBodySchema } from '../validation.ts'
+import { answerHeaders, namedHeaders } from './answer-headers.ts'
+import { namedProblemResponses, ProblemSchema, problemResponses } from './problem-responses.ts'
+
+/** What a document is finished with. */
+export interface Finishing {
+  /** The schemas of bodies, as they are exported: `CreateCardSchema` is `CreateCard`. */
+  readonly sources: Readonly<Record<string, unknown>>
+  /** A body for operations that take one, by `operationId`. */
+  readonly examples: Readonly<Record<string, object>>
+  /** Those that the schemas name. */
+  readonly formats: Readonly<Record<string, StringFormat>>
+}
+
+/** What follows from a route's configuration, on its way through the generator. */
+export interface RouteNotes {
+  readonly problemCodes: readonly ProblemCode[]
+  readonly isRepeatable: boolean
+  readonly isBodyRequired: boolean
+  readonly isDisclosure: boolean
+  /** Whether it needs no token. */
+  readonly isOpen: boolean
+}
+
+/** The member of an operation that holds its {@link RouteNotes} until the document is finished. */
+export const notesMember = 'x-route-notes'
+
+interface Content {
+  readonly [mediaType: string]: { readonly schema?: unknown }
+}
+
+interface Parameter {
+  readonly name: string
+  readonly schema: Record<string, unknown>
+}
+
+/** An operation as the generator leaves it. */
+interface Operation {
+  readonly operationId: string
+  readonly requestBody?: { readonly content: Content }
+  readonly parameters?: readonly Parameter[]
+  readonly responses: Readonly<Record<string, { description: string; content?: Content }>>
+  readonly [notesMember]?: RouteNotes
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same ' +
+    'request gets the first 2xx answer again for 24 hours, and nothing is done twice.',
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+}
+
+/** Names what is the same in many places, and adds what the generator does not know. */
+export const finishDocument = (finishing: Finishing): SwaggerTransformObject => {
+  const referring = referrer(finishing)
+  return (input) => {
+    if (!('openapiObject' in input)) return input.swaggerObject
+    const { openapiObject: document } = input
+    const paths = mapValues(document.paths as unknown as Paths, (item) =>
+      mapValues(item, (operation) => finishOperation(operation, finishing.examples, referring)),
+    )
+    const components = {
+      schemas: Object.fromEntries(
+        bodySchemasOf(finishing).map(([name, schema]) => [name, referring.members(schema)]),
+      ),
+      responses: namedProblemResponses(paths),
+      headers: namedHeaders,
+      parameters: { IdempotencyKey: idempotencyKey },
+      securitySchemes: document.components?.securitySchemes,
+    }
+    return { ...document, paths, components } as unknown as typeof document
+  }
+}
+
+function finishOperation(
+  operation: Operation,
+  examples: Finishing['examples'],
+  { schema: referring }: Referring,
+): object {
+  const { [notesMember]: notes, parameters = [], requestBody, responses, ...rest } = operation
+  if (!notes) return operation
+  const contentOf = (content: Content): Record<string, object> =>
+    mapValues(content, (media) => ({ schema: referring(media.schema) }))
+  const example = examples[operation.operationId]
+  const allParameters = [
+    ...parameters.map(({ name, schema, ...parameter }) => ({
+      name,
+      ...parameter,
+      schema: name === 'limit' ? pageSize : referring(schema),
+    })),
+    ...(notes.isRepeatable ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ]
+  const answers = mapValues(responses, (response, status) => ({
+    description: response.description.replace('Default Response', STATUS_CODES[status] ?? ''),
+    headers: answerHeaders([
+      ...(status === '201' ? ['Location'] : []),
+      ...(parameters.some(({ name }) => name === 'cursor') ? ['Link'] : []),
+      ...(notes.isRepeatable ? ['Idempotency-Replayed'] : []),
+      ...(notes.isDisclosure ? ['Audit-Entry'] : []),
+      ...(notes.isOpen ? [] : ['RateLimit', 'RateLimit-Policy']),
+    ]),
+    ...(response.content && { content: contentOf(response.content) }),
+  }))
+  return {
+    ...rest,
+    ...(allParameters.length > 0 && { parameters: allParameters }),
+    ...(requestBody && {
+      requestBody: {
+        required: notes.isBodyRequired,
+        content: mapValues(contentOf(requestBody.content), (media) => ({
+          ...media,
+          ...(example && { example }),
+        })),
+      },
+    }),
+    // A status that the route itself answers with is described as its own.
+    responses: { ...problemResponses(notes.problemCodes), ...answers },
+  }
+}
+
+/** A query is text, so its schema checks text: what it means is a number. */
+const pageSize = { type: 'integer', minimum: 1, maximum: 100, default: 100 }
+
+const mapValues = <Value, Mapped>(
+  entries: Readonly<Record<string, Value>>,
+  map: (value: Value, name: string) => Mapped,
+): Record<string, Mapped> =>
+  Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, map(value, name)]))
+
+/** Parameters are described one by one, and an answer without a body has no schema. */
+const unnamed = /^(?:.*(?:Params|Query)|NoContent|Nothing)$/
+
+/** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
+const bodySchemasOf = ({ sources }: Pick<Finishing, 'sources'>) =>
+  Object.entries<unknown>({ ...sources, EmptyBodySchema, ProblemSchema })
+    .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
+    .map(([name, schema]) => [name.slice(0, -'Schema'.length), schema] as const)
+    .filter(([name]) => !unnamed.test(name))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+
+/** What a schema is known by, wherever it was copied to. */
+const identityOf = (schema: unknown): string => stringify(schema) ?? ''
+
+/** Puts schemas as they stand in the document: by reference where they have a name. */
+interface Referring {
+  schema(schema: unknown): unknown
+  /** Of one that is described here, the members. */
+  members(schema: object): object
+}
+
+function referrer(finishing: Finishing): Referring {
+  const names = new Map(
+    bodySchemasOf(finishing).map(([name, schema]) => [identityOf(schema), name]),
+  )
+  const refer = (schema: unknown): unknown => {
+    if (typeof schema !== 'object' || schema === null) return schema
+    if (Array.isArray(schema)) return schema.map(refer)
+    const name = names.get(identityOf(schema))
+    return name === undefined ? membersOf(schema) : { $ref: `#/components/schemas/${name}` }
+  }
+  const membersOf = (schema: object): object => {
+    const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
+    const published = publishedFormat(finishing.formats, Object.fromEntries(members))
+    const { enum: words, type } = published
+    // Generators of code want one type: a list of words is text, and whether a body may be left out is said by
+    // `required` of the request.
+    if (Array.isArray(words) && type === undefined) return { type: 'string', ...published }
+    if (!Array.isArray(type)) return published
+    const types = type.filter((each) => each !== 'null')
+    return { ...published, type: types.length === 1 ? types[0] : types }
+  }
+  return { schema: refer, members: membersOf }
+}
+
+/** What JSON Schema itself can say of some of our formats. */
+const equivalents: Readonly<Record<string, object>> = {
+  id: { format: 'uuid' },
+  'birth-date': { format: 'date' },
+  'year-month': { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' },
+  'country-code': { pattern: '^[A-Z]{3}$' },
+}
+
+/** A schema whose format only this service knows, with the rule of that format in words. */
+function publishedFormat(
+  formats: Finishing['formats'],
+  schema: Record<string, unknown>,
+): Record<string, unknown> {
+  const { format, ...rest } = schema
+  const rule = formats[String(format)]
+  if (!rule) return schema
+  const description = `${rule.detail.replace(/^m/, 'M')}.`
+  return { description, ...rest, ...equivalents[String(format)] }
+}

@@ -1,0 +1,74 @@
+import { AuthorizationSchema } from '../../operations/authorizations/authorization.ts'
+import type { Description } from '../http/openapi/document.ts'
+import { apiVersion } from '../http/request.ts'
+import type { StringFormat } from '../http/server.ts'
+import * as erasures from './schemas/audit-erasures.ts'
+import * as auditLog from './schemas/audit-log.ts'
+import * as cardAuthorizations from './schemas/card-authorizations.ts'
+import * as cards from './schemas/cards.ts'
+import * as clients from './schemas/clients.ts'
+import * as componentEntries from './schemas/component-entries.ts'
+import * as disclosures from './schemas/disclosures.ts'
+import * as keys from './schemas/keys.ts'
+import * as limits from './schemas/limits.ts'
+import * as links from './schemas/links.ts'
+import * as people from './schemas/people.ts'
+import * as products from './schemas/products.ts'
+import * as webhooks from './schemas/webhooks.ts'
+
+const description = `What card networks, operators and what watches the service call. No client system reaches this listener.
+
+- A call carries an access token of a client (OAuth 2.0, client credentials), or that of a person who is signed in with the
+  operators' issuer. Where an operation names several scopes, any one of them will do.
+- Bodies are JSON in UTF-8. Unknown members and query parameters are refused.
+- Failures are problem documents (RFC 9457). Their \`code\` is stable: switch on it.
+- \`Idempotency-Key\` on a POST, PUT or PATCH makes it safe to send again.
+- What is done is on record as the act of who called.
+- \`Api-Version: ${apiVersion}\` may be sent to require this version.`
+
+const tags: Readonly<Record<string, string>> = {
+  Authorizations: 'What a card network asks.',
+  Cards: 'Finding cards of every client, seeing what became of them, freezing and unblocking them.',
+  Figures: 'Numbers to draw.',
+  Webhooks: 'What webhooks of every client got, and sending it again.',
+  Disclosures: 'Who was shown what, with the proof of it.',
+  Limits: 'Which limits hold, why, and what is left of them.',
+  Products: 'Products and who may use them.',
+  Clients: 'Client systems and their credentials.',
+  Zones: 'Card networks, as clients that ask for authorizations.',
+  Links: "Connections on card networks' own wire.",
+  Keys: 'The life of keys.',
+  'Key components': 'Keys that enter in parts, by several custodians.',
+  Acts: 'What operators did.',
+  'Audit log': 'The log that others verify.',
+  People: 'Who signs in to the console.',
+  Health: 'Whether it works, without a token.',
+  Sandbox: 'What there is in the sandbox only.',
+}
+
+/** How the two listeners are reached. */
+interface Addresses {
+  readonly baseUrl: string
+  readonly privateUrl: string
+}
+
+/** What the document of the private listener says beside its routes. */
+export const privateDescription = (
+  { baseUrl, privateUrl }: Addresses,
+  formats: Readonly<Record<string, StringFormat>>,
+): Description => ({
+  listener: 'private',
+  title: 'Pinfold, private listener',
+  summary: 'What card networks and operators call.',
+  description,
+  url: privateUrl,
+  tokenUrl: `${baseUrl}/oauth/token`,
+  sources: {
+    ...{ ...erasures, ...auditLog, ...cardAuthorizations, ...cards, ...clients },
+    ...{ ...componentEntries, ...disclosures, ...keys, ...limits, ...links, ...people },
+    ...{ ...products, ...webhooks, AuthorizationSchema },
+  },
+  examples: {},
+  formats,
+  tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+})

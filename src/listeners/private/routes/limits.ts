@@ -1,0 +1,108 @@
+import Type, { type Static } from 'typebox'
+import { readLimitsOfCard, readLimitsOfClient } from '../../../operations/cards/limits-of.ts'
+import { cardOf, clientIdOf, type PrivateApi, support } from '../api.ts'
+import { EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
+
+const tags = ['Limits']
+
+/** Under which name `/limits` has a limit, by the name that its uses are kept under. */
+const ofCard: Readonly<Record<string, string>> = {
+  reveal: 'reveals-per-card',
+  bad_session_key: 'bad-session-keys-per-card',
+  'unblock-pin': 'unblocks-per-card',
+  'unblock-cvv': 'unblocks-per-card',
+}
+const ofClient: Readonly<Record<string, string>> = {
+  reveal: 'reveals-per-client',
+  bad_session_key: 'bad-session-keys-per-client',
+}
+
+type UsedLimit = Static<typeof UsedLimitSchema>
+type Used = Omit<UsedLimit, 'name' | 'left' | 'origin' | 'from' | 'allowed'> & {
+  readonly allowed: number
+}
+
+/** Which limits hold and where they come from, and what is used of them. */
+export function limitRoutes({ app, cards, effectiveLimits, rate }: PrivateApi): void {
+  const usedLimit = (
+    { limitName, ...used }: Used & { readonly limitName: string },
+    names: typeof ofCard,
+  ): UsedLimit => {
+    const known = effectiveLimits.find(({ name }) => name === names[limitName])
+    return {
+      ...used,
+      name: limitName.replaceAll('_', '-'),
+      left: used.allowed - used.used,
+      origin: known?.origin ?? 'default',
+      from: known?.variable ?? '',
+    }
+  }
+  app.get(
+    '/limits',
+    {
+      config: support,
+      schema: {
+        operationId: 'listLimits',
+        summary: 'List the limits that hold',
+        description:
+          'Each with where it comes from. Tries are limited by products: see `/products`.',
+        tags,
+        response: { 200: Type.Array(EffectiveLimitSchema) },
+      },
+    },
+    async () => [...effectiveLimits],
+  )
+  app.get(
+    '/cards/:publicToken/limits',
+    {
+      config: support,
+      schema: {
+        operationId: 'readCardLimits',
+        summary: 'Read what is left of the limits on a card',
+        description: 'And of its tries. Limits that are turned off are not among them.',
+        tags,
+        params: Type.Object({ publicToken: Type.String() }),
+        response: { 200: Type.Array(UsedLimitSchema) },
+      },
+    },
+    async (request) => {
+      const { limits, productId, tries } = await readLimitsOfCard(cards, cardOf(request))
+      const product = { origin: 'product', from: String(productId) } as const
+      return [
+        ...limits.map((limit) => usedLimit(limit, ofCard)),
+        ...tries.map(({ limitName, ...each }) => ({
+          ...{ name: limitName, ...each, left: each.allowed - each.used, ...product },
+        })),
+      ]
+    },
+  )
+  app.get(
+    '/clients/:clientId/limits',
+    {
+      config: support,
+      schema: {
+        operationId: 'readClientLimits',
+        summary: 'Read what is left of the limits of a client',
+        description:
+          'Of those over all its cards, and of its calls. Limits that are turned off are not among them.',
+        tags,
+        params: Type.Object({ clientId: Type.String() }),
+        response: { 200: Type.Array(UsedLimitSchema) },
+      },
+    },
+    async (request) => {
+      const clientId = clientIdOf(request)
+      const limits = await readLimitsOfClient(cards, clientId)
+      const shown = limits.map((limit) => usedLimit(limit, ofClient))
+      const burst = effectiveLimits.find(({ name }) => name === 'calls-burst')
+      if (!rate || !burst || burst.value === null) return shown
+      const left = rate.left(clientId)
+      const calls = {
+        ...{ name: 'calls', allowed: burst.value, used: burst.value - left, left },
+        ...{ windowSeconds: null, freeInSeconds: left > 0 ? 0 : 1 },
+        ...{ origin: burst.origin, from: burst.variable },
+      }
+      return [...shown, calls]
+    },
+  )
+}

@@ -1,0 +1,73 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { Limit } from '../../storage/cards/limits.ts'
+import * as stored from '../../storage/cards/search.ts'
+import { findClient } from '../../storage/clients/clients.ts'
+import type { CardOperations } from './cards.ts'
+import { limitInUse, limitsOfCards } from './search.ts'
+
+/** What is used of a limit on one card or one client, and when there is a use again. */
+interface UsedLimit {
+  readonly limitName: string
+  readonly allowed: number
+  readonly used: number
+  /** Null: until somebody unblocks it. */
+  readonly windowSeconds: number | null
+  /** 0 where there is a use; null where only an act gives one. */
+  readonly freeInSeconds: number | null
+}
+
+/** A card's limits, used or not, with its tries; its product says how many of those there are. */
+interface LimitsOfCard {
+  readonly productId: number
+  readonly limits: readonly UsedLimit[]
+  readonly tries: readonly UsedLimit[]
+}
+
+/** The limits on a card of any client. @throws `Problem` `card_not_found`. */
+export async function readLimitsOfCard(
+  operations: Pick<CardOperations, 'database' | 'limits'>,
+  publicToken: PublicToken,
+): Promise<LimitsOfCard> {
+  const { database } = operations
+  const card = await stored.findCardOfAnyClient(database, publicToken)
+  if (!card) throw new Problem('card_not_found')
+  const rows = await stored.listLimitsOfCard(database, publicToken)
+  const triesOf = (limitName: string, limit: number, spent: number, restored: number) => {
+    const used = Math.min(limit, spent - restored)
+    const freeInSeconds = used < limit ? 0 : null
+    return { ...{ limitName, allowed: limit, used, freeInSeconds }, windowSeconds: null }
+  }
+  return {
+    productId: card.productId,
+    limits: usedOf([...limitsOfCards(operations).values()], rows),
+    tries: [
+      triesOf('pin-tries', card.pinLimit, card.pinSpent, card.pinRestored),
+      triesOf('cvv-tries', card.cvvLimit, card.cvvSpent, card.cvvRestored),
+    ],
+  }
+}
+
+/** The limits of a client over all its cards. @throws `Problem` `not_found`. */
+export async function readLimitsOfClient(
+  { database, limits }: Pick<CardOperations, 'database' | 'limits'>,
+  clientId: string,
+): Promise<readonly UsedLimit[]> {
+  if (!(await findClient(database, clientId))) throw new Problem('not_found')
+  const all = [limits.reveals?.perClient, limits.badSessionKeys?.perClient]
+  return usedOf(
+    all.filter((limit) => !!limit),
+    await stored.listLimitsOfClient(database, clientId),
+  )
+}
+
+const usedOf = (
+  limits: readonly Limit[],
+  rows: readonly stored.LimitInUse[],
+): readonly UsedLimit[] =>
+  limits.map((limit) => {
+    const { limitName, uses, windowSeconds } = limit
+    const row = rows.find((each) => each.limitName === limitName)
+    const { freeInSeconds, used } = row ? limitInUse(row, limit) : { freeInSeconds: 0, used: 0 }
+    return { limitName, allowed: uses, used, windowSeconds, freeInSeconds }
+  })

@@ -1,0 +1,181 @@
+import type { DeliveryConfig } from './delivery.ts'
+import type { Limits, NetworkConfig } from './limits.ts'
+import type { VariableReader } from './variables.ts'
+
+/** A limit as it holds, and why it is what it is. */
+export interface EffectiveLimit {
+  readonly name: string
+  /** Null: there is none, because limits are turned off. */
+  readonly value: number | null
+  readonly unit: string
+  readonly origin: 'default' | 'variable'
+  /** The variable that it comes from, or by which it is changed. */
+  readonly variable: string
+}
+
+interface Known {
+  readonly limits: Limits | null
+  readonly delivery: DeliveryConfig
+  readonly network: NetworkConfig
+  readonly callWaitMs: number
+  readonly databasePoolSize: number
+  readonly keyRefreshMs: number
+  readonly processes: number
+  readonly reEncryptionRowsPerSecond: number
+}
+
+interface Row {
+  readonly name: string
+  readonly unit: string
+  /** The first of them that is set decides; the first of all changes it. */
+  readonly variables: readonly [string, ...string[]]
+  readonly amountOf: (config: Known) => number | undefined
+}
+
+/** A rate is two limits: how many a second, and how many at once. */
+const rate = (
+  name: string,
+  variables: readonly [string, ...string[]],
+  rateOf: (config: Known) => { readonly perSecond: number; readonly burst: number } | undefined,
+): readonly Row[] => {
+  const [first, ...others] = variables
+  return [
+    {
+      name: `${name}-per-second`,
+      unit: 'calls a second',
+      variables: [`${first}_PER_SECOND`, ...others.map((each) => `${each}_PER_SECOND`)],
+      amountOf: (config) => rateOf(config)?.perSecond,
+    },
+    {
+      name: `${name}-burst`,
+      unit: 'calls at once',
+      variables: [`${first}_BURST`, ...others.map((each) => `${each}_BURST`)],
+      amountOf: (config) => rateOf(config)?.burst,
+    },
+  ]
+}
+
+/** Those that `RATE_LIMIT=off` turns off. */
+const switched: readonly Row[] = [
+  ...rate('calls', ['RATE'], ({ limits }) => limits?.calls),
+  ...rate('token-calls', ['TOKEN_RATE'], ({ limits }) => limits?.tokenCalls),
+  ...rate('token-failures', ['TOKEN_FAILURE_RATE', 'TOKEN_RATE'], (config) => {
+    return config.limits?.tokenFailures
+  }),
+  ...rate('open-calls', ['OPEN_RATE'], ({ limits }) => limits?.openCalls),
+  {
+    name: 'calls-in-flight',
+    unit: 'calls of a client in work at once, in each process',
+    variables: ['CALLS_IN_FLIGHT'],
+    amountOf: ({ limits }) => limits?.callsInFlight,
+  },
+  {
+    name: 'reveals-per-card',
+    unit: 'disclosures an hour',
+    variables: ['REVEALS_PER_CARD_HOUR'],
+    amountOf: ({ limits }) => limits?.revealsPerCardHour,
+  },
+  {
+    name: 'reveals-per-client',
+    unit: 'disclosures an hour',
+    variables: ['REVEALS_PER_CLIENT_HOUR'],
+    amountOf: ({ limits }) => limits?.revealsPerClientHour,
+  },
+  {
+    name: 'bad-session-keys-per-card',
+    unit: 'bad session keys an hour',
+    variables: ['BAD_SESSION_KEYS_PER_CARD_HOUR'],
+    amountOf: ({ limits }) => limits?.badKeysPerCardHour,
+  },
+  {
+    name: 'bad-session-keys-per-client',
+    unit: 'bad session keys an hour',
+    variables: ['BAD_SESSION_KEYS_PER_CLIENT_HOUR'],
+    amountOf: ({ limits }) => limits?.badKeysPerClientHour,
+  },
+  {
+    name: 'unblocks-per-card',
+    unit: 'unblocks a day, of each kind of tries',
+    variables: ['UNBLOCKS_PER_CARD_DAY'],
+    amountOf: ({ limits }) => limits?.unblocksPerCardDay,
+  },
+]
+
+const others: readonly Row[] = [
+  {
+    name: 'call-wait',
+    unit: 'ms until a call that waits is refused',
+    variables: ['CALL_WAIT_MS'],
+    amountOf: ({ callWaitMs }) => callWaitMs,
+  },
+  {
+    name: 'delivery-timeout',
+    unit: 'ms for a request to an endpoint',
+    variables: ['DELIVERY_TIMEOUT_MS'],
+    amountOf: ({ delivery }) => delivery.timeoutMs,
+  },
+  {
+    name: 'event-retention',
+    unit: 'days',
+    variables: ['EVENT_RETENTION_DAYS'],
+    amountOf: ({ delivery }) => delivery.retention.eventDays,
+  },
+  {
+    name: 'attempt-retention',
+    unit: 'days',
+    variables: ['ATTEMPT_RETENTION_DAYS'],
+    amountOf: ({ delivery }) => delivery.retention.attemptDays,
+  },
+  {
+    name: 'connections',
+    unit: 'connections of a listener, in each process',
+    variables: ['CONNECTIONS_MAX'],
+    amountOf: ({ network }) => network.connectionsMax,
+  },
+  {
+    name: 'connections-per-address',
+    unit: 'connections of an address, in each process',
+    variables: ['CONNECTIONS_PER_ADDRESS_MAX'],
+    amountOf: ({ network }) => network.connectionsPerAddressMax,
+  },
+  {
+    name: 'database-connections',
+    unit: 'connections of each process',
+    variables: ['DATABASE_POOL_SIZE'],
+    amountOf: ({ databasePoolSize }) => databasePoolSize,
+  },
+  {
+    name: 'processes',
+    unit: 'processes',
+    variables: ['PROCESSES'],
+    amountOf: ({ processes }) => processes,
+  },
+  {
+    name: 're-encryption',
+    unit: 'rows a second of a rotation',
+    variables: ['REENCRYPTION_ROWS_PER_SECOND'],
+    amountOf: ({ reEncryptionRowsPerSecond }) => reEncryptionRowsPerSecond,
+  },
+  {
+    name: 'key-refresh',
+    unit: 'ms between two looks for new keys',
+    variables: ['KEY_REFRESH_MS'],
+    amountOf: ({ keyRefreshMs }) => keyRefreshMs,
+  },
+]
+
+/** Every limit that the configuration sets, as it holds. */
+export const effectiveLimits = (
+  config: Known,
+  read: Pick<VariableReader, 'text'>,
+): readonly EffectiveLimit[] =>
+  [...switched, ...others].map((row) => {
+    const { name, unit, amountOf, variables } = row
+    const isOff = config.limits === null && switched.includes(row)
+    const set = isOff ? 'RATE_LIMIT' : variables.find((variable) => read.text(variable) !== null)
+    return {
+      ...{ name, unit, value: amountOf(config) ?? null },
+      origin: set === undefined ? 'default' : 'variable',
+      variable: set ?? variables[0],
+    }
+  })

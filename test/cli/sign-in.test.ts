@@ -1,0 +1,77 @@
+/** Signing in at the command line: a browser, a loopback redirect, and commands as the person. */
+import assert from 'node:assert/strict'
+import { stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { until } from '../operations/webhooks/receiver.ts'
+import { openBrowser } from '../support/browser.ts'
+import { type Program, startProgram } from '../support/process.ts'
+import { launchPinfold, startPinfold } from './run-pinfold.ts'
+
+suite('with a sandbox that runs', () => {
+  let program: Program
+  let env: Readonly<Record<string, string>>
+  before(async () => {
+    program = await startProgram()
+    env = { DATA_DIR: program.dataDir }
+  })
+  after(() => program.kill('SIGKILL'))
+
+  const linkIn = (text: string): string => /^ {2}(http\S+)$/m.exec(text)?.[1] ?? ''
+
+  test('nobody is signed in at first, and a command as a person says what to do', async () => {
+    const { code, stderr } = await launchPinfold(env, 'keys', 'list', '--as-person')
+    assert.equal(code, 2)
+    assert.match(stderr, /pinfold sign-in signs you in/)
+  })
+
+  test('whoever follows the link is signed in, and commands do what the person’s roles may', async () => {
+    const signIn = startPinfold(env, ['sign-in', '--as', 'key-officer'])
+    await until(() => linkIn(signIn.stderr()) !== '', 60_000)
+    const page = await openBrowser().visit(linkIn(signIn.stderr()))
+    assert.match(page.text, /This window can be closed/)
+    const { code, stdout, stderr } = await signIn.ended
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /Signed in as Kim Keys until/)
+    assert.ok(!/eyJ/.test(stdout + stderr))
+    const file = join(program.dataDir, 'person-token.json')
+    assert.equal((await stat(file)).mode & 0o777, 0o600)
+    const keys = await launchPinfold(env, 'keys', 'list', '--as-person', '--json')
+    assert.equal(keys.code, 0, keys.stderr)
+    assert.ok(JSON.parse(keys.stdout).length > 0)
+    const refused = await launchPinfold(env, 'acts', '--as-person', '--json')
+    assert.equal(refused.code, 1)
+    assert.equal(JSON.parse(refused.stdout).error.code, 'insufficient_scope')
+    const cards = await launchPinfold(env, 'cards', 'list', '--as-person')
+    assert.match(cards.stderr, /People call the private listener alone/)
+  })
+
+  test('a token that is over, or no token at all, is as if nobody were signed in', async () => {
+    const file = join(program.dataDir, 'person-token.json')
+    const over = {
+      accessToken: 'secret-token',
+      expiresAt: new Date(Date.now() - 1_000).toISOString(),
+    }
+    for (const content of [JSON.stringify(over), '{"accessToken":"secret-token"', '{}', '']) {
+      await writeFile(file, content)
+      const { code, stderr, stdout } = await launchPinfold(env, 'keys', 'list', '--as-person')
+      assert.equal(code, 2)
+      assert.ok(!(stderr + stdout).includes('secret-token'))
+    }
+  })
+
+  test('an answer that was not asked for signs nobody in', async () => {
+    const signIn = startPinfold(env, ['sign-in', '--as', 'auditor'])
+    await until(() => linkIn(signIn.stderr()) !== '', 60_000)
+    const callback = new URL(linkIn(signIn.stderr())).searchParams.get('redirect_uri')
+    await fetch(`${callback}?code=stolen&state=guessed`)
+    const { code, stderr } = await signIn.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /Nobody was signed in/)
+  })
+
+  test('nobody is signed in as somebody whom the sandbox does not have', async () => {
+    const { code, stderr } = await launchPinfold(env, 'sign-in', '--as', 'boss')
+    assert.deepEqual([code, /nobody called boss/.test(stderr)], [2, true])
+  })
+})

@@ -52,6 +52,7 @@ const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console/approvals': approvers,
   '/console/approvals/:approvalId': approvers,
   '/console/products': deskAndAudit,
+  '/console/limits': deskAndAudit,
   '/console/clients': deskAndAudit,
   '/console/clients/:clientId': deskAndAudit,
   '/console/networks': deskAndAudit,

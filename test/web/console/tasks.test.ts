@@ -141,12 +141,12 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         assert.ok(text.includes(`Under checkpoint ${size}`))
       })
 
-      test('which limit holds is said, how much of it is used and until when', async () => {
+      test('which limit holds is said, how much of it is used, until when, and where it comes from', async () => {
         const page = await as('support')
         await page.goto(service.url(`/console/cards/${card.publicToken}`))
         assert.match(
           await readText(page),
-          /PIN and card data shown 2 of 2 1 hour for \d+ (minutes|seconds)/,
+          /PIN and card data shown 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
         )
       })
 

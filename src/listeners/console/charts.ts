@@ -10,7 +10,7 @@ interface ChartText {
 }
 
 /** A row of the table, and a place along the chart. */
-export interface Point {
+interface Point {
   readonly label: string
   /** A value for each series; null where none was measured. */
   readonly values: readonly (number | null)[]

@@ -5,7 +5,7 @@ import { type Content, type Html, html } from './html.ts'
 import { path, type Visit } from './screen.ts'
 
 /** A page of a list, with the cursor of the next one. */
-export interface Listing<Schema extends TSchema> {
+interface Listing<Schema extends TSchema> {
   readonly entries: Static<Schema>[]
   readonly next: string | null
 }
@@ -31,7 +31,7 @@ export async function list<Schema extends TSchema>(
 type Column = string | { readonly title: string; readonly isNumber: true }
 
 /** A table that scrolls by itself where it is too wide. @param empty what to do where there are no rows */
-export const table = (
+export const listed = (
   name: string,
   columns: readonly Column[],
   rows: readonly Content[],

@@ -188,10 +188,13 @@ export function personOf(
     personId: personIdOf({ issuer, subject }),
     ...{ issuer, subject, name: nameOf(claims, subject) },
     roles: rolesOf(groups),
-    // Where nobody says when, it was long ago.
-    authenticatedAt: new Date(Number.isSafeInteger(authTime) ? Number(authTime) * 1_000 : 0),
+    authenticatedAt: new Date(isPastSecond(authTime) ? authTime * 1_000 : 0),
   }
 }
+
+/** Where nobody says when it was, or says a time to come, it was long ago. Clocks may be a minute apart. */
+const isPastSecond = (time: unknown): time is number =>
+  Number.isSafeInteger(time) && Number(time) >= 0 && Number(time) <= Date.now() / 1_000 + 60
 
 const nameLengthMax = 100
 

@@ -39,7 +39,11 @@ suite('in a sandbox', () => {
       const page = await browser.visit(signInUrl)
       assert.equal(page.url, `${url}/console`)
       assert.ok(page.text.includes(name))
-      assert.match(page.text, new RegExp(`\\b${role}\\b`))
+      const [session] = await sql<{ roles: string[] }>(
+        service.database,
+        'select roles from console_session order by started_at desc limit 1',
+      )
+      assert.deepEqual(session?.roles, [role])
     }
   })
 

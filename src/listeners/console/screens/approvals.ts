@@ -4,7 +4,7 @@ import { ApprovalSchema, ListedApprovalSchema } from '../../private/schemas/appr
 import { problemOfAnswer } from '../console.ts'
 import { badge, duration, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import {
   type Act,
   type Form,
@@ -68,7 +68,7 @@ export const approvalsScreen: Screen = {
       body: html`<nav class="filters" aria-label="Which approvals">${Object.entries(lists).map(
         ([each, { name }]) =>
           html`<a href="/console/approvals?list=${each}"${each === shown && html` aria-current="true"`}>${name}</a> `,
-      )}</nav>${table(
+      )}</nav>${listed(
         'Approvals',
         ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
         entries.filter(isShown[shown]).map(approvalRow),

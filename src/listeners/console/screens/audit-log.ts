@@ -4,7 +4,7 @@ import { ActSchema } from '../../private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
 
 /** The logs, whether they are signed, and what operators did. */
@@ -23,7 +23,7 @@ export const auditLogScreen: Screen = {
       body: html`${doneOf(visit)}${
         refused &&
         html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p></div>`
-      }<p><a class="button" href="/audit">Verify the log in this browser</a></p><h2>Logs</h2>${table(
+      }<p><a class="button" href="/audit">Verify the log in this browser</a></p><h2>Logs</h2>${listed(
         'Logs',
         [
           'Log',
@@ -37,7 +37,7 @@ export const auditLogScreen: Screen = {
         'No process has begun a log yet.',
       )}${
         refused && visit.scopes.has('admin') && successorForm(visit)
-      }<h2>What operators did</h2>${table(
+      }<h2>What operators did</h2>${listed(
         'Acts',
         ['When', 'What', 'Of', 'By', 'Details'],
         acts.entries.map(actRow),

@@ -3,7 +3,7 @@ import { cardStatuses, isCardStatusCode } from '../../../domain/card-status.ts'
 import { TimelineEntrySchema } from '../../private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { type Content, type Html, html } from '../html.ts'
-import { table } from '../listing.ts'
+import { listed } from '../listing.ts'
 import { path } from '../screen.ts'
 
 export const TimelineSchema = Type.Array(TimelineEntrySchema)
@@ -45,7 +45,7 @@ interface Shown {
 
 /** What happened to a card, newest first, in one table. @param empty what to do where there is nothing */
 export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
-  table(
+  listed(
     'All that happened',
     ['When', 'What', 'By', 'Details'],
     entries.map((entry) => timelineRow(shown, entry)),

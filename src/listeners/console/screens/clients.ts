@@ -3,7 +3,7 @@ import { ClientSchema } from '../../private/schemas/clients.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
@@ -24,7 +24,7 @@ export const clientsScreen: Screen = {
     const { entries, next } = await list(visit, '/clients', ClientSchema)
     return {
       title: 'Clients and grants',
-      body: html`${table(
+      body: html`${listed(
         'Clients',
         ['Client', 'Kind', 'May', 'Issues', 'Proves itself by', 'Access'],
         entries.map(

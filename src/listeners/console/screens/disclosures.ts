@@ -5,7 +5,7 @@ import { PersonSchema } from '../../private/schemas/people.ts'
 import { problemOfAnswer } from '../console.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { path, type Screen, type Visit } from '../screen.ts'
 import { actName } from './card-timeline.ts'
 
@@ -40,7 +40,7 @@ export const disclosuresScreen: Screen = {
       title,
       body: html`<form method="get" action="/console/disclosures" class="row">
           <label>Of a card, by its token; or to whom, by the id of a client or person<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button></form>
-        <live-region id="disclosures">${table(
+        <live-region id="disclosures">${listed(
           title,
           ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
           entries.map((each) => disclosureRow(each, names)),

@@ -4,7 +4,7 @@ import { KeyActSchema, ListedKeySchema } from '../../private/schemas/keys.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'keys.read', 'keys.write'] as const
@@ -30,17 +30,17 @@ export const keysScreen: Screen = {
       body: html`${doneOf(visit)}${
         due.length > 0 &&
         html`<p class="notice warn" role="status">Due for rotation: ${due.map(({ key }) => key).join(', ')}.</p>`
-      }<h2>Ceremonies</h2>${table(
+      }<h2>Ceremonies</h2>${listed(
         'Ceremonies',
         ['Key', 'Components', 'Brought by', 'Until'],
         entries.entries.map(ceremonyRow),
         html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
-      )}<h2>Ages</h2>${ages(keys.entries)}<h2>Versions</h2>${table(
+      )}<h2>Ages</h2>${ages(keys.entries)}<h2>Versions</h2>${listed(
         'Versions',
         ['Key', 'State', 'Form', 'Age', { title: 'Uses', isNumber: true }, 'Re-encryption', ''],
         keys.entries.map((key) => keyRow(visit, key)),
         'There are no keys.',
-      )}${pages(visit, keys.next)}<h2>What was done lately</h2>${table(
+      )}${pages(visit, keys.next)}<h2>What was done lately</h2>${listed(
         'Acts on keys',
         ['When', 'Key', 'What', 'By'],
         acts.entries.map(

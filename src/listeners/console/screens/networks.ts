@@ -4,7 +4,7 @@ import { AdviceSchema, LinkSchema } from '../../private/schemas/links.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
@@ -28,12 +28,12 @@ export const networksScreen: Screen = {
     ])
     return {
       title: 'Networks and links',
-      body: html`<h2>Links</h2>${table(
+      body: html`<h2>Links</h2>${listed(
         'Links',
         ['Link', 'State', 'Network', 'Address', 'Profile', 'Last signed on'],
         links.entries.map(linkRow),
         html`No network is linked by ISO 8583. Add one by <code>pinfold links create</code>.`,
-      )}<h2>Networks</h2>${table(
+      )}<h2>Networks</h2>${listed(
         'Networks',
         ['Network', 'Access', 'Keys'],
         zones.entries.map(zoneRow),
@@ -74,7 +74,7 @@ export const linkScreen: Screen = {
         <dt>Network</dt><dd>${link.networkId}</dd><dt>Address</dt><dd>${link.direction === 'listen' ? 'listens at' : 'calls'} <code>${link.host}:${link.port}</code></dd>
         <dt>Profile</dt><dd>${link.profile}</dd><dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd><dt>May connect</dt><dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback alone'}</dd>
         <dt>Keys come under</dt><dd>${link.zoneMasterKey ?? 'nothing: no key is taken on it'}</dd><dt>Connections</dt><dd>${link.connections}</dd><dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd></dl></section>
-        ${visit.scopes.has('admin') && switchForm(visit, link)}</div><h2>What the network said that it did by itself, or took back</h2>${table(
+        ${visit.scopes.has('admin') && switchForm(visit, link)}</div><h2>What the network said that it did by itself, or took back</h2>${listed(
           'Advices',
           ['When', 'Message', 'Card', 'Amount', 'Answered', 'Reference'],
           advices.entries.map(adviceRow),

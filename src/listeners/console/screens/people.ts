@@ -2,7 +2,7 @@ import { PersonDetailSchema, PersonSchema } from '../../private/schemas/people.t
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
 
 const access = ['admin', 'audit.read'] as const
@@ -16,7 +16,7 @@ export const peopleScreen: Screen = {
     const { entries, next } = await list(visit, '/people', PersonSchema)
     return {
       title: 'People',
-      body: html`<p class="hint">Who may sign in, and with which roles, is up to the issuer of identities.</p>${table(
+      body: html`<p class="hint">Who may sign in, and with which roles, is up to the issuer of identities.</p>${listed(
         'People',
         ['Person', 'Roles', 'Sessions', 'Last signed in', 'First signed in'],
         entries.map(
@@ -40,7 +40,7 @@ export const personScreen: Screen = {
     return {
       title: person.name,
       body: html`${doneOf(visit)}<section aria-labelledby="who"><h2 id="who">Who it is</h2><dl><dt>On record as</dt><dd><code>${person.personId}</code></dd><dt>Issuer</dt><dd>${person.issuer}</dd><dt>Subject</dt><dd>${person.subject}</dd>
-        <dt>Roles</dt><dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd><dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd></dl></section><h2>Open sessions</h2>${table(
+        <dt>Roles</dt><dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd><dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd></dl></section><h2>Open sessions</h2>${listed(
           'Open sessions',
           ['Began', 'Last visit', 'Proved anew', 'Roles'],
           person.sessions.map(

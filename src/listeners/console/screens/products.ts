@@ -3,7 +3,7 @@ import { AdministeredProductSchema } from '../../private/schemas/products.ts'
 import { badge } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
 import { html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const access = ['admin', 'support.read'] as const
@@ -29,7 +29,7 @@ export const productsScreen: Screen = {
     ] as const
     return {
       title: 'Products',
-      body: html`${doneOf(visit)}${table(
+      body: html`${doneOf(visit)}${listed(
         'Products',
         columns,
         entries.map((product) => productRow(visit, product)),

@@ -3,7 +3,7 @@ import { WatchedDeliverySchema, WatchedWebhookSchema } from '../../private/schem
 import { problemOfAnswer } from '../console.ts'
 import { badge, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
-import { list, pages, table } from '../listing.ts'
+import { list, listed, pages } from '../listing.ts'
 import {
   type Act,
   type Form,
@@ -53,7 +53,7 @@ export const webhooksScreen: Screen = {
     return {
       title,
       body: html`<form method="get" action="/console/webhooks" class="row"><label>Of one client, by its id<input name="client" maxlength="64" autocomplete="off" value="${client}"></label><button>Show</button></form>
-        <live-region id="webhooks">${table(
+        <live-region id="webhooks">${listed(
           title,
           ['Endpoint', 'Client', 'State', 'Next is due', 'Events', 'Since'],
           entries.map(
@@ -101,7 +101,7 @@ async function webhookPage(visit: Visit, above: Content): Promise<Page> {
         <dt>Next is due</dt><dd>${instant(webhook.dueAt) ?? 'nothing waits'}</dd></dl></live-region></section>${
           visit.scopes.has('support.write') && actions(visit, webhook)
         }</div>
-      <h2>What it got, and did not get</h2><live-region id="deliveries">${table(
+      <h2>What it got, and did not get</h2><live-region id="deliveries">${listed(
         'Deliveries',
         ['Event', 'Status', 'Tries', 'Answered', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),

@@ -7,6 +7,7 @@ import { clientScreen, clientsScreen, grantProductAct, switchClientAct } from '.
 import { disclosuresScreen, receiptScreen } from './screens/disclosures.ts'
 import { homeScreen } from './screens/home.ts'
 import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
+import { limitsScreen } from './screens/limits.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
 import { peopleScreen, personScreen, signPersonOutAct } from './screens/people.ts'
 import { productsScreen, switchProductAct } from './screens/products.ts'
@@ -29,6 +30,7 @@ const everywhere: readonly Screen[] = [
   approvalsScreen,
   approvalScreen,
   productsScreen,
+  limitsScreen,
   clientsScreen,
   clientScreen,
   networksScreen,

@@ -52,6 +52,7 @@ const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console/approvals': approvers,
   '/console/approvals/:approvalId': approvers,
   '/console/products': deskAndAudit,
+  '/console/limits': deskAndAudit,
   '/console/clients': deskAndAudit,
   '/console/clients/:clientId': deskAndAudit,
   '/console/networks': deskAndAudit,
@@ -63,12 +64,16 @@ const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console/sandbox': ['security-officer'],
 }
 
+const takesPictures = process.env.CONSOLE_PICTURES === 'write'
+/** What people wrote: markup, unless somebody is to look at it. */
+const written = takesPictures ? 'Holiday card' : hostile
+
 let service: Console
 let world: World
 
 before(async () => {
   service = await openConsole({ APPROVALS: 'administrator' })
-  world = await openWorld(service)
+  world = await openWorld(service, written)
 })
 
 const addressOf = (path: string): string => service.url(world.addresses.get(path) ?? '/')
@@ -130,9 +135,9 @@ suite('each role', () => {
 
 /** One person for each screen: of whoever sees it, the one who may do most there. */
 const whoSees = (path: string): Role =>
-  (['support-lead', 'security-officer', 'key-officer'] as const).find((role) =>
-    seenBy[path]?.includes(role),
-  ) ?? 'viewer'
+  path.startsWith('/console/approvals') || !seenBy[path]?.includes('support-lead')
+    ? 'security-officer'
+    : 'support-lead'
 
 const pictures = fileURLToPath(new URL('../../../docs/console/', import.meta.url))
 
@@ -172,17 +177,17 @@ suite('each screen', { skip: chromium.leftOut }, () => {
   }
 
   test('has its picture in the documentation', {
-    skip: process.env.CONSOLE_PICTURES !== 'write' && 'CONSOLE_PICTURES=write takes them',
+    skip: !takesPictures && 'CONSOLE_PICTURES=write takes them',
   }, async () => {
     await mkdir(pictures, { recursive: true })
     for (const { path } of screens) {
       const page = await open(path)
-      const [, , ...words] = path.split('/').filter((part) => !part.startsWith(':'))
+      const [, , ...words] = path.replaceAll(/:\w+/g, 'one').split('/')
       const name = words.join('-') || 'home'
       await page.emulateMedia({ colorScheme: 'light' })
       await page.setViewportSize({ width: 1280, height: 800 })
       await takePicture(page, name)
-      if (name !== 'cards') continue
+      if (name !== 'cards-one') continue
       await page.emulateMedia({ colorScheme: 'dark' })
       await page.setViewportSize({ width: 390, height: 844 })
       await takePicture(page, `${name}-telephone`)
@@ -193,7 +198,7 @@ suite('each screen', { skip: chromium.leftOut }, () => {
     const shown = new Set<string>()
     for (const { path } of screens) {
       const page = await open(path)
-      if ((await page.innerText('main')).includes(hostile)) shown.add(path)
+      if ((await page.innerText('main')).includes(written)) shown.add(path)
       assert.equal(await page.locator('img, main script').count(), 0, path)
       const markup = await page.content()
       const { cvv2, pan, pin } = world.card

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+import { carryOut } from '../../operations/approvals/people.ts'
+import { openReceiver, type Receiver } from '../../operations/webhooks/receiver.ts'
+import { sql } from '../../support/service.ts'
 import { openChromium } from '../support/chromium.ts'
 import {
   type Console,
@@ -9,10 +12,14 @@ import {
   readText,
   signIn,
 } from '../support/console.ts'
+import { askForAdministrator, openCeremony } from '../support/console-world.ts'
 
 const chromium = await openChromium()
 
 type Card = Awaited<ReturnType<typeof issueDeclinedCard>>
+
+const signedInLongAgo =
+  "update console_session set authenticated_at = clock_timestamp() - interval '6 minutes'"
 
 /** Who looks, and on what. The ways of working are the same without script: all but the live parts. */
 const viewers = [
@@ -27,18 +34,32 @@ const viewers = [
 
 suite('what operators do all day', { skip: chromium.leftOut }, () => {
   let service: Console
+  let receiver: Receiver
   before(async () => {
-    service = await openConsole({ REVEALS_PER_CARD_HOUR: '2' })
+    service = await openConsole({ REVEALS_PER_CARD_HOUR: '2', APPROVALS: 'administrator' })
+    await openCeremony(service)
+    receiver = await openReceiver(() => 500)
+    await service.createWebhook(receiver.url, ['card.created'])
   })
 
   for (const [at, { name, ...options }] of viewers.entries()) {
     suite(name, () => {
       let card: Card
       before(async () => {
+        receiver.answer = () => 500
         card = await issueDeclinedCard(service, `Ref ${at}<b>`)
       })
       const as = async (role: string): Promise<Page> =>
         (await signIn(service, chromium, role, options)).page
+
+      /** It comes by itself where there is script, and where there is none, when somebody loads the page again. */
+      const untilShown = async (locator: Locator): Promise<void> => {
+        for (let looks = 0; !options.javaScriptEnabled && looks < 100; looks += 1) {
+          if ((await locator.count()) > 0) break
+          await locator.page().reload()
+        }
+        await locator.waitFor()
+      }
 
       test('a card is found by token, reference, last four, authorization reference and whole number', async () => {
         const page = await as('support')
@@ -86,6 +107,85 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         await page.getByRole('status').getByText('The PIN is unblocked').waitFor()
         assert.match(await readText(page), /PIN Unblocked 3 tries left/)
       })
+
+      test('what a webhook got is seen, and what it did not get is sent again with a reason', async () => {
+        const page = await as('support')
+        await page.goto(service.url('/console/webhooks'))
+        await page.getByRole('link', { name: receiver.url }).click()
+        await page.waitForURL(`**/console/webhooks/demo-client/*`)
+        const row = page.getByRole('row', { name: /card\.created/ }).first()
+        await untilShown(row.getByRole('cell', { name: 'bad status 500' }))
+        receiver.answer = () => 204
+        await row.getByText('Send again').first().click()
+        await row.getByLabel('Reason').fill('Their server is back')
+        await row.getByRole('button', { name: 'Send again' }).click()
+        await page.getByRole('status').getByText('It is sent again').waitFor()
+        await untilShown(row.getByText('Delivered', { exact: true }))
+      })
+
+      test('who saw this PIN is answered, with the entry of each disclosure and its receipt under a checkpoint', async () => {
+        const page = await as('auditor')
+        await search(page, card.publicToken)
+        await page.getByRole('link', { name: 'Who was shown what, with receipts' }).click()
+        await page.waitForURL('**/console/disclosures?*')
+        const row = page.getByRole('row', { name: /PIN shown to the client/ }).first()
+        assert.match(
+          (await row.innerText()).replaceAll(/\s+/g, ' '),
+          /demo-client.*Shown.*Entry \d+ of log 1/,
+        )
+        await row.getByRole('link', { name: 'Receipt' }).click()
+        await page.waitForURL('**/console/disclosures/*-*')
+        const text = await readText(page)
+        assert.match(text, /Under checkpoint \d+/)
+        const { size } = checkpointOf(await page.innerText('pre'))
+        assert.ok(text.includes(`Under checkpoint ${size}`))
+      })
+
+      test('which limit holds is said, how much of it is used, until when, and where it comes from', async () => {
+        const page = await as('support')
+        await page.goto(service.url(`/console/cards/${card.publicToken}`))
+        assert.match(
+          await readText(page),
+          /PIN and card data shown 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
+        )
+      })
+
+      test('key ages are seen, and which ceremony awaits whose components', async () => {
+        const page = await as('key-officer')
+        await page.getByRole('link', { name: 'Keys', exact: true }).click()
+        await page.waitForURL('**/console/keys')
+        assert.match(
+          await readText(page),
+          /zmk-console.*0 of 2 2 awaited.*pan-fingerprint.*0 of 730 days/,
+        )
+      })
+
+      test('whether it is us is said on the first page', async () => {
+        const page = await as('viewer')
+        assert.match(await readText(page), /Everything that this service looks at is well\./)
+      })
+
+      test('what another asked for is approved after a fresh sign-in, by its exact payload, and carried out', async () => {
+        const clientId = `admin-${at}`
+        await askForAdministrator(service, clientId)
+        const page = await as('Sol Security')
+        await sql(service.database, signedInLongAgo)
+        await page.getByRole('link', { name: 'Approvals', exact: true }).click()
+        await page
+          .getByRole('link', { name: /A new administrator/ })
+          .first()
+          .click()
+        await page.waitForURL('**/console/approvals/*')
+        assert.ok((await readText(page)).includes(`"clientId": "${clientId}"`))
+        await page.getByRole('link', { name: 'Sign in again to approve' }).click()
+        await page.getByRole('button', { name: 'Sign in again as Sol Security' }).click()
+        await page.waitForURL('**/console/approvals/*')
+        await page.getByRole('button', { name: 'Approve' }).click()
+        await page.getByText('It is approved, and about to be carried out.').waitFor()
+        await carryOut(service)
+        await page.reload()
+        assert.match(await readText(page), /State Done .*Decided by Sol Security.*Outcome 201/)
+      })
     })
   }
 })
@@ -95,4 +195,11 @@ async function search(page: Page, text: string): Promise<void> {
   await page.getByRole('searchbox').last().fill(text)
   await page.getByRole('main').getByRole('button', { name: 'Search' }).click()
   await page.waitForLoadState()
+}
+
+/** The checkpoint that a receipt ends in (c2sp.org/tlog-proof, c2sp.org/tlog-checkpoint). */
+function checkpointOf(receipt: string): { size: string } {
+  const [, checkpoint = ''] = receipt.split('\n\n')
+  const [, size = ''] = checkpoint.split('\n')
+  return { size }
 }

@@ -7,20 +7,21 @@ import { type Console, issueDeclinedCard, linkOf } from './console.ts'
 /** Markup that does something wherever it is not shown as the text that it is. */
 export const hostile = '<img src=x onerror=a()>'
 
-/** What there is to see: something on every screen, and hostile text wherever somebody can write any. */
+/** What there is to see: something on every screen. */
 export type World = {
   card: Awaited<ReturnType<typeof issueDeclinedCard>>
   /** Where each screen shows it, by the screen's path. */
   addresses: ReadonlyMap<string, string>
 }
 
-export const openWorld = async (service: Console): Promise<World> => {
-  await administer(service, 'PATCH', '/products/1003', { productName: hostile })
-  await administer(service, 'PATCH', '/clients/demo-client', { clientName: hostile })
+/** @param text stands wherever somebody can write any */
+export const openWorld = async (service: Console, text: string): Promise<World> => {
+  await administer(service, 'PATCH', '/products/1003', { productName: text })
+  await administer(service, 'PATCH', '/clients/demo-client', { clientName: text })
   const receiver = await openReceiver(() => 500)
   const { webhookId } = await service.createWebhook(receiver.url)
-  const card = await issueDeclinedCard(service, hostile, { cardProduct: 1003 })
-  await administer(service, 'POST', '/component-entries', ceremony)
+  const card = await issueDeclinedCard(service, text, { cardProduct: 1003 })
+  await openCeremony(service)
   await administer(service, 'POST', '/links', {
     ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
     ...{ port: 1, profile: 'sandbox' },
@@ -28,7 +29,7 @@ export const openWorld = async (service: Console): Promise<World> => {
   const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
   })
-  const { approvalId } = await askForAdministrator(service)
+  const { approvalId } = await askForAdministrator(service, 'second-admin', text)
   await openBrowser().visit(linkOf(service, 'auditor'))
   const [person] = await administer(service, 'GET', '/people')
   const params: Readonly<Record<string, string>> = {
@@ -68,20 +69,17 @@ export const administer = async (
   return answer.json
 }
 
-/** A key that awaits both of its components. */
-const ceremony = {
-  family: 'zone-master',
-  key: 'zmk-console',
-  algorithm: 'AES',
-  lengthBytes: 32,
-  componentCount: 2,
-  keyCheckValue: '0000000000',
-}
+/** Lets a key await both of its components. */
+export const openCeremony = (service: Console): Promise<void> =>
+  administer(service, 'POST', '/component-entries', {
+    ...{ family: 'zone-master', key: 'zmk-console', algorithm: 'AES', lengthBytes: 32 },
+    ...{ componentCount: 2, keyCheckValue: '0000000000' },
+  })
 
 /** Asks for a new administrator, whom another person has to approve. */
-export const askForAdministrator = (service: Console, clientId = 'second-admin') =>
+export const askForAdministrator = (service: Console, clientId: string, clientName = clientId) =>
   administer(service, 'POST', '/clients', {
-    ...{ clientId, clientName: hostile, kind: 'admin', scopes: ['admin'] },
+    ...{ clientId, clientName, kind: 'admin', scopes: ['admin'] },
     jwks: {
       keys: [
         generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),

@@ -79,7 +79,7 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
-    ${deliveries.length > 0 && html`<ul class="plain">${deliveries.map((each) => deliveryLine(shown, each))}</ul>`}
+    ${deliveries.length > 0 && deliveries.map((each) => deliveryLine(shown, each))}
     ${isDisclosure && shown.mayAudit && html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`}
     <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
 }
@@ -104,9 +104,9 @@ const deliveryLine = (
   { clientId }: Shown,
   { deliveryId, lastTry, status, tries, webhookId }: Act['deliveries'][number],
 ): Content =>
-  html`<li><a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+  html`<p><a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
     ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
-    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</li>`
+    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</p>`
 
 const statusName = (code: unknown): string =>
   isCardStatusCode(String(code)) ? cardStatuses[String(code) as '00'].description : String(code)

@@ -1,15 +1,7 @@
 import type { Static } from 'typebox'
 import { type CardholderSchema, SupportedCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
-import {
-  badge,
-  cursorAfter,
-  duration,
-  instant,
-  ledTo,
-  refusal,
-  statusBadge,
-} from '../desk-parts.ts'
+import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import {
@@ -19,6 +11,7 @@ import {
   timelineKinds,
   timelineTable,
 } from './card-timeline.ts'
+import { usedLimits } from './limits.ts'
 
 type Card = Static<typeof SupportedCardSchema>
 
@@ -72,6 +65,7 @@ const said = (done = ''): Content =>
 async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const { publicToken = '' } = visit.params
   const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
+  const limits = await usedLimits(visit, path`/cards/${publicToken}/limits`)
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
@@ -82,42 +76,25 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
   return {
     title: `Card ${card.maskedPan}`,
     body: html`${above}<div class="columns"><section aria-labelledby="card"><h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
-      <section aria-labelledby="tries"><h2 id="tries">Tries and limits</h2>${tries(card)}</section>
-      ${actions(visit, card)}</div>${timeline(visit, card, entries, cursorAfter(answer))}`,
+      <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
+      ${actions(visit, card)}</div>
+      <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
 }
 
 const facts = (card: Card): Content =>
-  html`<dl>${card.statusReason && html`<dt>Why</dt><dd>${card.statusReason.reason && html`“${card.statusReason.reason}” · `}${actorOf(card.statusReason.by)}, ${instant(card.statusReason.at)}</dd>`}
+  html`<dl>${card.statusReason && html`<dt>Since</dt><dd>${instant(card.statusReason.at)}<p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`}
     <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
     <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
     <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
     <dt>Product</dt><dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span></dd>
     <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd></dl>`
 
-/** The limits of a card, by the names that their uses are counted under. */
-const limitNames: Readonly<Record<string, string>> = {
-  reveal: 'PIN and card data shown',
-  'bad-session-key': 'Bad session keys',
-  'unblock-pin': 'PIN unblocked',
-  'unblock-cvv': 'CVV unblocked',
-}
-
-const tries = ({ cvvStatus, limits, pinStatus }: Card): Content =>
+const tries = ({ cvvStatus, pinStatus }: Card): Content =>
   html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
     ([name, { description, remainingTries, status }]) =>
       html`<dt>${name}</dt><dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}<p class="fine">${description}</p></dd>`,
-  )}</dl>
-  <h3>Limits in use</h3>${
-    limits.length === 0
-      ? html`<p class="empty">No limit of this card has been used lately: none of them holds anything up.</p>`
-      : html`<table><thead><tr><th scope="col">Limit</th><th scope="col" class="number">Used</th><th scope="col">In</th><th scope="col">Holds</th></tr></thead><tbody>${limits.map(
-          ({ allowed, freeInSeconds, limitName, used, windowSeconds }) =>
-            html`<tr><th scope="row">${limitNames[limitName] ?? limitName}</th><td class="number">${used} of ${allowed ?? 'any number'}</td>
-              <td>${windowSeconds !== null && duration(windowSeconds)}</td>
-              <td>${freeInSeconds > 0 ? badge(`for ${duration(freeInSeconds)}`, 'bad') : badge('No', 'good')}</td></tr>`,
-        )}</tbody></table>`
-  }`
+  )}</dl>`
 
 function actions(visit: Visit, card: Card): Content {
   const names = Object.keys(acts) as ActName[]

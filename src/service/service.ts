@@ -172,6 +172,7 @@ async function createServers(
     openRate: null,
     verifier: people.verifier,
     mountConsole: people.mount,
+    pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
     cards: background,

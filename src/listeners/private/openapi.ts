@@ -9,6 +9,7 @@ import * as cards from './schemas/cards.ts'
 import * as clients from './schemas/clients.ts'
 import * as componentEntries from './schemas/component-entries.ts'
 import * as disclosures from './schemas/disclosures.ts'
+import * as figures from './schemas/figures.ts'
 import * as keys from './schemas/keys.ts'
 import * as limits from './schemas/limits.ts'
 import * as links from './schemas/links.ts'
@@ -38,7 +39,6 @@ const tags: Readonly<Record<string, string>> = {
   Zones: 'Card networks, as clients that ask for authorizations.',
   Links: "Connections on card networks' own wire.",
   Keys: 'The life of keys.',
-  'Key components': 'Keys that enter in parts, by several custodians.',
   Acts: 'What operators did.',
   'Audit log': 'The log that others verify.',
   People: 'Who signs in to the console.',
@@ -65,7 +65,7 @@ export const privateDescription = (
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
     ...{ ...erasures, ...auditLog, ...cardAuthorizations, ...cards, ...clients },
-    ...{ ...componentEntries, ...disclosures, ...keys, ...limits, ...links, ...people },
+    ...{ ...componentEntries, ...disclosures, ...figures, ...keys, ...limits, ...links, ...people },
     ...{ ...products, ...webhooks, AuthorizationSchema },
   },
   examples: {},

@@ -20,6 +20,7 @@ import {
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
 import { disclosureRoutes } from './routes/disclosures.ts'
+import { figureRoutes } from './routes/figures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -36,8 +37,11 @@ import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
 import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
+import { createWatching } from './watching.ts'
 
-interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
+interface PrivateServerOptions
+  extends Omit<ServerOptions, 'listener'>,
+    Omit<PrivateApi, 'app' | 'watching'> {
   /** How this listener and the public one are reached. */
   readonly addresses: Parameters<typeof privateDescription>[0]
   /** Resolves when everything that a request needs answers. */
@@ -71,7 +75,7 @@ const routes = [
   peopleRoutes,
   disclosureRoutes,
   ...[watchedWebhookRoutes, webhookActRoutes],
-  limitRoutes,
+  ...[limitRoutes, figureRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
@@ -84,7 +88,7 @@ const StatusSchema = Type.Object({ status: Type.String() })
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   await registerReference(app, privateDescription(options.addresses, options.formats))
-  const api: PrivateApi = { ...options, app }
+  const api: PrivateApi = { ...options, app, watching: createWatching({ ...options, app }) }
   const { metrics, ready } = options
   const answers = { tags, response: { 200: StatusSchema } }
   const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }

@@ -23,7 +23,11 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
   await signAll(service.audit)
   const signed = await healthOf(service)
   assert.deepEqual([signed.code, signed.status], [200, 'pass'])
-  assert.deepEqual(statusesOf(signed), { 'audit-log:signing': 'pass', 'audit-log:rows': 'pass' })
+  assert.deepEqual(statusesOf(signed), {
+    ...{ database: 'pass', hsm: 'pass', 'audit-log:signing': 'pass', 'audit-log:rows': 'pass' },
+    ...{ 'events:unsent': 'pass', 'deliveries:due': 'pass', 'deliveries:failing': 'pass' },
+    ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass' },
+  })
 })
 
 test('entries that are under no checkpoint for a minute are a warning, and say for how long', async () => {

@@ -166,13 +166,11 @@ async function createServers(
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
-    effectiveLimits: config.effectiveLimits,
-    addresses: { baseUrl, privateUrl: config.privateUrl },
+    ...watchedOptions(config, databases, hsm),
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: people.verifier,
     mountConsole: people.mount,
-    pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
     ready: () => requireReady(databases, hsm, peers),
     authorizing,
     cards: background,
@@ -233,6 +231,13 @@ async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null)
   const isLate = sleep(readyWithinMs, true, { ref: false })
   if ((await Promise.race([answered, isLate])) === true) throw new Error('It takes too long.')
 }
+
+/** What operators watch beside what is stored. */
+const watchedOptions = (config: Config, databases: Databases, hsm: Hsm) => ({
+  effectiveLimits: config.effectiveLimits,
+  addresses: { baseUrl: config.baseUrl, privateUrl: config.privateUrl },
+  pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
+})
 
 /** What both listeners are made with. */
 const commonOptions = (

@@ -19,7 +19,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
-import { disclosureRoutes } from './routes/disclosures.ts'
+import { disclosureReceiptRoute, listDisclosuresRoute } from './routes/disclosures.ts'
 import { figureRoutes } from './routes/figures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
@@ -30,12 +30,12 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
-import { limitRoutes } from './routes/limits.ts'
+import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
 import { peopleRoutes } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
-import { watchedWebhookRoutes, webhookActRoutes } from './routes/webhooks.ts'
+import * as webhookRoutes from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 import { createWatching } from './watching.ts'
 
@@ -73,9 +73,10 @@ const routes = [
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
   peopleRoutes,
-  disclosureRoutes,
-  ...[watchedWebhookRoutes, webhookActRoutes],
-  ...[limitRoutes, figureRoutes],
+  ...[listDisclosuresRoute, disclosureReceiptRoute],
+  ...[webhookRoutes.watchedWebhookRoutes, webhookRoutes.watchedDeliveriesRoute],
+  ...[webhookRoutes.sendAgainRoutes, webhookRoutes.switchWebhookRoutes],
+  ...[limitRoutes, clientLimitsRoute, figureRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]

@@ -11,7 +11,7 @@ const tags = ['Disclosures']
 const config = { access: 'audit.read' } as const
 
 /** Who was shown what of which card, with the proof of it. */
-export function disclosureRoutes({ app, audit }: PrivateApi): void {
+export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures',
     {
@@ -46,6 +46,9 @@ export function disclosureRoutes({ app, audit }: PrivateApi): void {
       })
     },
   )
+}
+
+export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures/:entry/receipt',
     {

@@ -66,6 +66,10 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
     },
     async (request) => webhookAnswer(await watching.getWatchedWebhook(cards, webhookOf(request))),
   )
+}
+
+/** What a webhook of any client got. */
+export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
   app.get(
     `${webhookPath}/deliveries`,
     {
@@ -105,8 +109,8 @@ const webhookAnswer = ({ events, ...webhook }: watching.WatchedWebhook) => ({
   events: [...events],
 })
 
-/** What an operator has a webhook of a client do, with the reason. */
-export function webhookActRoutes({ app, cards }: PrivateApi): void {
+/** What an operator has a webhook of a client send again, with the reason. */
+export function sendAgainRoutes({ app, cards }: PrivateApi): void {
   app.post(
     `${webhookPath}/deliveries/:deliveryId/resend`,
     {
@@ -156,6 +160,10 @@ export function webhookActRoutes({ app, cards }: PrivateApi): void {
       )
     },
   )
+}
+
+/** Whether anything is sent to a webhook of a client, as an operator decides with the reason. */
+export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
   for (const [verb, status] of [
     ['disable', 'Disabled'],
     ['enable', 'Enabled'],

@@ -166,18 +166,16 @@ async function createServers(
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
-    ...watchedOptions(config, databases, hsm),
+    ...watchedOptions(config, databases, hsm, peers),
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: people.verifier,
     mountConsole: people.mount,
-    ready: () => requireReady(databases, hsm, peers),
     authorizing,
     cards: background,
     keys,
     links: links.operations,
     audit,
-    auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
       hsm,
@@ -233,7 +231,9 @@ async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null)
 }
 
 /** What operators watch beside what is stored. */
-const watchedOptions = (config: Config, databases: Databases, hsm: Hsm) => ({
+const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: Peers | null) => ({
+  ready: () => requireReady(databases, hsm, peers),
+  auditPages: createAuditSite(`${config.baseUrl}/.well-known/audit-log-keys`),
   effectiveLimits: config.effectiveLimits,
   addresses: { baseUrl: config.baseUrl, privateUrl: config.privateUrl },
   pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },

@@ -21,7 +21,7 @@ interface Sample {
 }
 
 /** How long calls took, in milliseconds; null where there were none. */
-export interface Latency {
+interface Latency {
   readonly calls: number
   readonly p50Ms: number | null
   readonly p95Ms: number | null

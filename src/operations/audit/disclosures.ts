@@ -9,7 +9,7 @@ import type { AuditLogOperations } from './audit-log.ts'
 export type { DisclosurePosition }
 
 /** That somebody was shown something of a card, or asked to be. */
-export interface Disclosure extends DisclosurePosition {
+interface Disclosure extends DisclosurePosition {
   /** Its entry of the audit log. */
   readonly entry: string
   readonly act: string

@@ -79,7 +79,7 @@ export function rotationDue(
 }
 
 /** How worn a key of the installation is: the version of it that makes new things. */
-export interface KeyWear {
+interface KeyWear {
   readonly key: string
   readonly version: number
   readonly ageSeconds: number

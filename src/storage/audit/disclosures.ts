@@ -7,7 +7,7 @@ export interface DisclosurePosition {
 }
 
 /** An entry that says who was shown what. Once it is erased its text is null. */
-export interface DisclosureRow extends DisclosurePosition {
+interface DisclosureRow extends DisclosurePosition {
   readonly entryId: string
   readonly clientId: string | null
   readonly publicToken: string | null

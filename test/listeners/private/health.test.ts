@@ -53,3 +53,11 @@ test('a row that no entry accounts for is a warning', async () => {
   assert.deepEqual([code, status], [200, 'warn'])
   assert.equal(statusesOf(document)['audit-log:rows'], 'warn')
 })
+
+test('a database that does not answer fails, and the rest is not read from it', async () => {
+  const service = await openTestService()
+  await service.database.close()
+  const { code, status, ...document } = await healthOf(service)
+  assert.deepEqual([code, status], [503, 'fail'])
+  assert.deepEqual(statusesOf(document), { database: 'fail', hsm: 'pass' })
+})

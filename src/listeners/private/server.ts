@@ -89,7 +89,9 @@ const StatusSchema = Type.Object({ status: Type.String() })
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   await registerReference(app, privateDescription(options.addresses, options.formats))
-  const api: PrivateApi = { ...options, app, watching: createWatching({ ...options, app }) }
+  const onClose = (stop: () => void) => void app.addHook('onClose', async () => stop())
+  const watching = createWatching({ ...options, onClose })
+  const api: PrivateApi = { ...options, app, watching }
   const { metrics, ready } = options
   const answers = { tags, response: { 200: StatusSchema } }
   const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }

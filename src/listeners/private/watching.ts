@@ -2,7 +2,6 @@ import { measureKeys } from '../../operations/keys/uses.ts'
 import { listLinks } from '../../operations/links/links.ts'
 import { readBacklog } from '../../operations/webhooks/deliveries.ts'
 import type { Metrics, TimedRoute } from '../http/metrics.ts'
-import type { Server } from '../http/server.ts'
 
 /** What is known is good for so long: whoever watches asks often, and several may. */
 const goodForMs = 2_000
@@ -40,7 +39,8 @@ export interface Watching {
 }
 
 interface Watched {
-  readonly app: Pick<Server, 'addHook'>
+  /** Has something done when the server closes. */
+  onClose(stop: () => void): void
   readonly cards: Parameters<typeof readBacklog>[0]
   readonly keys: Parameters<typeof measureKeys>[0]
   readonly links: Parameters<typeof listLinks>[0]
@@ -48,7 +48,7 @@ interface Watched {
 }
 
 /** Watches what health and figures tell of; a minute's sample is taken until the server closes. */
-export function createWatching({ app, cards, keys, links, metrics }: Watched): Watching {
+export function createWatching({ cards, keys, links, metrics, onClose }: Watched): Watching {
   const backlog = atMostEvery(goodForMs, () => readBacklog(cards))
   const samples: Sample[] = []
   let before: TimedRoute['within'] = []
@@ -64,7 +64,7 @@ export function createWatching({ app, cards, keys, links, metrics }: Watched): W
   }
   // What cannot be read now is missing from the picture, and the next minute is there again.
   const timer = setInterval(() => void sample().catch(() => undefined), everyMs).unref()
-  app.addHook('onClose', async () => clearInterval(timer))
+  onClose(() => clearInterval(timer))
   return {
     backlog,
     keys: atMostEvery(goodForMs, () => measureKeys(keys)),

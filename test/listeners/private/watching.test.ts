@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import Fastify from 'fastify'
 import { createMetrics } from '../../../src/listeners/http/metrics.ts'
 import { createWatching } from '../../../src/listeners/private/watching.ts'
 import { openTestService } from '../../support/service.ts'
 
 test('a day of samples is kept and no more, the newest last', async (t) => {
   const { database, issuing } = await openTestService()
-  const app = Fastify()
-  t.after(() => app.close())
   const watching = createWatching({
-    ...{ app, cards: { database }, keys: { database }, metrics: createMetrics() },
+    ...{
+      onClose: t.after.bind(t),
+      cards: { database },
+      keys: { database },
+      metrics: createMetrics(),
+    },
     links: { database, hsm: issuing.hsm, profiles: new Set(), tls: null },
   })
   await watching.sample()

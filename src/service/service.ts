@@ -178,15 +178,12 @@ async function createServers(
     ...common,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
-    effectiveLimits: config.effectiveLimits,
-    addresses: { baseUrl, privateUrl: config.privateUrl },
+    ...watchedOptions(config, databases, hsm, peers),
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: calls.verifier,
     mountConsole: people.mount,
-    ready: () => requireReady(databases, hsm, peers),
     ...{ approvals, audit, authorizing, cards: background, keys, links: links.operations },
-    auditPages: createAuditSite(`${baseUrl}/.well-known/audit-log-keys`),
     administration: {
       database: databases.background,
       hsm,
@@ -245,6 +242,15 @@ async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null)
   const isLate = sleep(readyWithinMs, true, { ref: false })
   if ((await Promise.race([answered, isLate])) === true) throw new Error('It takes too long.')
 }
+
+/** What operators watch beside what is stored. */
+const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: Peers | null) => ({
+  ready: () => requireReady(databases, hsm, peers),
+  auditPages: createAuditSite(`${config.baseUrl}/.well-known/audit-log-keys`),
+  effectiveLimits: config.effectiveLimits,
+  addresses: { baseUrl: config.baseUrl, privateUrl: config.privateUrl },
+  pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
+})
 
 /** What both listeners are made with. */
 const commonOptions = (

@@ -177,6 +177,22 @@ before(async () => {
       return { ids: { entry: String(shown.headers['audit-entry']) } }
     },
     'GET /audit/logs/:log/openings/:bundle': () => ({ ids: { log: '1', bundle: '0' } }),
+    ...Object.fromEntries(
+      ['replay', 'disable', 'enable'].map((act) => [
+        `POST /clients/:clientId/webhooks/:webhookId/${act}`,
+        () => ({
+          body: {
+            reason: 'It was asked for',
+            ...(act === 'replay' && { since: new Date().toISOString() }),
+          },
+        }),
+      ]),
+    ),
+    'GET /disclosures/:entry/receipt': async () => {
+      const { publicToken } = await freshCard()
+      const shown = await service.call('GET', `/card-pin/${publicToken}/pin`)
+      return { ids: { entry: String(shown.headers['audit-entry']) } }
+    },
     'POST /audit/erasures': () => ({ body: erasure }),
     'GET /audit/erasures/:erasure': async () => {
       const asked = await service.call('POST', '//audit/erasures', { ...asAdmin, body: erasure })
@@ -202,6 +218,7 @@ const refusedHere: Readonly<Record<string, string>> = {
   'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
   'POST /audit/successor': 'the log can be signed; its own test refuses that first',
   'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
+  'POST /clients/:clientId/webhooks/:webhookId/deliveries/:deliveryId/resend': 'likewise',
 }
 
 const freshEntry = async (): Promise<{ entryId: string }> => {

@@ -9,8 +9,19 @@ export interface Metrics {
   readonly contentType: string
   /** Where others put theirs. */
   readonly registry: Registry
+  /** How long requests took since each process began: of this process, or of all. */
+  readTimes(of: 'this' | 'all'): Promise<readonly TimedRoute[]>
   /** Notes a request that was answered. Routes are named by their pattern, so that no token is in a label. */
   observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
+}
+
+/** How long the requests to one route took. */
+export interface TimedRoute {
+  readonly listener: string
+  readonly method: string
+  readonly route: string
+  /** Requests that took at most so many seconds (`Infinity`: any), the shortest time first. */
+  readonly within: readonly (readonly [seconds: number, requests: number])[]
 }
 
 /** The other processes that one answer is given for. */
@@ -21,13 +32,16 @@ interface MetricsOfOthers {
   read(): Promise<readonly (readonly object[])[]>
 }
 
+const durationName = 'pinfold_http_request_duration_seconds'
+const bucketName = `${durationName}_bucket`
+
 /** @param others null where a scrape is of this process alone, and no sample names one. */
 export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
   const registry = new Registry()
   if (others) registry.setDefaultLabels({ process: others.process })
   collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
   const requests = new Histogram({
-    name: 'pinfold_http_request_duration_seconds',
+    name: durationName,
     help: 'Time from the first byte of a request to the end of its answer.',
     labelNames: ['listener', 'method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
@@ -42,6 +56,11 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
         processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
       ).metrics()
     },
+    async readTimes(of) {
+      const own: object = await requests.get()
+      const elsewhere = of === 'all' && others ? (await others.read()).flat() : []
+      return timesOf([own, ...elsewhere] as readonly ReadMetric[])
+    },
     contentType: registry.contentType,
     registry,
     observe(listener, request, reply) {
@@ -54,6 +73,39 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
       requests.observe(labels, reply.elapsedTime / 1000)
     },
   }
+}
+
+/** A metric as its registry describes it. */
+interface ReadMetric {
+  readonly name: string
+  readonly values: readonly {
+    readonly metricName?: string
+    readonly labels: Readonly<Record<string, string | number>>
+    readonly value: number
+  }[]
+}
+
+/** The times of each route, over all statuses and processes. */
+function timesOf(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
+  const routes = new Map<string, { readonly of: readonly string[]; readonly within: number[] }>()
+  const bounds = new Map<number, number>()
+  for (const { values } of metrics.filter(({ name }) => name === durationName)) {
+    for (const { labels, metricName, value } of values) {
+      if (metricName !== bucketName) continue
+      const seconds = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le)
+      const at = bounds.get(seconds) ?? bounds.size
+      bounds.set(seconds, at)
+      const of = [labels.listener, labels.method, labels.route].map(String)
+      const known = routes.get(of.join(' ')) ?? { of, within: [] }
+      known.within[at] = (known.within[at] ?? 0) + value
+      routes.set(of.join(' '), known)
+    }
+  }
+  const sorted = [...bounds].sort(([one], [other]) => one - other)
+  return [...routes.values()].map(({ of: [listener = '', method = '', route = ''], within }) => ({
+    ...{ listener, method, route },
+    within: sorted.map(([seconds, at]) => [seconds, within[at] ?? 0] as const),
+  }))
 }
 
 /** The pattern that a request's path matched: `/cards/:publicToken`. */

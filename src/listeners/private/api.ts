@@ -11,10 +11,12 @@ import type { ClientOperations } from '../../operations/clients/clients.ts'
 import type { KeyOperations } from '../../operations/keys/keys.ts'
 import type { LinkOperations } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
+import type { Metrics } from '../http/metrics.ts'
 import { readCursor } from '../http/pages.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
 import type { EffectiveLimitSchema } from './schemas/limits.ts'
+import type { Watching } from './watching.ts'
 
 /** The page that shows the audit log's tree, with its style and its scripts. */
 interface AuditPages {
@@ -43,6 +45,10 @@ export interface PrivateApi {
   readonly auditPages: AuditPages
   /** Every limit that the configuration sets. */
   readonly effectiveLimits: readonly Static<typeof EffectiveLimitSchema>[]
+  readonly metrics: Metrics
+  readonly watching: Watching
+  /** Ask what nothing works without whether it answers. */
+  readonly pings: Readonly<Record<'database' | 'hsm', () => Promise<void>>>
   /** What limits the calls of clients; nothing where limits are turned off. */
   readonly rate: RateLimiter | null
 }
@@ -69,6 +75,10 @@ export const adminOrSupport = { access: ['admin', 'support.read'] } as const
 export const adminOrAudit = { access: ['admin', 'audit.read'] } as const
 /** What is read of keys. */
 export const keysRead = { access: ['admin', 'keys.read', 'keys.write'] } as const
+/** What support may read of keys as well. */
+export const keysOrSupport = {
+  access: ['admin', 'support.read', 'keys.read', 'keys.write'],
+} as const
 /** What is changed of keys. */
 export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as const
 /** The same, by what a body says. */

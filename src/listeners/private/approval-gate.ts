@@ -6,6 +6,7 @@ import type { ApprovalOperations } from '../../operations/approvals/approvals.ts
 import { askForApproval } from '../../operations/approvals/ask.ts'
 import { callerOf, scopesOfAccess } from '../http/authentication.ts'
 import { answerOf, repeatable } from '../http/repeatable.ts'
+import { ApprovalSchema } from './schemas/approvals.ts'
 
 /** What of a route another person approves, where the configuration says so. */
 interface ApprovalRule {
@@ -27,6 +28,11 @@ declare module 'fastify' {
  * kept for another person to approve, and answered 202. One that is approved passes.
  */
 export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperations): void {
+  app.addHook('onRoute', (route) => {
+    if (!route.config?.approval) return
+    const { response } = Object(route.schema)
+    route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...response } }
+  })
   app.addHook('preHandler', async (request, reply) => {
     const { access, approval } = request.routeOptions.config
     if (!approval || access === undefined || access === 'open') return

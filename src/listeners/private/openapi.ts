@@ -2,6 +2,7 @@ import { AuthorizationSchema } from '../../operations/authorizations/authorizati
 import type { Description } from '../http/openapi/document.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
+import * as approvals from './schemas/approvals.ts'
 import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
 import * as cardAuthorizations from './schemas/card-authorizations.ts'
@@ -9,6 +10,7 @@ import * as cards from './schemas/cards.ts'
 import * as clients from './schemas/clients.ts'
 import * as componentEntries from './schemas/component-entries.ts'
 import * as disclosures from './schemas/disclosures.ts'
+import * as figures from './schemas/figures.ts'
 import * as keys from './schemas/keys.ts'
 import * as limits from './schemas/limits.ts'
 import * as links from './schemas/links.ts'
@@ -38,7 +40,7 @@ const tags: Readonly<Record<string, string>> = {
   Zones: 'Card networks, as clients that ask for authorizations.',
   Links: "Connections on card networks' own wire.",
   Keys: 'The life of keys.',
-  'Key components': 'Keys that enter in parts, by several custodians.',
+  Approvals: 'What one person asks for and another one approves.',
   Acts: 'What operators did.',
   'Audit log': 'The log that others verify.',
   People: 'Who signs in to the console.',
@@ -64,8 +66,8 @@ export const privateDescription = (
   url: privateUrl,
   tokenUrl: `${baseUrl}/oauth/token`,
   sources: {
-    ...{ ...erasures, ...auditLog, ...cardAuthorizations, ...cards, ...clients },
-    ...{ ...componentEntries, ...disclosures, ...keys, ...limits, ...links, ...people },
+    ...{ ...erasures, ...approvals, ...auditLog, ...cardAuthorizations, ...cards, ...clients },
+    ...{ ...componentEntries, ...disclosures, ...figures, ...keys, ...limits, ...links, ...people },
     ...{ ...products, ...webhooks, AuthorizationSchema },
   },
   examples: {},

@@ -22,7 +22,8 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
-import { disclosureReceiptRoute, disclosureRoutes } from './routes/disclosures.ts'
+import { disclosureReceiptRoute, listDisclosuresRoute } from './routes/disclosures.ts'
+import { figureRoutes } from './routes/figures.ts'
 import { healthRoute } from './routes/health.ts'
 import { exportKeyRoute, importKeyRoute } from './routes/key-transport.ts'
 import {
@@ -32,20 +33,18 @@ import {
   retireZoneKeyRoute,
   rotateMasterKeyRoute,
 } from './routes/keys.ts'
-import { limitRoutes } from './routes/limits.ts'
+import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
 import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
-import {
-  deliveriesOfWebhookRoute,
-  sendAgainRoutes,
-  switchWebhookRoutes,
-  watchedWebhookRoutes,
-} from './routes/webhooks.ts'
+import * as webhookRoutes from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
+import { createWatching } from './watching.ts'
 
-interface PrivateServerOptions extends Omit<ServerOptions, 'listener'>, Omit<PrivateApi, 'app'> {
+interface PrivateServerOptions
+  extends Omit<ServerOptions, 'listener'>,
+    Omit<PrivateApi, 'app' | 'watching'> {
   /** How this listener and the public one are reached. */
   readonly addresses: Parameters<typeof privateDescription>[0]
   /** Resolves when everything that a request needs answers. */
@@ -82,9 +81,10 @@ const routes = [
     approvalRoutes.decideApprovalRoutes,
     approvalRoutes.ownApprovalRoutes,
   ],
-  ...[disclosureRoutes, disclosureReceiptRoute],
-  ...[watchedWebhookRoutes, deliveriesOfWebhookRoute, sendAgainRoutes, switchWebhookRoutes],
-  limitRoutes,
+  ...[listDisclosuresRoute, disclosureReceiptRoute],
+  ...[webhookRoutes.watchedWebhookRoutes, webhookRoutes.watchedDeliveriesRoute],
+  ...[webhookRoutes.sendAgainRoutes, webhookRoutes.switchWebhookRoutes],
+  ...[limitRoutes, clientLimitsRoute, figureRoutes],
   healthRoute,
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
@@ -97,7 +97,9 @@ const StatusSchema = Type.Object({ status: Type.String() })
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   await registerReference(app, privateDescription(options.addresses, options.formats))
-  const api: PrivateApi = { ...options, app }
+  const onClose = (stop: () => void) => void app.addHook('onClose', async () => stop())
+  const watching = createWatching({ ...options, onClose })
+  const api: PrivateApi = { ...options, app, watching }
   const { approvals, metrics, ready } = options
   guardByApproval(app as unknown as FastifyInstance, approvals)
   const answers = { tags, response: { 200: StatusSchema } }

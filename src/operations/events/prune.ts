@@ -21,7 +21,7 @@ import {
   removeDeliveries,
   removeWebhook,
 } from '../../storage/webhooks/retention.ts'
-import { pruneFormerSecrets } from '../../storage/webhooks/webhooks.ts'
+import { pruneFormerSecrets } from '../../storage/webhooks/secrets.ts'
 import { type EventContext, pause } from './publish.ts'
 
 const intervalMs = 60_000

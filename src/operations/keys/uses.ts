@@ -1,5 +1,6 @@
+import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
-import { addHsmKeyUses, type DatedHsmKeyRow } from '../../storage/keys/hsm-keys.ts'
+import { addHsmKeyUses, type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { type KeyOperations, referenceOf } from './keys.ts'
 
 /** So many uses of a version are on record before they are made: a statement a second is too many. */
@@ -75,4 +76,34 @@ export function rotationDue(
 ): 'age' | 'uses' | null {
   if (now >= dueAt(row, period)) return 'age'
   return period.usesAtMost !== null && row.uses >= period.usesAtMost ? 'uses' : null
+}
+
+/** How worn a key of the installation is: the version of it that makes new things. */
+interface KeyWear {
+  readonly key: string
+  readonly version: number
+  readonly ageSeconds: number
+  readonly uses: number
+  readonly rotationDueAt: Date
+  /** Why a rotation is due, or null. */
+  readonly rotationDue: 'age' | 'uses' | null
+}
+
+/** How worn each key of the installation is now. */
+export async function measureKeys({
+  database,
+}: Pick<KeyOperations, 'database'>): Promise<readonly KeyWear[]> {
+  const now = new Date()
+  return currentVersions(await listHsmKeys(database)).flatMap((row) => {
+    if (!isInstallationKey(row.keyName)) return []
+    const { cryptoperiod } = keyCatalogue[row.keyName]
+    return [
+      {
+        ...{ key: row.keyName, version: row.keyVersion, uses: row.uses },
+        ageSeconds: Math.round(ageSeconds(row, now)),
+        rotationDueAt: dueAt(row, cryptoperiod),
+        rotationDue: rotationDue(row, cryptoperiod, now),
+      },
+    ]
+  })
 }

@@ -1,5 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
+import { type Backlog, measureBacklog } from '../../storage/webhooks/backlog.ts'
 import {
   type DeliveryRow,
   findDeliveries,
@@ -89,3 +90,7 @@ export const replayDeliveries = (
     await replayWebhook(connection, requester.clientId, webhookId, since)
     return { since }
   })
+
+/** What has yet to go out, over all clients: of rows that can be many, no more are counted than 10 000. */
+export const readBacklog = ({ database }: Pick<WebhookOperations, 'database'>): Promise<Backlog> =>
+  measureBacklog(database)

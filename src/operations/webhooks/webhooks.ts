@@ -4,6 +4,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { queuePing } from '../../storage/webhooks/deliveries.ts'
+import { replaceWebhookSecret } from '../../storage/webhooks/secrets.ts'
 import * as storedWebhooks from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
@@ -143,7 +144,7 @@ export async function rotateWebhookSecret(
   const secret = generateWebhookSecret()
   const { replayed } = await once(operations, request, async (connection) => {
     const sealed = await operations.hsm.sealRecord('webhook-secret', webhookId, secret)
-    const waitSeconds = await storedWebhooks.replaceWebhookSecret(connection, clientId, webhookId, {
+    const waitSeconds = await replaceWebhookSecret(connection, clientId, webhookId, {
       secret: sealed,
       formerMax,
     })

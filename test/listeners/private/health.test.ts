@@ -24,9 +24,9 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
   const signed = await healthOf(service)
   assert.deepEqual([signed.code, signed.status], [200, 'pass'])
   assert.deepEqual(statusesOf(signed), {
-    'audit-log:signing': 'pass',
-    'approvals:broken-glass': 'pass',
-    'audit-log:rows': 'pass',
+    ...{ database: 'pass', hsm: 'pass', 'audit-log:signing': 'pass', 'audit-log:rows': 'pass' },
+    ...{ 'events:unsent': 'pass', 'deliveries:due': 'pass', 'deliveries:failing': 'pass' },
+    ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass', 'approvals:broken-glass': 'pass' },
   })
 })
 
@@ -52,4 +52,12 @@ test('a row that no entry accounts for is a warning', async () => {
   const { code, status, ...document } = await healthOf(service)
   assert.deepEqual([code, status], [200, 'warn'])
   assert.equal(statusesOf(document)['audit-log:rows'], 'warn')
+})
+
+test('a database that does not answer fails, and the rest is not read from it', async () => {
+  const service = await openTestService()
+  await service.database.close()
+  const { code, status, ...document } = await healthOf(service)
+  assert.deepEqual([code, status], [503, 'fail'])
+  assert.deepEqual(statusesOf(document), { database: 'fail', hsm: 'pass' })
 })

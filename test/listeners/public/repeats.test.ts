@@ -277,6 +277,26 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: `/webhooks/${await createWebhook()}/replay`,
     body: { since: new Date(Date.now() - 60_000).toISOString() },
   }),
+  ...Object.fromEntries(
+    (['replay', 'disable', 'enable'] as const).map((act) => [
+      `POST /clients/:clientId/webhooks/:webhookId/${act}`,
+      async () => ({
+        path: `//clients/demo-client/webhooks/${await createWebhook()}/${act}`,
+        body: {
+          reason: 'It was asked for',
+          ...(act === 'replay' && { since: new Date(Date.now() - 60_000).toISOString() }),
+        },
+      }),
+    ]),
+  ),
+  'POST /clients/:clientId/webhooks/:webhookId/deliveries/:deliveryId/resend': async () => {
+    const webhookId = await createWebhook()
+    await service.createCard()
+    await publishBatch(service.database)
+    const { json } = await service.call('GET', `/webhooks/${webhookId}/deliveries`)
+    const path = `//clients/demo-client/webhooks/${webhookId}/deliveries/${json[0].deliveryId}/resend`
+    return { path, body: { reason: 'It was asked for' } }
+  },
   'POST /audit/erasures': async () => ({
     path: '//audit/erasures',
     body: { publicToken: (await service.createCard()).publicToken, reason: 'It was asked for' },

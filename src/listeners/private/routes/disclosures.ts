@@ -11,7 +11,7 @@ const tags = ['Disclosures']
 const config = { access: 'audit.read' } as const
 
 /** Who was shown what of which card, with the proof of it. */
-export function disclosureRoutes({ app, audit }: PrivateApi): void {
+export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures',
     {

@@ -1,20 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Type from 'typebox'
 import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
 import { readCheckState } from '../../../operations/audit/findings.ts'
 import { type AuditLogHealth, readAuditLogHealth } from '../../../operations/audit/health.ts'
 import type { PrivateApi } from '../api.ts'
 
-/** Beyond it entries that are under no checkpoint are no longer those of a second. */
+/** Beyond it what waits to be signed or sent no longer waits for the work of a second. */
 const lateMs = 60_000
+/** Who watches asks again soon, and has to be answered by then. */
+const answersWithinMs = 2_000
 
 /** One thing that was looked at, as the health document has it. */
 interface Check {
   readonly status: 'pass' | 'warn' | 'fail'
   readonly output?: string
+  readonly observedValue?: number
+  readonly observedUnit?: string
 }
+type Checks = Readonly<Record<string, Check>>
 
 const CheckSchema = Type.Array(
-  Type.Object({ status: Type.String(), output: Type.Optional(Type.String()) }),
+  Type.Object({
+    status: Type.String(),
+    output: Type.Optional(Type.String()),
+    observedValue: Type.Optional(Type.Number()),
+    observedUnit: Type.Optional(Type.String()),
+  }),
 )
 const HealthSchema = Type.Object({
   status: Type.String(),
@@ -26,11 +37,11 @@ const answer = {
 }
 
 /**
- * What is wrong though everything goes on, for whoever watches: of the audit log and of approvals. It has the form of
+ * Whether it is us: the database, the HSM, what has yet to go out, the audit log, links, keys and approvals. It has the form of
  * draft-inadarei-api-health-check-06, and its status is that of the worst check; 503 where that fails. Whether requests
  * may be sent here is the matter of `/readyz`.
  */
-export function healthRoute({ app, approvals, audit }: PrivateApi): void {
+export function healthRoute({ app, approvals, audit, pings, watching }: PrivateApi): void {
   const schema = {
     operationId: 'health',
     summary: 'What is wrong though everything goes on',
@@ -38,33 +49,127 @@ export function healthRoute({ app, approvals, audit }: PrivateApi): void {
     response: { 200: answer, 503: answer },
   }
   app.get('/health', { config: { access: 'open' }, schema }, async (_, reply) => {
-    const [log, rows] = [await readAuditLogHealth(audit), await readCheckState(audit.database)]
-    const [newest] = rows.findings
-    const broken = await readBrokenGlass(approvals)
-    const found: Readonly<Record<string, Check>> = {
-      ...(log && checksOf(log)),
-      'approvals:broken-glass':
-        broken === 0 ? { status: 'pass' } : { status: 'warn', output: `${broken} in 30 days` },
-      'audit-log:rows': newest
-        ? { status: 'warn', output: `${rows.findings.length} in 30 days; ${newest.found}` }
-        : { status: 'pass' },
-    }
-    const statuses = Object.values(found).map(({ status }) => status)
+    const [database, hsm] = await Promise.all([answers(pings.database), answers(pings.hsm)])
+    const reads: readonly [name: string, read: () => Promise<Checks>][] = [
+      ['audit-log:signing', () => auditChecks(audit)],
+      ['events:unsent', async () => backlogChecks(await watching.backlog())],
+      ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
+      ['links:dialled', async () => ({ 'links:dialled': linkCheck(await watching.links()) })],
+      ['approvals:broken-glass', () => approvalChecks(approvals)],
+    ]
+    // Without a database there is nothing to read, and each read would wait for it.
+    const known = database.status === 'fail' ? [] : reads
+    const found = await Promise.all(
+      known.map(([name, read]) => read().catch(() => ({ [name]: unreadable }))),
+    )
+    const all: Checks = { database, hsm, ...Object.assign({}, ...found) }
+    const statuses = Object.values(all).map(({ status }) => status)
     const status = (['fail', 'warn'] as const).find((each) => statuses.includes(each)) ?? 'pass'
-    const checks = Object.fromEntries(Object.entries(found).map(([name, each]) => [name, [each]]))
+    const checks = Object.fromEntries(Object.entries(all).map(([name, each]) => [name, [each]]))
     reply.type('application/health+json').code(status === 'fail' ? 503 : 200)
     return reply.send({ status, checks })
   })
 }
 
-function checksOf({ isCosigned, refusal, unsignedMs }: AuditLogHealth) {
-  const waited = `Entries are under no checkpoint for ${Math.round(unsignedMs / 1_000)} s.`
+const unreadable: Check = { status: 'warn', output: 'It could not be read.' }
+
+/** What fails says nothing of why: this document is for anybody on this listener, the log is not. */
+async function answers(ping: () => Promise<void>): Promise<Check> {
+  const startedMs = performance.now()
+  const late = sleep(answersWithinMs, false, { ref: false })
+  const isThere = await Promise.race([
+    ping().then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ])
+  if (!isThere) return { status: 'fail', output: 'It does not answer.' }
+  const observedValue = Math.round(performance.now() - startedMs)
+  return { status: 'pass', observedValue, observedUnit: 'ms' }
+}
+
+type Watched<Name extends 'backlog' | 'keys' | 'links'> = Awaited<
+  ReturnType<PrivateApi['watching'][Name]>
+>
+
+function backlogChecks(backlog: Watched<'backlog'>): Checks {
+  const waiting = (what: string, count: number, seconds: number): Check => {
+    const observed = { observedValue: Math.round(seconds), observedUnit: 's' }
+    if (seconds * 1_000 <= lateMs) return { status: 'pass', ...observed }
+    const output = `${count} ${what}, the oldest for ${Math.round(seconds)} s.`
+    return { status: 'warn', output, ...observed }
+  }
+  const { dueWebhooks, failingWebhooks, unpublishedEvents } = backlog
+  return {
+    'events:unsent': waiting(
+      'events are in no feed yet',
+      unpublishedEvents,
+      backlog.oldestUnpublishedSeconds,
+    ),
+    'deliveries:due': waiting(
+      'webhooks have something due that nobody sends',
+      dueWebhooks,
+      backlog.oldestDueSeconds,
+    ),
+    'deliveries:failing': waiting(
+      'webhooks that fail wait for another try',
+      failingWebhooks,
+      backlog.oldestFailingSeconds,
+    ),
+  }
+}
+
+function keyCheck(keys: Watched<'keys'>): Check {
+  const due = keys.filter(({ rotationDue }) => rotationDue !== null)
+  if (due.length === 0) return { status: 'pass' }
+  const output = `Rotate ${due.map(({ key, rotationDue }) => `${key} (${rotationDue})`).join(', ')}.`
+  return { status: 'warn', output }
+}
+
+/** A link that this side dials is to be up. Whether a network connects to one that listens is the network's matter. */
+function linkCheck(links: Watched<'links'>): Check {
+  const down = links.filter(
+    ({ direction, state }) => direction === 'dial' && !['signed on', 'disabled'].includes(state),
+  )
+  if (down.length > 0) {
+    const output = `Not signed on: ${down.map(({ linkName }) => linkName).join(', ')}.`
+    return { status: 'warn', output }
+  }
+  const up = links.filter(({ state }) => state === 'signed on').length
+  return { status: 'pass', observedValue: up, observedUnit: 'links signed on' }
+}
+
+async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {
+  const [log, rows] = [await readAuditLogHealth(audit), await readCheckState(audit.database)]
+  const [newest] = rows.findings
+  return {
+    ...(log && checksOf(log)),
+    'audit-log:rows': newest
+      ? { status: 'warn', output: `${rows.findings.length} in 30 days; ${newest.found}` }
+      : { status: 'pass' },
+  }
+}
+
+function checksOf({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
+  const seconds = Math.round(unsignedMs / 1_000)
+  const observed = { observedValue: seconds, observedUnit: 's' }
+  const waited = `Entries are under no checkpoint for ${seconds} s.`
   const signing: Check =
-    unsignedMs > lateMs ? { status: 'warn', output: waited } : { status: 'pass' }
+    unsignedMs > lateMs
+      ? { status: 'warn', output: waited, ...observed }
+      : { status: 'pass', ...observed }
   const lacking = 'Witnesses that the policy asks for have not cosigned the newest checkpoint.'
   const witnesses: Check = isCosigned ? { status: 'pass' } : { status: 'warn', output: lacking }
   return {
-    'audit-log:signing': refusal === null ? signing : { status: 'fail' as const, output: refusal },
+    'audit-log:signing': refusal === null ? signing : { status: 'fail', output: refusal },
     ...(isCosigned !== null && { 'audit-log:witnesses': witnesses }),
   }
+}
+
+async function approvalChecks(approvals: PrivateApi['approvals']): Promise<Checks> {
+  const broken = await readBrokenGlass(approvals)
+  const check: Check =
+    broken === 0 ? { status: 'pass' } : { status: 'warn', output: `${broken} in 30 days` }
+  return { 'approvals:broken-glass': check }
 }

@@ -22,21 +22,24 @@ type Used = Omit<UsedLimit, 'name' | 'left' | 'origin' | 'from' | 'allowed'> & {
   readonly allowed: number
 }
 
-/** Which limits hold and where they come from, and what is used of them. */
-export function limitRoutes({ app, cards, effectiveLimits, rate }: PrivateApi): void {
-  const usedLimit = (
-    { limitName, ...used }: Used & { readonly limitName: string },
-    names: typeof ofCard,
-  ): UsedLimit => {
-    const known = effectiveLimits.find(({ name }) => name === names[limitName])
-    return {
-      ...used,
-      name: limitName.replaceAll('_', '-'),
-      left: used.allowed - used.used,
-      origin: known?.origin ?? 'default',
-      from: known?.variable ?? '',
-    }
+/** What is used of a limit, with where it comes from. */
+function usedLimit(
+  effectiveLimits: PrivateApi['effectiveLimits'],
+  names: typeof ofCard,
+  { limitName, ...used }: Used & { readonly limitName: string },
+): UsedLimit {
+  const known = effectiveLimits.find(({ name }) => name === names[limitName])
+  return {
+    ...used,
+    name: limitName.replaceAll('_', '-'),
+    left: used.allowed - used.used,
+    origin: known?.origin ?? 'default',
+    from: known?.variable ?? '',
   }
+}
+
+/** Which limits hold and where they come from, and what of them is used on a card. */
+export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
   app.get(
     '/limits',
     {
@@ -69,13 +72,17 @@ export function limitRoutes({ app, cards, effectiveLimits, rate }: PrivateApi): 
       const { limits, productId, tries } = await readLimitsOfCard(cards, cardOf(request))
       const product = { origin: 'product', from: String(productId) } as const
       return [
-        ...limits.map((limit) => usedLimit(limit, ofCard)),
+        ...limits.map((limit) => usedLimit(effectiveLimits, ofCard, limit)),
         ...tries.map(({ limitName, ...each }) => ({
           ...{ name: limitName, ...each, left: each.allowed - each.used, ...product },
         })),
       ]
     },
   )
+}
+
+/** What of the limits of a client is used. */
+export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: PrivateApi): void {
   app.get(
     '/clients/:clientId/limits',
     {
@@ -93,7 +100,7 @@ export function limitRoutes({ app, cards, effectiveLimits, rate }: PrivateApi): 
     async (request) => {
       const clientId = clientIdOf(request)
       const limits = await readLimitsOfClient(cards, clientId)
-      const shown = limits.map((limit) => usedLimit(limit, ofClient))
+      const shown = limits.map((limit) => usedLimit(effectiveLimits, ofClient, limit))
       const burst = effectiveLimits.find(({ name }) => name === 'calls-burst')
       if (!rate || !burst || burst.value === null) return shown
       const left = rate.left(clientId)

@@ -68,8 +68,8 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** What a webhook got. */
-export function deliveriesOfWebhookRoute({ app, cards }: PrivateApi): void {
+/** What a webhook of any client got. */
+export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
   app.get(
     `${webhookPath}/deliveries`,
     {
@@ -109,7 +109,7 @@ const webhookAnswer = ({ events, ...webhook }: watching.WatchedWebhook) => ({
   events: [...events],
 })
 
-/** What an operator has sent to a client again, with the reason. */
+/** What an operator has a webhook of a client send again, with the reason. */
 export function sendAgainRoutes({ app, cards }: PrivateApi): void {
   app.post(
     `${webhookPath}/deliveries/:deliveryId/resend`,
@@ -162,7 +162,7 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** Lets a webhook be sent to, or not, with the reason. */
+/** Whether anything is sent to a webhook of a client, as an operator decides with the reason. */
 export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
   for (const [verb, status] of [
     ['disable', 'Disabled'],

@@ -1,0 +1,65 @@
+import Type from 'typebox'
+import { keysOrSupport, type PrivateApi, support } from '../api.ts'
+import { KeyWearSchema, LatencyFiguresSchema, QueueFiguresSchema } from '../schemas/figures.ts'
+import { latencyOf } from '../watching.ts'
+
+const tags = ['Figures']
+
+/** Numbers for charts: now, and over the last 24 hours as far as this process has run. */
+export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
+  app.get(
+    '/figures/queues',
+    {
+      config: support,
+      schema: {
+        operationId: 'measureQueues',
+        summary: 'Measure what has yet to go out',
+        tags,
+        response: { 200: QueueFiguresSchema },
+      },
+    },
+    async () => ({
+      now: await watching.backlog(),
+      overTime: watching.samples().map(({ at, backlog }) => ({ at, ...backlog })),
+    }),
+  )
+  app.get(
+    '/figures/latency',
+    {
+      config: support,
+      schema: {
+        operationId: 'measureLatency',
+        summary: 'Measure how long calls take',
+        description:
+          'From the first byte of a request to the end of its answer, by the bounds of the histograms of `/metrics`.',
+        tags,
+        response: { 200: LatencyFiguresSchema },
+      },
+    },
+    async () => ({
+      routes: (await metrics.readTimes('all')).map(({ within, ...route }) => ({
+        ...route,
+        ...latencyOf(within),
+      })),
+      overTime: watching.samples().map(({ at, calls }) => ({ at, ...calls })),
+    }),
+  )
+  app.get(
+    '/figures/keys',
+    {
+      config: keysOrSupport,
+      schema: {
+        operationId: 'measureKeys',
+        summary: 'Measure how worn keys are',
+        description: "Of each of the installation's keys the version that makes new things.",
+        tags,
+        response: { 200: Type.Array(KeyWearSchema) },
+      },
+    },
+    async () =>
+      (await watching.keys()).map(({ rotationDueAt, ...key }) => ({
+        ...key,
+        rotationDueAt: rotationDueAt.toISOString(),
+      })),
+  )
+}

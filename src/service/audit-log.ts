@@ -37,6 +37,7 @@ export async function createAuditLog(
     origin: audit.origin,
     withMlDsa: audit.mlDsa,
     outside: checkpointFile(audit.checkpointFile),
+    found: { refusal: null },
     witnesses:
       audit.witnessPolicyFile === null
         ? null
@@ -68,7 +69,7 @@ async function openWitnesses(file: string, sandbox: boolean): Promise<Witnesses>
 /** Shows how the audit log is, and what checks found of rows that no entry accounts for, read when somebody asks. */
 export function watchAuditLog(
   registry: Registry,
-  audit: Pick<AuditLogOperations, 'database' | 'witnesses'>,
+  audit: Pick<AuditLogOperations, 'database' | 'found' | 'witnesses'>,
 ): void {
   const registers = [registry]
   new Gauge({

@@ -70,7 +70,12 @@ export function createWitness(settings: WitnessSettings): LogWitness {
           const note = await file.read()
           const latest = note === null ? null : parseCheckpoint(parseNote(note).text)
           checkGrowth(request, latest ?? { origin, size: 0, root: emptyRoot })
-          await file.write(request.note)
+          const { size } = request.checkpoint
+          const isKept = await file.write(
+            request.note,
+            (known) => parseCheckpoint(parseNote(known).text).size <= size,
+          )
+          if (!isKept) throw new Error('Another process remembers a larger tree.')
           return { status: 200, text: cosign(request.text) }
         }
         const answer = (queues.get(origin) ?? Promise.resolve()).then(work)

@@ -42,7 +42,10 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
   const enter = async () => {
     await enterAll(service.database)
     // At most one checkpoint a second.
-    while ((await sign()) !== 'signed') await new Promise((resolve) => setTimeout(resolve, 100))
+    for (let tries = 0; (await sign()) !== 'signed'; tries += 1) {
+      assert.ok(tries < 300, 'Nothing is signed for half a minute.')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
   }
   before(async () => {
     const [port, privatePort] = [await freePort(), await freePort()]

@@ -30,6 +30,8 @@ export interface AuditLogOperations {
   readonly withMlDsa: boolean
   /** What this machine remembers of checkpoints, outside the database. */
   readonly outside: CheckpointFile
+  /** Why the log must not be signed, as this process found when it looked last; null where it found nothing. */
+  readonly found: { refusal: string | null }
   /** Null: checkpoints are not cosigned. */
   readonly witnesses: Witnesses | null
 }

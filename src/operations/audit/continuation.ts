@@ -13,6 +13,8 @@ export interface Continuation {
   readonly newest: CheckpointRow | null
   /** How many entries of this log this machine remembers to be signed. */
   readonly rememberedSize: number
+  /** Whether what is remembered may give way to a checkpoint of this log: never to a smaller, another or an earlier tree. */
+  mayReplace(remembered: string, next: Pick<Checkpoint, 'size' | 'root'>): boolean
   /** Why the log must not be signed; null where nothing is against it. */
   readonly refusal: string | null
 }
@@ -42,7 +44,14 @@ export async function examineLog({
     refusal ??= await contradiction(logs, tiles, newest && { ...newest, origin: log.origin })
     refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
     const rememberedSize = remembered?.origin === log.origin ? remembered.size : 0
-    return { log, root, newest, rememberedSize, refusal }
+    const mayReplace: Continuation['mayReplace'] = (known, next) => {
+      const checkpoint = checkpointOf(known)
+      if (!checkpoint) return false
+      if (checkpoint.origin !== log.origin) return isFormer(logs, checkpoint.origin)
+      const isSame = Buffer.compare(checkpoint.root, next.root) === 0
+      return checkpoint.size < next.size || (checkpoint.size === next.size && isSame)
+    }
+    return { log, root, newest, rememberedSize, mayReplace, refusal }
   })
   if (!found || found.refusal !== null || !witnesses) return found
   return { ...found, refusal: await witnessRefusal(witnesses, found) }
@@ -60,6 +69,9 @@ export function checkpointOf(note: string): Checkpoint | null {
 const originOf = (note: string | null): string | null =>
   note === null ? null : (checkpointOf(note)?.origin ?? null)
 
+const isFormer = (logs: readonly AuditLogRow[], origin: string): boolean =>
+  logs.some((each) => each.origin === origin || originOf(each.predecessorCheckpoint) === origin)
+
 async function contradiction(
   logs: readonly AuditLogRow[],
   tiles: TileReader,
@@ -69,10 +81,7 @@ async function contradiction(
   if (!log || !known) return null
   const { origin, size } = log
   // What is remembered of a log that has a successor was dealt with when that one began, also of one that is lost.
-  const isFormer = logs.some(
-    (each) => each.origin === known.origin || originOf(each.predecessorCheckpoint) === known.origin,
-  )
-  if (isFormer && known.origin !== origin) return null
+  if (known.origin !== origin && isFormer(logs, known.origin)) return null
   if (known.origin !== origin) {
     return `The log ${known.origin} was signed with ${known.size} entries, and this database does not know it.`
   }

@@ -12,7 +12,7 @@ export interface AuditLogHealth {
   readonly signedSize: number
   /** For how long the oldest of the others has waited for one; 0: there is none. */
   readonly unsignedMs: number
-  /** Why none is signed; null where nothing is known against it. */
+  /** Why none is signed, or should be by what this process remembers; null where nothing is known against it. */
   readonly refusal: string | null
   /** Whether the witnesses that are asked for have cosigned the newest; null where none are, or none is signed. */
   readonly isCosigned: boolean | null
@@ -21,11 +21,13 @@ export interface AuditLogHealth {
 /** Null before a log has begun. */
 export async function readAuditLogHealth({
   database,
+  found,
   witnesses,
-}: Pick<AuditLogOperations, 'database' | 'witnesses'>): Promise<AuditLogHealth | null> {
+}: Pick<AuditLogOperations, 'database' | 'found' | 'witnesses'>): Promise<AuditLogHealth | null> {
   const row = await findAuditLog(database)
   if (!row) return null
-  const { log, origin, refusal, size } = row
+  const { log, origin, size } = row
+  const refusal = row.refusal ?? found.refusal
   const newest = await findNewestCheckpoint(database, log)
   const signedSize = newest?.size ?? 0
   const unsignedMs = size > signedSize ? await findEntryAgeMs(database, log, signedSize) : 0

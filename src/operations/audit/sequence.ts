@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   type AuditEntry,
   attemptEntryId,
@@ -69,7 +70,7 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
     client: clientId ?? undefined,
     request: requestId ?? undefined,
     ...{ [subjectMembers[on.subjectKind] ?? 'subject']: on.subject },
-    details: JSON.parse(details),
+    details: detailsOf(details),
   }))
 }
 
@@ -96,15 +97,27 @@ async function enterFeeds(
   return events.map(eventEntry)
 }
 
+/** What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and not what it says. */
+function detailsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const details: unknown = JSON.parse(text)
+    if (typeof details === 'object' && details && !Array.isArray(details)) return { ...details }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  return { unreadable: hash('sha256', text, 'hex') }
+}
+
 function eventEntry(event: sources.EventToEnter): AuditEntry {
   const { at, clientId, eventId, operatorId, publicToken, requestId, sequence, type } = event
-  const { clientId: _, device, requestId: __, ...details } = JSON.parse(event.details)
+  const { clientId: _, device, requestId: __, ...details } = detailsOf(event.details)
   // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
   const said = operatorId === null ? details : { ...details, cardClient: clientId }
   return {
     ...{ entry: eventId, at, act: type, client: operatorId ?? clientId },
     ...{ request: requestId ?? undefined, card: publicToken, sequence },
-    ...{ outcome: outcomeOfEvent[type], device, details: said },
+    ...{ outcome: outcomeOfEvent[type], details: said },
+    device: typeof device === 'string' ? device : undefined,
   }
 }
 

@@ -46,6 +46,7 @@ async function signNext(audit: AuditLogOperations, sinceLookMs: number): Promise
   const found = await examineLog(audit)
   if (!found) return null
   const refusal = isDue && found.refusal === null ? await sign(audit, found) : found.refusal
+  audit.found.refusal = refusal
   await setRefusal(database, found.log.log, refusal)
   if (refusal !== null) return 'refused'
   return isDue ? 'signed' : 'unchanged'
@@ -56,7 +57,7 @@ const unsigned = { ageMs: Infinity, size: 0 }
 /** @returns why it must not be published, or null. */
 async function sign(
   { database, hsm, outside, withMlDsa, witnesses }: AuditLogOperations,
-  { log: { log, origin, size }, root }: Continuation,
+  { log: { log, origin, size }, mayReplace, root }: Continuation,
 ): Promise<string | null> {
   if (!root) throw new Error('A tree without a root is refused.')
   const checkpoint = { origin, size, root }
@@ -77,7 +78,9 @@ async function sign(
   const refusal = cosigned?.disputed ?? cosigned?.ahead
   if (refusal) return refusal
   // Before anybody can read it: whatever becomes of the database, this size has this root.
-  await outside.write(note)
+  const isKept = await outside.write(note, (known) => mayReplace(known, checkpoint))
+  // This process was held up, and another signed meanwhile: what that one did stands.
+  if (!isKept) throw new Error('A newer checkpoint is remembered than the one to be published.')
   const lines = cosigned?.lines ?? []
   await insertCheckpoint(database, log, { ...checkpoint, note: `${note}${lines.join('')}` })
   return null
@@ -88,23 +91,28 @@ export const typeOf = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 
 /**
- * Has this machine remember what another has signed: the next to sign may be this one, on a database that went back
- * meanwhile.
+ * Has this machine remember what another has signed, and look whether it goes on from what it remembers: another may
+ * sign a database that went back, and have forgotten, or never known, what was signed of it.
  */
 export function createFollower(audit: AuditLogOperations): () => Promise<void> {
   const { database, outside } = audit
-  let [lookedAt, seen] = [-Infinity, '']
+  let [askedAt, lookedAt, seen] = [-Infinity, -Infinity, '']
   return async () => {
-    if (performance.now() - lookedAt < leastMs) return
-    lookedAt = performance.now()
+    if (performance.now() - askedAt < leastMs) return
+    askedAt = performance.now()
     const log = await findAuditLog(database)
-    const newest = log && (await findNewestCheckpoint(database, log.log))
-    if (!newest || newest.note === seen) return
+    const note = (log && (await findNewestCheckpoint(database, log.log))?.note) ?? ''
+    const isSeen = note === seen && audit.found.refusal === null
+    if (isSeen && performance.now() - lookedAt < lookMs) return
     const found = await examineLog(audit)
+    lookedAt = performance.now()
+    // Who signs may remember less than this machine: it is said here, whatever the other one says.
+    audit.found.refusal = found?.refusal ?? null
+    const newest = found?.newest
     // What contradicts the log stays remembered, and so does what is as new.
-    if (found?.refusal === null && newest.size > found.rememberedSize) {
-      await outside.write(newest.note)
+    if (newest && found.refusal === null && newest.size > found.rememberedSize) {
+      await outside.write(newest.note, (known) => found.mayReplace(known, newest))
     }
-    seen = newest.note
+    seen = note
   }
 }

@@ -66,7 +66,7 @@ suite('an audit log that is signed', () => {
     const read = async (level: number, index: number) => {
       const hashes = Math.floor(size / 256 ** level)
       const width = Math.min(256, hashes - index * 256)
-      const answer = await ask(service, tilePath(level, index, width))
+      const answer = await ask(service, `logs/1/${tilePath(level, index, width)}`)
       assert.equal(answer.statusCode, 200)
       assert.equal(answer.headers['content-type'], 'application/octet-stream')
       assert.equal(answer.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -82,7 +82,7 @@ suite('an audit log that is signed', () => {
       [0, 7],
       [1, 44],
     ] as const) {
-      const bundle = await ask(service, tilePath('entries', index, width))
+      const bundle = await ask(service, `logs/1/${tilePath('entries', index, width)}`)
       const tile = await ask(service, tilePath(0, index, width))
       assert.equal(bundle.statusCode, 200)
       assert.equal(bundle.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -93,6 +93,21 @@ suite('an audit log that is signed', () => {
         const leaf = leafHash(bytes.subarray(at * 35 + 2, (at + 1) * 35))
         assert.deepEqual(leaf, new Uint8Array(tile.rawPayload.subarray(at * 32, (at + 1) * 32)))
       }
+    }
+  })
+
+  test('lets nobody keep a tile of the log in use without asking again: a successor has others there', async () => {
+    for (const level of [0, 'entries'] as const) {
+      const tile = await ask(service, tilePath(level, 0))
+      const numbered = await ask(service, `logs/1/${tilePath(level, 0)}`)
+      assert.equal(tile.headers['content-type'], 'application/octet-stream')
+      assert.deepEqual(tile.rawPayload, numbered.rawPayload)
+      assert.equal(tile.headers['cache-control'], 'no-cache')
+      const again = await service.privateServer.inject({
+        ...{ method: 'GET', url: `/audit/${tilePath(level, 0)}` },
+        headers: { ...headers, 'if-none-match': String(tile.headers.etag) },
+      })
+      assert.deepEqual([again.statusCode, again.payload], [304, ''])
     }
   })
 

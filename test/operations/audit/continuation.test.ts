@@ -118,9 +118,10 @@ onEachEngine((engine) => {
     const seen: number[] = []
     const outside = {
       read: audit.outside.read,
-      write: async (note: string) => {
-        await audit.outside.write(note)
+      write: async (note: string, mayReplace: (remembered: string) => boolean) => {
+        const isKept = await audit.outside.write(note, mayReplace)
         seen.push(sizeOf(await rememberedBy(service)), await signedSize(database))
+        return isKept
       },
     }
     assert.equal(await createSigner({ ...audit, outside })(), 'signed')
@@ -258,7 +259,77 @@ test('a successor that the database does not know any more is followed by anothe
   await signAll(audit)
   const origin = (note: string) => note.split('\n')[0]
   assert.equal(origin(await rememberedBy(service)), begun.json.origin)
-  await audit.outside.write(lost)
+  await writeFile(join(service.dataDir, 'audit-checkpoint'), lost)
   await appendMany(audit, 1)
   await signAll(audit)
+})
+
+test('a signer that was held up sets back neither what is remembered of the log, nor of its successor', async () => {
+  const service = await openTestService()
+  const { audit, database } = service
+  await appendMany(audit, 2)
+  /** Signs what is there now, and is held up just before it remembers that, until `meanwhile` is done. */
+  const heldUp = (meanwhile: () => Promise<unknown>) => {
+    const write: typeof audit.outside.write = async (note, mayReplace) => {
+      await meanwhile()
+      return audit.outside.write(note, mayReplace)
+    }
+    return createSigner({ ...audit, outside: { ...audit.outside, write } })()
+  }
+  const smaller = heldUp(async () => {
+    await appendMany(audit, 3)
+    await signAll(audit)
+  })
+  await assert.rejects(smaller, /newer checkpoint/)
+  assert.equal(sizeOf(await rememberedBy(service)), 5)
+  await appendMany(audit, 1)
+  await wait(1_100)
+  const former = heldUp(async () => {
+    await sql(database, `update audit_log set refusal = 'restored' returning log`)
+    const begun = await service.call('POST', '//audit/successor', {
+      ...{ as: 'admin', listener: 'private', body: { reason: 'Restored' } },
+    })
+    assert.equal(begun.status, 201, begun.text)
+    await signAll(audit)
+  })
+  await assert.rejects(former, /newer checkpoint/)
+  const [origin] = (await rememberedBy(service)).split('\n')
+  assert.notEqual(origin, audit.origin)
+})
+
+test('a machine that does not sign says so when another signs a log that went back, while it is smaller and when it has grown again', async () => {
+  const service = await openTestService()
+  const { audit, database } = service
+  await appendMany(audit, 5)
+  await signAll(audit)
+  const remembered = await rememberedBy(service)
+  const follow = createFollower(audit)
+  await follow()
+  const look = async () => {
+    await wait(1_050)
+    await follow()
+    const given = { listener: 'private', token: null } as const
+    const health = await service.call('GET', '//health', given)
+    const metrics = await service.call('GET', '//metrics', given)
+    const [, refused] = /^pinfold_audit_log_refused (\d)$/m.exec(metrics.text) ?? []
+    return [health.status, refused, health.json.checks['audit-log:signing'][0].output]
+  }
+  assert.deepEqual((await look()).slice(0, 2), [200, '0'])
+  await rollBackTo(database, 2)
+  const forgetful = {
+    ...audit,
+    found: { refusal: null },
+    outside: checkpointFile(join(service.dataDir, 'forgetful', 'audit-checkpoint')),
+  }
+  await appendMany(audit, 1)
+  await signAll(forgetful)
+  const smaller = await look()
+  assert.deepEqual(smaller.slice(0, 2), [503, '1'])
+  assert.match(smaller[2], /signed with 5 entries, and this database has 3/)
+  await appendMany(audit, 4)
+  await signAll(forgetful)
+  const larger = await look()
+  assert.deepEqual(larger.slice(0, 2), [503, '1'])
+  assert.match(larger[2], /first 5 entries .* are not those that were signed/)
+  assert.equal(await rememberedBy(service), remembered)
 })

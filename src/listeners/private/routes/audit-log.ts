@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { tileWidth } from '../../../domain/audit-tree.ts'
@@ -39,18 +40,23 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
     async (request, reply) =>
       sendNote(request, reply, await publication.readCheckpoint(audit, logOf(request.params.log))),
   )
-  const sendTile = async (reply: FastifyReply, log: number | null, path: string) => {
+  const mediaType = 'application/octet-stream'
+  const tileBytes = async (log: number | null, path: string) => {
     const tile = await publication.readTile(audit, log, tileOf(path))
     if (!tile) throw new Problem('not_found')
-    reply.header('cache-control', 'public, max-age=31536000, immutable')
-    return reply.type('application/octet-stream').send(Buffer.from(tile))
+    return Buffer.from(tile)
   }
   const bytes = { hide: true, response: { 200: Type.Any() } }
   const wildcard = { '*': Type.String() }
   app.get(
     '/audit/tile/*',
     { config: open, schema: { ...bytes, params: Type.Object(wildcard) } },
-    async (request, reply) => sendTile(reply, null, request.params['*']),
+    async (request, reply) => {
+      // A successor has other bytes at this address: whoever keeps them has to ask again.
+      const tile = await tileBytes(null, request.params['*'])
+      const entityTag = `"${hash('sha256', tile, 'base64url').slice(0, 27)}"`
+      return sendPublished(request, reply, { mediaType, bytes: tile, entityTag })
+    },
   )
   app.get(
     '/audit/logs/:log/tile/*',
@@ -58,7 +64,11 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
       config: open,
       schema: { ...bytes, params: Type.Object({ ...wildcard, log: Type.String() }) },
     },
-    async (request, reply) => sendTile(reply, logOf(request.params.log), request.params['*']),
+    async (request, reply) => {
+      const tile = await tileBytes(logOf(request.params.log), request.params['*'])
+      reply.header('cache-control', 'public, max-age=31536000, immutable')
+      return reply.type(mediaType).send(tile)
+    },
   )
 }
 

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { EffectiveLimitSchema, UsedLimitSchema } from '../../private/schemas/limits.ts'
 import { badge, duration } from '../desk-parts.ts'
 import { type Content, type Html, html } from '../html.ts'
-import { table } from '../listing.ts'
+import { listed } from '../listing.ts'
 import type { Screen, Visit } from '../screen.ts'
 
 /** The limits that hold for everybody here, and where each comes from. */
@@ -14,7 +14,7 @@ export const limitsScreen: Screen = {
     const limits = await visit.read('/limits', Type.Array(EffectiveLimitSchema))
     return {
       title: 'Limits',
-      body: html`<p class="hint">What is used of them stands with each card. Tries of a PIN or CVV are limited by the product.</p>${table(
+      body: html`<p class="hint">What is used of them stands with each card. Tries of a PIN or CVV are limited by the product.</p>${listed(
         'Limits',
         ['Limit', { title: 'At most', isNumber: true }, 'Of what', 'Where it comes from'],
         limits.map(
@@ -37,7 +37,7 @@ const originOf = (origin: UsedLimit['origin'], from: string): Content =>
 /** What is used of each limit of a card, and whether it holds anything up. @param path the route that says so */
 export async function usedLimits(visit: Visit, path: string): Promise<Html> {
   const limits = await visit.read(path, Type.Array(UsedLimitSchema))
-  return table(
+  return listed(
     'Limits of this card',
     ['Limit', { title: 'Used', isNumber: true }, 'In', 'Holds', 'Because of'],
     limits.map(

@@ -74,8 +74,6 @@ export const disclosureScopes = [
   'cards.encrypted',
 ] as const satisfies readonly Scope[]
 
-/** For how long something may be approved after it was asked for. */
-export const approvalHours = 24
 /** How fresh the login of whoever approves has to be. */
 export const freshLoginSeconds = 300
 /** How far the clock of an issuer may be ahead. */

@@ -4,7 +4,7 @@ import type { Server } from '../listeners/http/server.ts'
 import type { AccessTokenVerifier, Caller } from '../listeners/oauth/access-token-verifier.ts'
 
 /** A call of the private listener by this process, in the name of somebody. */
-export interface InProcessCall {
+interface InProcessCall {
   readonly method: string
   readonly path: string
   readonly body: object | null

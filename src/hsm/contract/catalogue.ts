@@ -162,8 +162,7 @@ export const keyCatalogue = {
     cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
   },
   'personal-data': {
-    description:
-      'Enciphers personal data, notes, remembered answers, webhook secrets and what waits for approval.',
+    description: 'Enciphers personal data, notes, answers, webhook secrets, what is asked for.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
@@ -175,8 +174,7 @@ export const keyCatalogue = {
       'webhook.description',
       // After the present ones, each of which may become a former one.
       'webhook_former_secret.secret',
-      'approval.payload',
-      'approval.outcome',
+      ...(['approval.payload', 'approval.outcome'] as const),
     ],
     ...staysHere,
     cryptoperiod: deriving,

@@ -7,7 +7,7 @@ import { createServer, type Server, type ServerOptions } from '../http/server.ts
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
 import { privateDescription } from './openapi.ts'
-import { approvalRoutes, decideApprovalRoutes } from './routes/approvals.ts'
+import * as approvalRoutes from './routes/approvals.ts'
 import { listActsRoute } from './routes/audit.ts'
 import { erasureRoutes } from './routes/audit-erasures.ts'
 import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/audit-log.ts'
@@ -77,7 +77,11 @@ const routes = [
   ...[linkRoutes.createLinkRoute, linkRoutes.changeLinkRoute],
   listActsRoute,
   ...[peopleRoutes, signPersonOutRoute],
-  ...[approvalRoutes, decideApprovalRoutes],
+  ...[
+    approvalRoutes.approvalRoutes,
+    approvalRoutes.decideApprovalRoutes,
+    approvalRoutes.ownApprovalRoutes,
+  ],
   ...[disclosureRoutes, disclosureReceiptRoute],
   ...[watchedWebhookRoutes, deliveriesOfWebhookRoute, sendAgainRoutes, switchWebhookRoutes],
   limitRoutes,

@@ -85,7 +85,7 @@ export function requesterOf({ requesterPerson }: ApprovalRow): Person | null {
 }
 
 /** What everybody may read who may read approvals. */
-export function describeApproval(row: ApprovalRow): Approval {
+function describeApproval(row: ApprovalRow): Approval {
   const requester = requesterOf(row)
   const { deciderId, deciderName, kind } = row
   return {
@@ -170,8 +170,6 @@ export async function listApprovals(
   const rows = await findApprovals(database, { state, requesterId }, page.after, page.limit)
   return rows.map((row) => ({ ...describeApproval(row), position: row }))
 }
-
-export type { ApprovalPosition }
 
 /** How often somebody let their own request pass within the last 30 days. */
 export const readBrokenGlass = ({

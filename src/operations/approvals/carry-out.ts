@@ -4,7 +4,7 @@ import {
   approvalSubject,
   parsePayload,
 } from '../../domain/approval.ts'
-import { type Person, scopesOfPerson } from '../../domain/person.ts'
+import { isRole, type Person, scopesOfPerson } from '../../domain/person.ts'
 import { type ApprovalRow, findApproval } from '../../storage/approvals/approvals.ts'
 import {
   type ClaimedApproval,
@@ -14,10 +14,11 @@ import {
 } from '../../storage/approvals/queue.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { findPerson } from '../../storage/people/people.ts'
 import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts'
 
 /** A request that was approved, and whose it is. */
-export interface ApprovedRequest extends AskedRequest {
+interface ApprovedRequest extends AskedRequest {
   readonly approvalId: string
   readonly requester: {
     readonly clientId: string
@@ -121,7 +122,12 @@ async function requesterNow(
   row: ApprovalRow,
 ): Promise<ApprovedRequest['requester']> {
   const person = requesterOf(row)
-  if (person) return { clientId: row.requesterId, person, scopes: scopesOfPerson(person) }
+  if (person) {
+    // As the issuer said at the last sign-in since, if there was one.
+    const seen = await findPerson(connection, row.requesterId)
+    const roles = seen ? seen.roles.filter(isRole) : person.roles
+    return { clientId: row.requesterId, person, scopes: scopesOfPerson({ roles }) }
+  }
   const client = await findClient(connection, row.requesterId)
   const scopes = new Set(client?.active ? client.scopes : [])
   return { clientId: row.requesterId, person, scopes }

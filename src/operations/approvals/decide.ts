@@ -50,7 +50,7 @@ export const approve = (
   })
 
 /** Refuses it: by whoever could approve it, however long ago they signed in. @throws as {@link approve}. */
-export const refuse = (
+export const refuseRequest = (
   approvals: ApprovalOperations,
   decider: Decider,
   reason: string,
@@ -61,7 +61,7 @@ export const refuse = (
       throw new Problem('same_person')
     }
     requireScopeOf(decider, row)
-    return end(connection, decider, row, 'refused', reason)
+    return end(connection, decider, row, { state: 'refused', reason })
   })
 
 /** Takes it back: by whoever asked for it. @throws `Problem` `not_found`, `not_requester`, `approval_over`. */
@@ -72,7 +72,7 @@ export const withdraw = (
 ): Promise<Answer<ShownApproval>> =>
   decide(approvals, decider, request, (connection, row) => {
     if (row.requesterId !== decider.clientId) throw new Problem('not_requester')
-    return end(connection, decider, row, 'withdrawn')
+    return end(connection, decider, row, { state: 'withdrawn' })
   })
 
 /**
@@ -179,8 +179,7 @@ async function end(
   connection: Connection,
   decider: Decider,
   row: ApprovalRow,
-  state: 'refused' | 'withdrawn',
-  reason?: string,
+  { reason, state }: { readonly state: 'refused' | 'withdrawn'; readonly reason?: string },
 ): Promise<Decided> {
   const decisionReason = reason ?? null
   const ended = await commit(connection, row, { state, ...named(decider), decisionReason })

@@ -161,18 +161,26 @@ export function parseConfig(environment: variables.Environment): {
     sandboxSeed,
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
-  // An address that says plain HTTP of a listener that speaks TLS leads nowhere.
-  if (publicListener.tls && !config.baseUrl.startsWith('https:')) {
-    read.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
-  }
-  if (privateListener.tls && !config.privateUrl.startsWith('https:')) {
-    read.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
-  }
+  refuseClearUrls(read, config)
   for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
   const weakened = findWeakSettings(config, read)
   const held = effectiveLimits(config, read)
   return { config: { ...config, accepted, weakened, effectiveLimits: held }, faults: read.faults }
+}
+
+/** An address that says plain HTTP of a listener that speaks TLS leads nowhere. */
+function refuseClearUrls(
+  read: variables.VariableReader,
+  config: Pick<Config, 'publicListener' | 'privateListener' | 'baseUrl' | 'privateUrl'>,
+): void {
+  const { baseUrl, privateListener, privateUrl, publicListener } = config
+  if (publicListener.tls && !baseUrl.startsWith('https:')) {
+    read.faults.push('BASE_URL must be https with TLS_CERT_FILE.')
+  }
+  if (privateListener.tls && !privateUrl.startsWith('https:')) {
+    read.faults.push('PRIVATE_BASE_URL must be https with PRIVATE_TLS_CERT_FILE.')
+  }
 }
 
 const urlOf = ({ host, port, tls }: Listener): string =>

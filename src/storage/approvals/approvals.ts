@@ -2,7 +2,7 @@ import type { ApprovalKind, ApprovalState } from '../../domain/approval.ts'
 import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
 
 /** Something that was asked for, as it is asked for. */
-export interface NewApproval {
+interface NewApproval {
   readonly approvalId: string
   readonly kind: ApprovalKind
   readonly method: string

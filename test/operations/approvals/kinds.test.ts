@@ -7,6 +7,7 @@ import { before, test } from 'node:test'
 import { xor } from '../../../src/crypto/refusal.ts'
 import type { Person } from '../../../src/domain/person.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { upsertPerson } from '../../../src/storage/people/people.ts'
 import { enterAll } from '../../support/audit.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
@@ -16,7 +17,9 @@ const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'securi
 
 let service: TestService
 before(async () => {
-  service = await openTestService({ env: { APPROVALS: 'all', RATE_LIMIT: 'off' } })
+  service = await openTestService({
+    env: { APPROVALS: 'all', APPROVALS_UNBLOCK_CARDS: '2', RATE_LIMIT: 'off' },
+  })
 })
 
 const administer = async (method: string, path: string, body?: object) => {
@@ -182,6 +185,30 @@ test('an erasure is begun once, and what it was of is forgotten with its end', a
   const withdrawn = await callAs(service, sue, 'POST', '/audit/erasures', { body })
   const path = `/approvals/${withdrawn.body.approvalId}`
   assert.equal((await callAs(service, sue, 'POST', `${path}/withdraw`)).body.payload, null)
+})
+
+test('many cards are unblocked once another person has approved, and few at once', async () => {
+  const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
+  const cards = await Promise.all([1, 2, 3].map(() => service.createCard()))
+  const publicTokens = cards.map(({ publicToken }) => publicToken)
+  const body = { publicTokens, kind: 'pin', reason: 'An outage' }
+  const few = { ...body, publicTokens: publicTokens.slice(1) }
+  assert.equal((await callAs(service, lea, 'POST', '/cards/unblock', { body: few })).status, 200)
+  const shown = await pass([lea, leo], ['POST', '/cards/unblock', body])
+  assert.deepEqual([shown.outcomeStatus, shown.outcome.length], [200, 3])
+  const unblocked = `event where type = 'pin.unblocked' and public_token = $1`
+  assert.equal(await count(unblocked, [publicTokens[0] ?? '']), 1)
+})
+
+test('what somebody asked for who has another role by now is not done', async () => {
+  const { personId, issuer, subject, name } = sue
+  const body = { publicToken: '4820117362', reason: 'They asked for it' }
+  await upsertPerson(service.database, { personId, issuer, subject, name, roles: ['auditor'] })
+  const shown = await pass([sue, sol], ['POST', '/audit/erasures', body])
+  assert.deepEqual([shown.state, shown.outcomeStatus], ['failed', 403])
+  await upsertPerson(service.database, {
+    ...{ personId, issuer, subject, name, roles: ['security-officer'] },
+  })
 })
 
 test('a successor of the audit log begins once', async () => {

@@ -71,10 +71,11 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
   )
 }
 
-/** How it is decided, by whoever asked for it and by others. */
+const params = approvalSchemas.ApprovalParamsSchema
+const response = { 200: approvalSchemas.ApprovalSchema }
+
+/** How it is decided by another person. */
 export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
-  const params = approvalSchemas.ApprovalParamsSchema
-  const response = { 200: approvalSchemas.ApprovalSchema }
   app.post(
     '/approvals/:approvalId/approve',
     {
@@ -115,9 +116,16 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
     async (request, reply) => {
       const { reason } = request.body
       const decider = deciderOf(request)
-      return decided(reply, await decisions.refuse(approvals, decider, reason, repeatable(request)))
+      return decided(
+        reply,
+        await decisions.refuseRequest(approvals, decider, reason, repeatable(request)),
+      )
     },
   )
+}
+
+/** How it ends, or passes, by whoever asked for it. */
+export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
   app.post(
     '/approvals/:approvalId/withdraw',
     {

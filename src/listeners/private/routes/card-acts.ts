@@ -87,11 +87,18 @@ export function cardActRoutes({ app, cards }: PrivateApi): void {
 }
 
 /** Many cards at once, such as after an outage that had cards blocked. */
-export function unblockManyRoute({ app, cards }: PrivateApi): void {
+export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
   app.post(
     '/cards/unblock',
     {
-      config: supportAct,
+      config: {
+        ...supportAct,
+        approval: {
+          kinds: ['unblock-cards'],
+          kindOf: async ({ body }) =>
+            Object(body).publicTokens.length > approvals.unblockCardsMost ? 'unblock-cards' : null,
+        },
+      },
       schema: {
         operationId: 'unblockCards',
         summary: 'Unblock the PIN or CVV of many cards',

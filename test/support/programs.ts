@@ -29,7 +29,7 @@ const folders = {
   iso8583: ['listeners/iso8583'],
   guides: ['guides', 'scripts', 'package'],
   cli: ['cli'],
-  web: ['web'],
+  web: ['web', 'web/console'],
   storage: ['support', 'storage', 'storage/engine', 'storage/cards', 'storage/idempotency'],
   listeners: [
     'listeners/public',

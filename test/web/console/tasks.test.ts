@@ -131,7 +131,7 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         const row = page.getByRole('row', { name: /PIN shown to the client/ }).first()
         assert.match(
           (await row.innerText()).replaceAll(/\s+/g, ' '),
-          /demo-client.*Shown.*Entry \d+ of log 1/,
+          /demo-client.*Shown.*Receipt under checkpoint \d+ Entry \d+ of log 1/,
         )
         await row.getByRole('link', { name: 'Receipt' }).click()
         await page.waitForURL('**/console/disclosures/*-*')

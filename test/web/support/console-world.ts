@@ -14,13 +14,15 @@ export type World = {
   addresses: ReadonlyMap<string, string>
 }
 
-/** @param text stands wherever somebody can write any */
-export const openWorld = async (service: Console, text: string): Promise<World> => {
-  await administer(service, 'PATCH', '/products/1003', { productName: text })
-  await administer(service, 'PATCH', '/clients/demo-client', { clientName: text })
+/** @param text stands wherever somebody can write any; null: what would stand there anyway */
+export const openWorld = async (service: Console, text: string | null): Promise<World> => {
+  if (text !== null) {
+    await administer(service, 'PATCH', '/products/1003', { productName: text })
+    await administer(service, 'PATCH', '/clients/demo-client', { clientName: text })
+  }
   const receiver = await openReceiver(() => 500)
   const { webhookId } = await service.createWebhook(receiver.url)
-  const card = await issueDeclinedCard(service, text, { cardProduct: 1003 })
+  const card = await issueDeclinedCard(service, text ?? 'C-20481', { cardProduct: 1003 })
   await openCeremony(service)
   await administer(service, 'POST', '/links', {
     ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
@@ -29,7 +31,11 @@ export const openWorld = async (service: Console, text: string): Promise<World> 
   const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
   })
-  const { approvalId } = await askForAdministrator(service, 'second-admin', text)
+  const { approvalId } = await askForAdministrator(
+    service,
+    'second-admin',
+    text ?? 'Second operator',
+  )
   await openBrowser().visit(linkOf(service, 'auditor'))
   const [person] = await administer(service, 'GET', '/people')
   const params: Readonly<Record<string, string>> = {

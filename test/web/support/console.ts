@@ -1,19 +1,38 @@
 import type { Page } from 'playwright-core'
+import type { SandboxFile } from '../../../src/sandbox/sandbox-file.ts'
+import { keepRsaKeys } from '../../operations/card-data/service.ts'
+import {
+  type DeliveryService,
+  openDeliveryService,
+} from '../../operations/webhooks/delivery-service.ts'
 import { enterAll, signAll } from '../../support/audit.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from '../../support/network.ts'
-import { openServedService, type ServedService } from '../../support/served-service.ts'
+import { freePorts } from '../../support/process.ts'
 import type { Chromium, Visit } from './chromium.ts'
 
 /** The console of a sandbox that listens, and the people who sign in to it. */
-export type Console = ServedService & {
+export type Console = DeliveryService & {
+  sandbox: SandboxFile
   /** A path of the private listener, as a browser reaches it. */
   url: (path: string) => string
 }
 
 export const openConsole = async (env: Readonly<Record<string, string>> = {}): Promise<Console> => {
-  const limits = { RATE_LIMIT: 'on', RATE_PER_SECOND: '100000', RATE_BURST: '100000' }
-  const service = await openServedService({ ...limits, ...env })
-  return { ...service, url: (path) => `${service.sandbox.privateUrl}${path}` }
+  const [port, privatePort] = await freePorts()
+  const privateUrl = `http://127.0.0.1:${privatePort}`
+  const service = await openDeliveryService({
+    env: {
+      // The port that injected calls name is one of its own, too.
+      ...{ PORT: '8080', BASE_URL: `http://127.0.0.1:${port}`, PRIVATE_BASE_URL: privateUrl },
+      ...{ RATE_LIMIT: 'on', RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
+      ...env,
+    },
+  })
+  await service.privateServer.listen({ port: privatePort, host: '127.0.0.1' })
+  await keepRsaKeys(service)
+  const { sandbox } = service
+  if (!sandbox) throw new Error('This is no sandbox.')
+  return { ...service, sandbox, url: (path) => `${privateUrl}${path}` }
 }
 
 /** The link that signs in somebody. @param who a name, or a role of which anybody is taken */

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { isPersonId } from '../../../domain/person.ts'
+import { AuditLogSchema } from '../../private/schemas/audit-log.ts'
 import { DisclosureSchema } from '../../private/schemas/disclosures.ts'
 import { PersonSchema } from '../../private/schemas/people.ts'
 import { problemOfAnswer } from '../console.ts'
@@ -35,15 +36,19 @@ export const disclosuresScreen: Screen = {
         ? ''
         : path`?clientId=${asked}`
     const { entries, next } = await list(visit, `/disclosures${filter}`, DisclosureSchema)
-    const names = await namesOf(visit, entries)
+    const [names, logs] = await Promise.all([
+      namesOf(visit, entries),
+      visit.read('/audit/logs', Type.Array(AuditLogSchema)),
+    ])
+    const signed = new Map(logs.map(({ log, signedSize }) => [log, signedSize]))
     return {
       title,
       body: html`<form method="get" action="/console/disclosures" class="row">
-          <label>Of a card, by its token; or to whom, by the id of a client or person<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button></form>
+          <label>Token of a card, or id of who was shown it<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button></form>
         <live-region id="disclosures">${listed(
           title,
           ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
-          entries.map((each) => disclosureRow(each, names)),
+          entries.map((each) => disclosureRow(each, names, signed.get(each.log))),
           asked === ''
             ? 'Nothing has been disclosed yet: no PIN, no card data, no name.'
             : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is entered within a second; look again, or at <a href="/console/disclosures">everything</a>.`,
@@ -62,7 +67,12 @@ async function namesOf(
   return new Map(people.map(({ name, personId }) => [personId, name]))
 }
 
-function disclosureRow(each: Disclosure, names: ReadonlyMap<string, string>): Content {
+/** @param checkpoint the newest of its log */
+function disclosureRow(
+  each: Disclosure,
+  names: ReadonlyMap<string, string>,
+  checkpoint: number | undefined,
+): Content {
   const { act, at, count, device, entry, index, isErased, isSigned, log, outcome } = each
   const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
   const { publicToken, reason, requestId, shownTo } = each
@@ -71,7 +81,7 @@ function disclosureRow(each: Disclosure, names: ReadonlyMap<string, string>): Co
     <td>${shownTo === null ? 'erased' : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`}</td>
     <td>${publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`}</td>
     <td>${badge(word, tone)} ${reason?.replaceAll('_', ' ')}</td>
-    <td>${isSigned ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a>` : badge('Not signed yet', 'warn')}
+    <td>${isSigned ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a> under checkpoint ${checkpoint}` : badge('Not signed yet', 'warn')}
       <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>${requestId && html`<details class="fine"><summary>Ids</summary>Entry <code>${entry}</code><br>Request <code>${requestId}</code></details>`}</td></tr>`
 }
 

@@ -20,7 +20,7 @@ const programs = [
 const others = [
   'migrations/*.sql',
   'src/listeners/iso8583/profiles/*.json',
-  'web/{audit,demo}/*.{css,html}',
+  'web/{audit,console,demo}/*.{css,html,svg}',
   'deploy/init/*',
   'deploy/container/compose.yaml',
 ]

@@ -11,12 +11,15 @@ export interface Frame {
   readonly screens: readonly Screen[]
 }
 
+/** The module that each page begins with. In a package it is the script that was made of it. */
+const script = 'web/console/main.ts'
+
 /** A whole page. Without a frame: nobody is signed in, or it is not known who. */
 export const layout = ({ body, title }: Page, frame: Frame | null): Html =>
   html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>${title} · Pinfold</title><link rel="icon" href="/console/assets/icon.svg"><link rel="stylesheet" href="/console/assets/console.css">
-<script type="module" src="/console/assets/web/console/main.ts"></script></head>
+<script type="module" src="/console/assets/${script}"></script></head>
 <body${frame === null && html` class="bare"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
 <main id="content" tabindex="-1">${frame && banners(frame)}<h1>${title}</h1>
 ${body}</main></body></html>
@@ -26,7 +29,7 @@ const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top"><a class="brand" href="/console">Pinfold</a>${
     screens.some(({ path }) => path === searchPath) &&
     html`<form class="find" method="post" action="${searchPath}" role="search" aria-label="Find a card">${formFields(visit)}<input type="search" name="text" required maxlength="64" autocomplete="off" spellcheck="false" placeholder="Find a card" aria-label="Find a card" aria-keyshortcuts="/"><button class="quiet">Find</button></form>`
-  }<form class="who" method="post" action="/console/sign-out">${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role.replace('-', ' ')).join(', ')}</small></span><button class="quiet">Sign out</button></form></header>`
+  }<form class="who" method="post" action="/console/sign-out">${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role).join(', ')}</small></span><button class="quiet">Sign out</button></form></header>`
 
 const searchPath = '/console/search'
 

@@ -44,8 +44,6 @@ const notRepeatable = [
   'POST /cards/:publicToken/cardholder',
   'POST /cards/search',
   'POST /component-entries/:entryId/components',
-  'POST /console/issuer/*',
-  'POST /console/sign-out',
   'POST /demo',
   'POST /demo/*',
   'POST /oauth/token',
@@ -55,9 +53,13 @@ const notRepeatable = [
 
 const nameOf = ({ method, url }: Route): string => `${method} ${url}`
 
+/** A form has its key in itself, and hands it on: test/listeners/console sends some twice. */
+const isForm = ({ url }: Route): boolean => url.startsWith('/console/')
+
 test('every POST and PUT of both listeners can be repeated under a key, or is on a short list with its reason', () => {
   const without = changes().filter(({ config }) => !config?.repeatable)
-  assert.deepEqual(without.map(nameOf).sort(), notRepeatable)
+  const others = without.filter((route) => !isForm(route))
+  assert.deepEqual(others.map(nameOf).sort(), notRepeatable)
   for (const route of without) assert.ok(route.config?.notRepeatable, nameOf(route))
   const both = changes().filter(({ config }) => config?.repeatable && config.notRepeatable)
   assert.deepEqual(both, [])

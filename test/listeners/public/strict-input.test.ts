@@ -150,6 +150,10 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
   const bodies: Readonly<Record<string, object>> = {
     confirmClient: { credentialsVersion: 1 },
     freezeCard: { reason: 'It was lost' },
+    resendAnyDelivery: { reason: 'It was lost' },
+    replayAnyWebhook: { since: '2026-11-20T08:00:00Z', reason: 'It was lost' },
+    disableAnyWebhook: { reason: 'It fails' },
+    enableAnyWebhook: { reason: 'It is mended' },
     unfreezeCard: { reason: 'It was found' },
     unblockPinAsOperator: { reason: 'It was forgotten' },
     unblockCvvAsOperator: { reason: 'A shop had it wrong' },

@@ -160,8 +160,7 @@ async function createServers(
     verifier: verifiers.public,
     operations: issuing,
     audit: { ...audit, database: databases.clients },
-    processorPath,
-    baseUrl,
+    ...{ processorPath, baseUrl },
     eventStreams: createEventStreams(issuing.database, (error) =>
       delivering.observe.faulted(error, 'open streams could not be served'),
     ),

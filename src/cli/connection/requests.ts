@@ -54,14 +54,12 @@ export function createRequests(
   const origin = role === 'admin' ? privateUrl : baseUrl
   const { personToken } = credentials
   const tokens = personToken && { current: async () => personToken, forget: () => undefined }
+  // Without retries: whoever types a command sees at once what came of it, and tries again.
   const exchange = orUsageError(credentials, () =>
     createExchange(
       settingsOf({
         ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
-        tokenEndpoint: `${baseUrl}/oauth/token`,
-        // Whoever types a command sees at once what came of it, and tries again.
-        retries: 0,
-        allowHttp: true,
+        ...{ tokenEndpoint: `${baseUrl}/oauth/token`, allowHttp: true, retries: 0 },
       }),
       ...(tokens ? [tokens] : []),
     ),

@@ -21,7 +21,9 @@ export const layout = ({ body, title }: Page, frame: Frame | null): Html =>
 <title>${title} · Pinfold</title><link rel="icon" href="/console/assets/icon.svg"><link rel="stylesheet" href="/console/assets/console.css">
 <script type="module" src="/console/assets/${script}"></script></head>
 <body${frame === null && html` class="bare"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
-<main id="content" tabindex="-1">${frame && banners(frame)}<h1>${title}</h1>
+<main id="content" tabindex="-1">${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
+    frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`
+  }<h1>${title}</h1>
 ${body}</main></body></html>
 `
 
@@ -49,8 +51,3 @@ function navigation({ screens, visit }: Frame): Content {
   })
   return html`<nav class="screens" aria-label="Screens"><ul>${links}</ul></nav>`
 }
-
-const banners = ({ visit: { isReadOnly, isSandbox } }: Frame): Content =>
-  html`${isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
-    isReadOnly && html`<p class="banner">This console may only be read.</p>`
-  }`

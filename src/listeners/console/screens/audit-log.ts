@@ -1,11 +1,11 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { AuditLogSchema } from '../../private/schemas/audit-log.ts'
 import { ActSchema } from '../../private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
-import { type Content, html } from '../html.ts'
+import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
-import { type Act, formFields, type Screen, type Visit } from '../screen.ts'
+import { type Act, formFields, type Screen } from '../screen.ts'
 
 /** The logs, whether they are signed, and what operators did. */
 export const auditLogScreen: Screen = {
@@ -33,46 +33,35 @@ export const auditLogScreen: Screen = {
           'Signed',
           'Began',
         ],
-        logs.map(logRow),
+        logs.map(
+          (log) =>
+            html`<tr><th scope="row">${log.log}<p class="fine">${log.origin}</p></th><td>${
+              log.refusal !== null
+                ? badge('Refused', 'bad')
+                : log.closedAt === null
+                  ? badge('In use', 'good')
+                  : badge('Closed')
+            }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td><td class="number">${log.size}</td><td class="number">${log.signedSize}</td><td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`,
+        ),
         'No process has begun a log yet.',
       )}${
-        refused && visit.scopes.has('admin') && successorForm(visit)
+        refused &&
+        visit.scopes.has('admin') &&
+        html`<form method="post" action="/console/audit-log/successor" class="stack">${formFields(visit)}<h2>Let a successor begin</h2>
+    <label>What happened, for whoever reads the log<input name="reason" required maxlength="500" autocomplete="off"></label><p class="hint">The log is closed for good. Its entries that are under no checkpoint go over into the next one.</p><button class="danger">Let a successor begin</button></form>`
       }<h2>What operators did</h2>${listed(
         'Acts',
         ['When', 'What', 'Of', 'By', 'Details'],
-        acts.entries.map(actRow),
+        acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
+          const text = JSON.stringify(details)
+          return html`<tr><td>${instant(at)}</td><td>${act}</td><td>${subjectKind} <code>${subject}</code></td><td>${clientId}<p class="fine">request ${requestId}</p></td>
+    <td>${text !== '{}' && html`<details><summary>Show</summary><code>${text}</code></details>`}</td></tr>`
+        }),
         'Nothing yet.',
       )}${pages(visit, acts.next)}`,
     }
   },
 }
-
-const logRow = (log: Static<typeof AuditLogSchema>): Content =>
-  html`<tr><th scope="row">${log.log}<p class="fine">${log.origin}</p></th><td>${
-    log.refusal !== null
-      ? badge('Refused', 'bad')
-      : log.closedAt === null
-        ? badge('In use', 'good')
-        : badge('Closed')
-  }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td><td class="number">${log.size}</td><td class="number">${log.signedSize}</td><td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`
-
-const actRow = ({
-  act,
-  at,
-  clientId,
-  details,
-  requestId,
-  subject,
-  subjectKind,
-}: Static<typeof ActSchema>): Content => {
-  const text = JSON.stringify(details)
-  return html`<tr><td>${instant(at)}</td><td>${act}</td><td>${subjectKind} <code>${subject}</code></td><td>${clientId}<p class="fine">request ${requestId}</p></td>
-    <td>${text !== '{}' && html`<details><summary>Show</summary><code>${text}</code></details>`}</td></tr>`
-}
-
-const successorForm = (visit: Visit): Content =>
-  html`<form method="post" action="/console/audit-log/successor" class="stack">${formFields(visit)}<h2>Let a successor begin</h2>
-    <label>What happened, for whoever reads the log<input name="reason" required maxlength="500" autocomplete="off"></label><p class="hint">The log is closed for good. Its entries that are under no checkpoint go over into the next one.</p><button class="danger">Let a successor begin</button></form>`
 
 export const succeedLogAct: Act = {
   path: '/console/audit-log/successor',

@@ -54,12 +54,14 @@ export const cardScreen: Screen = {
   path: '/console/cards/:publicToken',
   access,
   navigation: null,
-  show: (visit) => cardPage(visit, said(visit.query.done)),
+  show: (visit) => {
+    const { done = '' } = visit.query
+    const said =
+      Object.hasOwn(acts, done) &&
+      html`<p class="notice good" role="status">${acts[done as ActName].done}</p>`
+    return cardPage(visit, said)
+  },
 }
-
-const said = (done = ''): Content =>
-  Object.hasOwn(acts, done) &&
-  html`<p class="notice good" role="status">${acts[done as ActName].done}</p>`
 
 /** @param above what the last form came to, or what was disclosed. */
 async function cardPage(visit: Visit, above: Content): Promise<Page> {

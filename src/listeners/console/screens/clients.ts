@@ -70,7 +70,11 @@ export const clientScreen: Screen = {
             : html`<ul>${client.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
         }</section>
         ${client.kind === 'client' && grants(visit, client, isAdministrator)}
-        ${isAdministrator && switchForm(visit, client)}</div>`,
+        ${
+          isAdministrator &&
+          html`<section aria-labelledby="access"><h2 id="access">Access</h2><details><summary>${client.active ? 'Disable' : 'Let in again'}</summary><form method="post" action="${path`/console/clients/${client.clientId}`}">${formFields(visit)}<input type="hidden" name="active" value="${client.active ? 'no' : 'yes'}">
+    <p class="hint">${client.active ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of it is removed.' : 'It may ask for tokens again.'}</p><button class="${client.active ? 'danger' : ''}">${client.active ? 'Disable' : 'Let in again'}</button></form></details></section>`
+        }</div>`,
     }
   },
 }
@@ -89,10 +93,6 @@ const grants = (visit: Visit, { clientId, productIds }: Client, mayChange: boole
     mayChange &&
     html`<form method="post" action="${path`/console/clients/${clientId}/grants`}" class="row">${formFields(visit)}<label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}" required></label><button name="act" value="grant">Grant</button></form>`
   }</section>`
-
-const switchForm = (visit: Visit, { active, clientId }: Client): Content =>
-  html`<section aria-labelledby="access"><h2 id="access">Access</h2><details><summary>${active ? 'Disable' : 'Let in again'}</summary><form method="post" action="${path`/console/clients/${clientId}`}">${formFields(visit)}<input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
-    <p class="hint">${active ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of it is removed.' : 'It may ask for tokens again.'}</p><button class="${active ? 'danger' : ''}">${active ? 'Disable' : 'Let in again'}</button></form></details></section>`
 
 export const switchClientAct: Act = {
   path: '/console/clients/:clientId',

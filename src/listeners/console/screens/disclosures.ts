@@ -102,7 +102,9 @@ export const receiptScreen: Screen = {
       }
     }
     const receipt = String(answer.body)
-    const { checkpoint, index } = partsOf(receipt)
+    // c2sp.org/tlog-proof, and c2sp.org/tlog-checkpoint in it.
+    const [, index] = /^index ([0-9]+)$/m.exec(receipt) ?? []
+    const [, checkpoint = ''] = /\n\n[^\n]+\n([0-9]+)\n/.exec(receipt) ?? []
     return {
       title,
       body: html`<section aria-labelledby="proven"><h2 id="proven">What it proves</h2><dl><dt>Entry</dt><dd><code>${entry}</code></dd>
@@ -112,11 +114,4 @@ export const receiptScreen: Screen = {
           <p class="hint">Save it as a file. <code>npx pinfold audit receipt FILE --keys KEYS</code> verifies it on any machine, without this service; <a href="/audit">the page of the log</a> does in this browser.</p></section>`,
     }
   },
-}
-
-/** Where an entry stands, and the size of the checkpoint that it is under (c2sp.org/tlog-proof, c2sp.org/tlog-checkpoint). */
-function partsOf(receipt: string): { index: string; checkpoint: string } {
-  const [, index = ''] = /^index ([0-9]+)$/m.exec(receipt) ?? []
-  const [, size = ''] = /\n\n[^\n]+\n([0-9]+)\n/.exec(receipt) ?? []
-  return { index, checkpoint: size }
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { AuthorizationFiguresSchema } from '../../private/schemas/card-authorizations.ts'
-import { stackedBars } from '../charts.ts'
+import { LatencyFiguresSchema, QueueFiguresSchema } from '../../private/schemas/figures.ts'
+import { lines, stackedBars } from '../charts.ts'
 import { badge } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import type { Screen, Visit } from '../screen.ts'
@@ -11,16 +12,53 @@ export const homeScreen: Screen = {
   access: 'anyone',
   navigation: 'Home',
   async show(visit) {
-    const hours = visit.scopes.has('support.read') ? await figuresOf(visit) : null
+    if (!visit.scopes.has('support.read')) {
+      return {
+        title: 'Home',
+        body: html`<live-region id="now" every="15">${await health(visit)}</live-region>`,
+      }
+    }
+    const [hours, queues, latency] = await Promise.all([
+      figuresOf(visit),
+      visit.read('/figures/queues', QueueFiguresSchema),
+      visit.read('/figures/latency', LatencyFiguresSchema),
+    ])
+    const [approved, declined] = [sumOf(hours, 'approved'), sumOf(hours, 'declined')]
+    const asked = approved + declined
+    const share = asked === 0 ? '–' : `${Math.round((1_000 * approved) / asked) / 10} %`
+    const shown = { 'Asked in 24 hours': asked, Approved: approved, Declined: declined }
+    const tiles = Object.entries({ ...shown, 'Of these approved': share })
     return {
       title: 'Home',
-      body: html`<live-region id="now" every="15">${await health(visit)}${hours && tiles(hours)}</live-region>${
-        hours &&
-        html`<section aria-labelledby="answers"><h2 id="answers">Approvals and declines in 24 hours</h2>${chartOf(hours)}</section>`
-      }`,
+      body: html`<live-region id="now" every="15">${await health(visit)}<div class="tiles">${tiles.map(
+        ([name, value]) => html`<p class="tile"><b>${value}</b>${name}</p>`,
+      )}</div></live-region>
+        <section aria-labelledby="answers"><h2 id="answers">Approvals and declines in 24 hours</h2>${chartOf(hours)}</section>
+        <div class="columns"><section aria-labelledby="latency"><h2 id="latency">How long calls take</h2>${lines(
+          {
+            title: 'Milliseconds that half and 99 of 100 calls took, minute by minute',
+            ...minutely(latency.overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
+            series: ['Half, ms', '99 of 100, ms'],
+          },
+        )}</section>
+        <section aria-labelledby="queues"><h2 id="queues">What has yet to go out</h2>${lines({
+          title: 'Events and deliveries that wait, minute by minute',
+          ...minutely(queues.overTime, (each) => [each.unpublishedEvents, each.pendingDeliveries]),
+          series: ['Events', 'Deliveries'],
+        })}</section></div>`,
     }
   },
 }
+
+/** What each minute came to, for a chart. */
+const minutely = <Sample extends { readonly at: string }>(
+  samples: readonly Sample[],
+  valuesOf: (sample: Sample) => (number | null)[],
+) => ({
+  rowTitle: 'Minute (UTC)',
+  empty: 'A sample is taken each minute: come back in two.',
+  points: samples.map((sample) => ({ label: sample.at.slice(11, 16), values: valuesOf(sample) })),
+})
 
 interface HealthDocument {
   readonly status: string
@@ -75,16 +113,6 @@ async function figuresOf(visit: Visit): Promise<Figures> {
 
 const sumOf = (figures: Figures, name: 'approved' | 'declined'): number =>
   figures.reduce((sum, each) => sum + each[name], 0)
-
-function tiles(figures: Figures): Content {
-  const [approved, declined] = [sumOf(figures, 'approved'), sumOf(figures, 'declined')]
-  const asked = approved + declined
-  const share = asked === 0 ? '–' : `${Math.round((1_000 * approved) / asked) / 10} %`
-  const shown = { 'Asked in 24 hours': asked, Approved: approved, Declined: declined }
-  return html`<div class="tiles">${Object.entries({ ...shown, 'Of these approved': share }).map(
-    ([name, value]) => html`<p class="tile"><b>${value}</b>${name}</p>`,
-  )}</div>`
-}
 
 /** What response codes mean to people (ISO 8583, field 39). */
 const reasons: Readonly<Record<string, string>> = {

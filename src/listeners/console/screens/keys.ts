@@ -10,8 +10,6 @@ import { type Act, formFields, path, type Screen, type Visit } from '../screen.t
 const access = ['admin', 'keys.read', 'keys.write'] as const
 type Key = Static<typeof ListedKeySchema>
 
-const mayChange = ({ scopes }: Visit): boolean => scopes.has('admin') || scopes.has('keys.write')
-
 /** Which keys there are, how old they are, and which wait for somebody. Never a key in clear. */
 export const keysScreen: Screen = {
   path: '/console/keys',
@@ -33,7 +31,13 @@ export const keysScreen: Screen = {
       }<h2>Ceremonies</h2>${listed(
         'Ceremonies',
         ['Key', 'Components', 'Brought by', 'Until'],
-        entries.entries.map(ceremonyRow),
+        entries.entries.map(
+          (
+            entry,
+          ) => html`<tr><th scope="row"><code>${entry.target}</code><p class="fine">opened by ${entry.openedBy}</p></th>
+    <td>${entry.entered.length} of ${entry.componentCount} ${entry.entered.length < entry.componentCount && badge(`${entry.componentCount - entry.entered.length} awaited`, 'warn')}</td>
+    <td>${entry.entered.map(({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`)}</td><td>${instant(entry.expiresAt)}</td></tr>`,
+        ),
         html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
       )}<h2>Ages</h2>${ages(keys.entries)}<h2>Versions</h2>${listed(
         'Versions',
@@ -52,11 +56,6 @@ export const keysScreen: Screen = {
     }
   },
 }
-
-const ceremonyRow = (entry: Static<typeof ComponentEntrySchema>): Content =>
-  html`<tr><th scope="row"><code>${entry.target}</code><p class="fine">opened by ${entry.openedBy}</p></th>
-    <td>${entry.entered.length} of ${entry.componentCount} ${entry.entered.length < entry.componentCount && badge(`${entry.componentCount - entry.entered.length} awaited`, 'warn')}</td>
-    <td>${entry.entered.map(({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`)}</td><td>${instant(entry.expiresAt)}</td></tr>`
 
 const dayMs = 86_400_000
 const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at)) / dayMs)
@@ -97,6 +96,7 @@ const states: Readonly<Record<string, 'good' | 'warn' | 'plain'>> = {
 
 function keyRow(visit: Visit, key: Key): Content {
   const { reEncryption } = key
+  const mayChange = visit.scopes.has('admin') || visit.scopes.has('keys.write')
   return html`<tr><th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}<p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p></th>
     <td>${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}${key.rotationDue && html` ${badge(`due by ${key.rotationDue}`, 'bad')}`}</td>
     <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}<p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
@@ -106,7 +106,7 @@ function keyRow(visit: Visit, key: Key): Content {
       (reEncryption.finishedAt === null
         ? html`${badge(`${Math.floor(100 * reEncryption.shareOfCards)} %`, 'warn')} <span class="fine">round ${reEncryption.round}, ${reEncryption.reEncrypted} rows</span>`
         : html`<span class="fine">finished ${instant(reEncryption.finishedAt)}</span>`)
-    }</td><td>${mayChange(visit) && key.family === 'installation' && acts(visit, key)}</td></tr>`
+    }</td><td>${mayChange && key.family === 'installation' && acts(visit, key)}</td></tr>`
 }
 
 /** What may be done to a version: a new one in its place, its retirement. */

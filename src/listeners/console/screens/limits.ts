@@ -40,18 +40,15 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
   return listed(
     'Limits of this card',
     ['Limit', { title: 'Used', isNumber: true }, 'In', 'Holds', 'Because of'],
-    limits.map(
-      (limit) =>
-        html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th><td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
-          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td><td>${holding(limit)}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`,
-    ),
+    limits.map((limit) => {
+      const { allowed, freeInSeconds, used } = limit
+      const until = freeInSeconds === null ? 'Until unblocked' : `For ${duration(freeInSeconds)}`
+      const holds = allowed === null || used < allowed ? badge('No', 'good') : badge(until, 'bad')
+      return html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th><td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
+          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td><td>${holds}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`
+    }),
     'No limit holds: RATE_LIMIT is off.',
   )
-}
-
-function holding({ allowed, freeInSeconds, used }: UsedLimit): Html {
-  if (allowed === null || used < allowed) return badge('No', 'good')
-  return badge(freeInSeconds === null ? 'Until unblocked' : `For ${duration(freeInSeconds)}`, 'bad')
 }
 
 /** Limits of a card, by the names that the listener has for them. */

@@ -73,12 +73,14 @@ export const webhookScreen: Screen = {
   path: '/console/webhooks/:clientId/:webhookId',
   access,
   navigation: null,
-  show: (visit) => webhookPage(visit, said(visit.query.done)),
+  show: (visit) => {
+    const { done = '' } = visit.query
+    const said =
+      Object.hasOwn(doneTexts, done) &&
+      html`<p class="notice good" role="status">${doneTexts[done as keyof typeof doneTexts]}</p>`
+    return webhookPage(visit, said)
+  },
 }
-
-const said = (done = ''): Content =>
-  Object.hasOwn(doneTexts, done) &&
-  html`<p class="notice good" role="status">${doneTexts[done as keyof typeof doneTexts]}</p>`
 
 const doneTexts = {
   resend: 'It is sent again now. What comes of it shows below within seconds.',

@@ -1,5 +1,5 @@
 /**
- * How long an operator waits for each kind of search and for a card, with a million cards in one PostgreSQL server that keeps
+ * How long an operator waits for each kind of search, for a card, and for pages of the console, with a million cards in one PostgreSQL server that keeps
  * what it commits: `npm run bench:support`, with others `-- --cards 100000`. All cards have the same last four digits and one
  * in ten the same reference, which is the worst that a search can meet; one card has ten thousand of everything.
  * `--calls 200` is how often each is asked, one call after the other.
@@ -11,6 +11,7 @@ import { Pan } from '../src/domain/pan.ts'
 import { readConfig } from '../src/service/config/config.ts'
 import { openHsm } from '../src/service/hsm.ts'
 import { openPostgres as openPool } from '../src/storage/engine/postgres.ts'
+import { openBrowser } from '../test/support/browser.ts'
 import { fillCards } from './fill-cards.ts'
 import { type Bench, type BenchService, createCards, headersFor, runBench } from './support.ts'
 
@@ -120,29 +121,61 @@ const callsFor = (publicToken: string, busyToken: string): readonly Call[] => {
 const percentile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1)
 
-/** @throws Error when it is answered with something else than 2xx. */
-async function time(
-  { privateUrl }: BenchService,
-  headers: Readonly<Record<string, string>>,
-  { body, name, path }: Call,
-) {
+/** @param ask one call, from which it has the number of entries in the answer. */
+async function time(name: string, ask: () => Promise<number>) {
   const times: number[] = []
   let entries = 0
   // The first calls of a kind prepare its statements.
   for (let call = -10; call < Number(options.calls); call += 1) {
     const fromMs = performance.now()
-    const answer = await fetch(`${privateUrl}${path}`, {
-      headers,
-      method: body ? 'POST' : 'GET',
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const answered: unknown = await answer.json()
+    entries = await ask()
     if (call >= 0) times.push(performance.now() - fromMs)
-    if (answer.status !== 200) throw new Error(`${name}: ${JSON.stringify(answered)}`)
-    entries = Array.isArray(answered) ? answered.length : 1
   }
   const sorted = times.toSorted((one, other) => one - other)
   return [name, entries, percentile(sorted, 0.5), percentile(sorted, 0.99)]
+}
+
+/** @throws Error when it is answered with something else than 200. */
+async function askListener(
+  { privateUrl }: BenchService,
+  headers: Readonly<Record<string, string>>,
+  { body, name, path }: Call,
+): Promise<number> {
+  const answer = await fetch(`${privateUrl}${path}`, {
+    headers,
+    method: body ? 'POST' : 'GET',
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const answered: unknown = await answer.json()
+  if (answer.status !== 200) throw new Error(`${name}: ${JSON.stringify(answered)}`)
+  return Array.isArray(answered) ? answered.length : 1
+}
+
+/** Pages of the console, as somebody who is signed in gets them: beside a call that does nothing, and the listener's own. */
+async function timePages({ privateUrl, sandbox }: BenchService, busyToken: string) {
+  const browser = openBrowser()
+  const signInUrl = sandbox.people.find(({ role }) => role === 'support')?.signInUrl ?? ''
+  const { text } = await browser.visit(signInUrl)
+  const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(text) ?? []
+  const rowsOf = (page: { status: number; text: string }): number => {
+    if (page.status !== 200) throw new Error(`A page was answered ${page.status}.`)
+    return page.text.split('<tr').length - 1
+  }
+  const fields = { 'form-token': token, text: '1234', member: 'panLastFour' }
+  return [
+    await time('nothing: /livez', async () => (await fetch(`${privateUrl}/livez`)).status),
+    await time('page: search by last four', async () =>
+      rowsOf(
+        await browser.send(`${privateUrl}/console/search`, {
+          ...fields,
+          'form-key': crypto.randomUUID(),
+        }),
+      ),
+    ),
+    await time('page: card of 10,000 of each', async () =>
+      rowsOf(await browser.visit(`${privateUrl}/console/cards/${busyToken}`)),
+    ),
+  ]
 }
 
 await runBench(
@@ -162,9 +195,11 @@ await runBench(
     // As it is measured: a million cards take minutes.
     console.log('call | entries | p50, ms | p99, ms')
     for (const call of callsFor(publicToken, busyToken)) {
-      const figures = await time(service, call.body ? headers : reading, call)
+      const headersOfCall = call.body ? headers : reading
+      const figures = await time(call.name, () => askListener(service, headersOfCall, call))
       console.log(figures.join(' | '))
     }
+    for (const figures of await timePages(service, busyToken)) console.log(figures.join(' | '))
     const { rows: sizes } = await client.query(
       `select relname as index, round(pg_relation_size(oid) / 1e6) as "MB" from pg_class
        where relname in ('card_by_last_four', 'card_by_any_reference', 'authorization_record',

@@ -153,24 +153,23 @@ async function createServers(
   const { rate, ...openLimiters } = createLimiters(config, peers && sharedLimits(peers))
   const common = { ...commonOptions(config, issuing, metrics, log), rate, admissions }
   const connections = createListenerConnections(network, common.callers, registry, log)
+  const simulate = createSimulator({ ...authorizing, database: issuing.database })
   const publicServer = await createPublicServer({
     ...common,
     connections: connections.public,
-    tls: tls.public?.servers ?? null,
-    verifier: verifiers.public,
+    ...{ tls: tls.public?.servers ?? null, verifier: verifiers.public },
     operations: issuing,
-    audit: { ...audit, database: databases.clients },
-    ...{ processorPath, baseUrl },
+    ...{ processorPath, baseUrl, audit: { ...audit, database: databases.clients } },
     eventStreams: createEventStreams(issuing.database, (error) =>
       delivering.observe.faulted(error, 'open streams could not be served'),
     ),
     faultOfTarget,
     authorizationServer,
     ...openLimiters,
-    simulate: sandbox ? createSimulator({ ...authorizing, database: issuing.database }) : null,
+    simulate: sandbox ? simulate : null,
     demo,
   })
-  const sandboxClock = sandbox ? sweepingClock(clock, background, stopping.signal) : null
+  const ownClock = sweepingClock(clock, background, stopping.signal)
   const people = await createPeople(config, wired, { ...common, rate: openLimiters.openRate })
   const calls = inProcessCalls(people.verifier)
   const privateServer = await createPrivateServer({
@@ -188,7 +187,9 @@ async function createServers(
       hsm,
       certificateListeners: certificateListeners(config),
     },
-    sandboxClock: sandboxClock && peers ? sharedClock(sandboxClock, clock, peers) : sandboxClock,
+    sandbox: sandbox
+      ? { clock: peers ? sharedClock(ownClock, clock, peers) : ownClock, simulate }
+      : null,
   })
   const servers = {
     ...{ publicServer, privateServer, delivering, connections, calls },

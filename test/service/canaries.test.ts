@@ -198,6 +198,7 @@ before(async () => {
       const asked = await service.call('POST', '//audit/erasures', { ...asAdmin, body: erasure })
       return { ids: { erasure: asked.json.erasure } }
     },
+    'POST /sandbox/authorizations': async () => ({ body: await freshCard() }),
     'POST /sandbox/clock': () => ({ body: { now: new Date(Date.now() + 60_000).toISOString() } }),
   }
 })

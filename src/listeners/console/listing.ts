@@ -15,7 +15,7 @@ export async function list<Schema extends TSchema>(
   visit: Visit,
   address: string,
   _schema: Schema,
-  limit = 50,
+  limit = 100,
 ): Promise<Listing<Schema>> {
   const { cursor } = visit.query
   const joint = address.includes('?') ? '&' : '?'

@@ -11,7 +11,7 @@ import { limitsScreen } from './screens/limits.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
 import { peopleScreen, personScreen, signPersonOutAct } from './screens/people.ts'
 import { productsScreen, switchProductAct } from './screens/products.ts'
-import { moveClockAct, sandboxScreen } from './screens/sandbox.ts'
+import { askTerminalAct, moveClockAct, sandboxScreen } from './screens/sandbox.ts'
 import { searchAct, searchScreen } from './screens/search.ts'
 import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
 import { webhookActs, webhookScreen, webhooksScreen } from './screens/webhooks.ts'
@@ -61,4 +61,5 @@ export const acts: readonly Act[] = [
   succeedLogAct,
   signPersonOutAct,
   moveClockAct,
+  askTerminalAct,
 ]

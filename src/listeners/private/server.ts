@@ -37,7 +37,7 @@ import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
 import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
-import { type SandboxClock, sandboxClockRoutes } from './routes/sandbox-clock.ts'
+import { type Sandbox, sandboxClockRoutes, sandboxSimulatorRoute } from './routes/sandbox.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 import { createWatching } from './watching.ts'
@@ -50,7 +50,7 @@ interface PrivateServerOptions
   /** Resolves when everything that a request needs answers. */
   ready(): Promise<void>
   /** Null in production. */
-  readonly sandboxClock: SandboxClock | null
+  readonly sandbox: Sandbox | null
   /** Puts the console on it; null where there is none. */
   readonly mountConsole: ((app: Server) => void) | null
 }
@@ -122,7 +122,10 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   )
   problemRoutes(app)
   for (const add of routes) add(api)
-  if (options.sandboxClock) sandboxClockRoutes(api, options.sandboxClock)
+  if (options.sandbox) {
+    sandboxClockRoutes(api, options.sandbox)
+    sandboxSimulatorRoute(api, options.sandbox)
+  }
   documentRoutes(app)
   options.mountConsole?.(app)
   await app.ready()

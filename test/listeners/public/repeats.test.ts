@@ -308,6 +308,10 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     await sql(service.database, `update audit_log set refusal = 'It lags behind' returning log`)
     return { path: '//audit/successor', body: { reason: 'A standby took over' } }
   },
+  'POST /sandbox/authorizations': async () => ({
+    path: '//sandbox/authorizations',
+    body: { publicToken: (await service.createCard()).publicToken, cvv: '000' },
+  }),
   'POST /sandbox/clock': async () => ({
     path: '//sandbox/clock',
     body: { now: new Date(Date.now() + 60_000).toISOString() },

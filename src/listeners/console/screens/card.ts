@@ -71,7 +71,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
-    `${path`/cards/${publicToken}/timeline`}?limit=50${cursor ? path`&cursor=${cursor}` : ''}`,
+    `${path`/cards/${publicToken}/timeline`}?limit=100${cursor ? path`&cursor=${cursor}` : ''}`,
   )
   if (answer.status !== 200) throw problemOfAnswer(answer)
   const entries = answer.body as Static<typeof TimelineSchema>

@@ -1,5 +1,6 @@
-import type { Static } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { ComponentEntrySchema } from '../../private/schemas/component-entries.ts'
+import { KeyWearSchema } from '../../private/schemas/figures.ts'
 import { KeyActSchema, ListedKeySchema } from '../../private/schemas/keys.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
@@ -17,12 +18,13 @@ export const keysScreen: Screen = {
   navigation: 'Keys',
   async show(visit) {
     const own = { ...visit, query: {} }
-    const [keys, entries, acts] = await Promise.all([
-      list(visit, '/keys', ListedKeySchema, 100),
+    const [keys, wear, entries, acts] = await Promise.all([
+      list(visit, '/keys', ListedKeySchema),
+      visit.read('/figures/keys', Type.Array(KeyWearSchema)),
       list(own, '/component-entries', ComponentEntrySchema, 20),
       list(own, '/keys/acts', KeyActSchema, 15),
     ])
-    const due = keys.entries.filter(({ rotationDue }) => rotationDue)
+    const due = wear.filter(({ rotationDue }) => rotationDue)
     return {
       title: 'Keys',
       body: html`${doneOf(visit)}${
@@ -39,7 +41,7 @@ export const keysScreen: Screen = {
     <td>${entry.entered.map(({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`)}</td><td>${instant(entry.expiresAt)}</td></tr>`,
         ),
         html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
-      )}<h2>Ages</h2>${ages(keys.entries)}<h2>Versions</h2>${listed(
+      )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
         'Versions',
         ['Key', 'State', 'Form', 'Age', { title: 'Uses', isNumber: true }, 'Re-encryption', ''],
         keys.entries.map((key) => keyRow(visit, key)),
@@ -64,18 +66,11 @@ const dayOf = (at: string): Content =>
   html`<time datetime="${at.slice(0, 10)}">${at.slice(0, 10)}</time>`
 
 /** How long each version that makes new things has done so, beside how long it may. */
-function ages(keys: readonly Key[]): Content {
-  const used = keys.flatMap(({ activatedAt, current, key, rotationDueAt }) =>
-    current && activatedAt && rotationDueAt
-      ? [
-          {
-            key,
-            days: daysSince(activatedAt),
-            most: daysSince(activatedAt) - daysSince(rotationDueAt),
-          },
-        ]
-      : [],
-  )
+function ages(wear: readonly Static<typeof KeyWearSchema>[]): Content {
+  const used = wear.map(({ ageSeconds, key, rotationDueAt }) => {
+    const days = Math.floor((1_000 * ageSeconds) / dayMs)
+    return { key, days, most: days - daysSince(rotationDueAt) }
+  })
   const row = 22
   return used.length === 0
     ? html`<p class="empty">No key has a term yet.</p>`

@@ -1,24 +1,62 @@
-import Type from 'typebox'
-import { instant } from '../desk-parts.ts'
+import Type, { type Static } from 'typebox'
+import { problemOfAnswer } from '../console.ts'
+import { badge, instant, refusal } from '../desk-parts.ts'
 import { actAndReturn, doneOf } from '../done.ts'
-import { html } from '../html.ts'
-import { type Act, formFields, type Screen } from '../screen.ts'
+import { type Content, html } from '../html.ts'
+import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 
 const ClockSchema = Type.Object({ now: Type.String() })
 
-/** What only a sandbox has: a clock that moves. */
+const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
+
+/** What only a sandbox has: a terminal for any card, and a clock that moves. */
 export const sandboxScreen: Screen = {
   path: '/console/sandbox',
   access: 'admin',
   navigation: 'Sandbox',
-  async show(visit) {
-    const { now } = await visit.read('/sandbox/clock', ClockSchema)
-    return {
-      title: 'Sandbox',
-      body: html`${doneOf(visit)}<section aria-labelledby="clock"><h2 id="clock">Clock</h2><dl><dt>It is</dt><dd>${instant(now)}</dd></dl>
-        <form method="post" action="/console/sandbox/clock">${formFields(visit)}<label>Move it to, in UTC<input type="datetime-local" name="now" required min="${now.slice(0, 16)}" step="60"></label>
-        <p class="hint">Forward alone. What comes due until then happens at once: cards expire, for instance.</p><button>Move the clock</button></form></section>`,
+  show: (visit) => sandboxPage(visit, doneOf(visit)),
+}
+
+/** @param above what the last form came to. What is typed as a PIN or a CVV is in no page. */
+async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Page> {
+  const { now } = await visit.read('/sandbox/clock', ClockSchema)
+  return {
+    title: 'Sandbox',
+    body: html`${above}<div class="columns"><section aria-labelledby="terminal"><h2 id="terminal">Terminal</h2>
+        <form method="post" action="/console/sandbox/authorizations" class="stack">${formFields(visit)}<label>Token of a card<input name="publicToken" required maxlength="32" inputmode="numeric" autocomplete="off" value="${token}"></label>
+        <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric" autocomplete="off"></label><label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric" autocomplete="off"></label>
+        <label>How the card is read<select name="entryMode">${entryModes.map((mode) => html`<option>${mode}</option>`)}</select></label>
+        <p class="hint">The card network of the sandbox asks, with a real PIN block. What is asked costs tries as anywhere.</p><button>Ask for an authorization</button></form></section>
+      <section aria-labelledby="clock"><h2 id="clock">Clock</h2><dl><dt>It is</dt><dd>${instant(now)}</dd></dl>
+        <form method="post" action="/console/sandbox/clock" class="stack">${formFields(visit)}<label>Move it to, in UTC<input type="datetime-local" name="now" required min="${now.slice(0, 16)}" step="60"></label>
+        <p class="hint">Forward alone. What comes due until then happens at once: cards expire, for instance.</p><button>Move the clock</button></form></section></div>`,
+  }
+}
+
+const AuthorizationSchema = Type.Object({
+  approved: Type.Boolean(),
+  responseCode: Type.String(),
+})
+
+export const askTerminalAct: Act = {
+  path: '/console/sandbox/authorizations',
+  access: 'admin',
+  async perform(visit, { cvv, entryMode, pin, publicToken = '' }) {
+    const answer = await visit.call('POST', '/sandbox/authorizations', {
+      ...{ publicToken, entryMode },
+      ...(pin && { pin }),
+      ...(cvv && { cvv }),
+    })
+    if (answer.status !== 200) {
+      const problem = problemOfAnswer(answer)
+      const page = await sandboxPage(visit, refusal(problem), publicToken)
+      return { ...page, status: problem.status }
     }
+    const { approved, responseCode } = answer.body as Static<typeof AuthorizationSchema>
+    const word = approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')
+    const card = html`<a href="${path`/console/cards/${publicToken}`}">every check stands with the card</a>`
+    const said = html`<p class="notice plain" role="status">${word} ${card}.</p>`
+    return sandboxPage(visit, said, publicToken)
   },
 }
 

@@ -103,7 +103,7 @@ async function find(
   { member, value }: Reading,
   cursor: string | undefined,
 ): Promise<{ cards: Static<typeof FoundCardsSchema>; next: string | null }> {
-  const query = cursor ? path`?limit=50&cursor=${cursor}` : '?limit=50'
+  const query = cursor ? path`?limit=100&cursor=${cursor}` : '?limit=100'
   const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
   if (answer.status !== 200) throw problemOfAnswer(answer)
   return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }

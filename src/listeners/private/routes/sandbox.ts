@@ -1,0 +1,116 @@
+import Type from 'typebox'
+import { Cvv2 } from '../../../domain/cvv2.ts'
+import { Pin } from '../../../domain/pin.ts'
+import {
+  type Authorization,
+  AuthorizationSchema,
+  entryModes,
+} from '../../../operations/authorizations/authorization.ts'
+import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
+import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import { admin, adminChange, type PrivateApi } from '../api.ts'
+
+/** The sandbox's clock, as this listener moves it. */
+export interface SandboxClock {
+  now(): Date
+  /**
+   * Moves it forward and lets everything due happen.
+   * @throws `Problem` `validation_failed` if that would be back.
+   */
+  moveTo(instant: Date, request: RepeatableRequest | null): Promise<Answer<{ now: string }>>
+}
+
+/** An authorization, as a terminal or a shop would ask for it. */
+interface Simulation {
+  readonly publicToken: string
+  readonly pin?: Pin
+  readonly cvv?: Cvv2
+  readonly expiryDate?: string
+  readonly entryMode?: (typeof entryModes)[number]
+}
+
+/** What only a sandbox has, as this listener reaches it. */
+export interface Sandbox {
+  readonly clock: SandboxClock
+  /** Plays the card network for a card of any client: nobody's cards are real. */
+  simulate(
+    caller: { readonly clientId: null; readonly requestId: string },
+    simulation: Simulation,
+    request: RepeatableRequest | null,
+  ): Promise<Answer<Authorization>>
+}
+
+const tags = ['Sandbox']
+const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
+
+/** There is a movable clock in the sandbox only. */
+export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, { clock }: Sandbox): void {
+  const path = '/sandbox/clock'
+  const read = {
+    operationId: 'readClock',
+    summary: "Read the sandbox's clock",
+    tags,
+    response: { 200: ClockSchema },
+  }
+  app.get(path, { config: admin, schema: read }, async () => ({ now: clock.now().toISOString() }))
+  app.post(
+    path,
+    {
+      config: adminChange,
+      schema: {
+        operationId: 'moveClock',
+        summary: "Move the sandbox's clock forward",
+        description: 'And let everything due happen.',
+        tags,
+        body: Type.Object(
+          { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
+          closed,
+        ),
+        response: { 200: ClockSchema },
+      },
+    },
+    async (request, reply) =>
+      answerOf(reply, await clock.moveTo(new Date(request.body.now), repeatable(request))),
+  )
+}
+
+const secret = { 'x-secret': true } as const
+
+/** The simulator for operators: on a card of any client. */
+export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox: Sandbox): void {
+  app.post(
+    '/sandbox/authorizations',
+    {
+      config: { ...adminChange, problems: ['card_not_found'] },
+      schema: {
+        operationId: 'simulateAnyAuthorization',
+        summary: 'Simulate an authorization of a card of any client',
+        description: 'As a terminal or a shop would have it asked, with a real PIN block.',
+        tags,
+        body: Type.Object(
+          {
+            publicToken: Type.String({ maxLength: 32, examples: ['4820117360'] }),
+            pin: Type.Optional(Type.String({ pattern: stringPatterns.pin, ...secret })),
+            cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
+            expiryDate: Type.Optional(Type.String({ format: 'year-month' })),
+            entryMode: Type.Optional(Type.Enum([...entryModes])),
+          },
+          closed,
+        ),
+        response: { 200: AuthorizationSchema },
+      },
+    },
+    async (request, reply) => {
+      const { cvv, pin, ...members } = request.body
+      const simulation = {
+        ...members,
+        ...(pin !== undefined && { pin: new Pin(pin) }),
+        ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
+      }
+      const caller = { clientId: null, requestId: request.id }
+      const repeat = repeatable(request, { bearsSecret: true })
+      return answerOf(reply, await sandbox.simulate(caller, simulation, repeat))
+    },
+  )
+}

@@ -163,9 +163,7 @@ async function createServers(
     eventStreams: createEventStreams(issuing.database, (error) =>
       delivering.observe.faulted(error, 'open streams could not be served'),
     ),
-    faultOfTarget,
-    authorizationServer,
-    ...openLimiters,
+    ...{ faultOfTarget, authorizationServer, ...openLimiters },
     simulate: sandbox ? simulate : null,
     demo,
   })

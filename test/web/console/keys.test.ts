@@ -1,0 +1,78 @@
+/** What the console's scripts add: keys, the reader's own time, and parts that follow what happens. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { freePorts } from '../../support/process.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
+import { openChromium, type Visit } from '../support/chromium.ts'
+
+const chromium = await openChromium()
+let service: TestService
+let url: string
+let visit: Visit
+
+before(async () => {
+  if (chromium.leftOut) return
+  const [, port] = await freePorts()
+  service = await openTestService({ env: { PRIVATE_PORT: String(port), RATE_LIMIT: 'off' } })
+  await service.privateServer.listen({ port, host: '127.0.0.1' })
+  url = `http://127.0.0.1:${port}`
+  visit = await chromium.visit({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' })
+  const people = service.sandbox?.people ?? []
+  await visit.page.goto(people.find(({ role }) => role === 'security-officer')?.signInUrl ?? '')
+})
+
+test('keys go to the search and to screens, and say so, but not while somebody types', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = visit
+  await page.goto(`${url}/console/products`)
+  await page.keyboard.press('/')
+  const box = page.locator('.find [type=search]')
+  assert.ok(await box.evaluate((element) => element === document.activeElement))
+  await page.keyboard.type('g?/')
+  assert.equal(await box.inputValue(), 'g?/')
+  await box.blur()
+  await page.keyboard.press('?')
+  const dialog = page.locator('dialog#keys')
+  assert.ok(await dialog.isVisible())
+  const shown = (await dialog.locator('dt').allInnerTexts()).map((text) => text.trim())
+  assert.ok(shown.includes('/') && shown.includes('g k'))
+  assert.equal(new Set(shown).size, shown.length)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('g')
+  await Promise.all([page.waitForURL(`${url}/console/keys`), page.keyboard.press('k')])
+})
+
+test('under each instant in UTC stands the reader’s own time', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = visit
+  await page.goto(`${url}/console/people`)
+  const time = page.locator('time[datetime*="T"]').first()
+  const at = new Date((await time.getAttribute('datetime')) ?? '')
+  const own = new Intl.DateTimeFormat('en-GB', {
+    ...{ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'Asia/Tokyo' },
+  })
+  assert.match(await time.innerText(), / UTC/)
+  assert.equal(await time.locator('.local').innerText(), own.format(at))
+})
+
+test('a live part follows what happens without a reload, and leaves alone who reads in it', {
+  skip: chromium.leftOut,
+}, async () => {
+  const { page } = visit
+  await page.goto(`${url}/console`)
+  await page.evaluate(() => {
+    const region = document.querySelector('live-region')
+    region?.setAttribute('every', '0.2')
+    // Connected anew, it takes its interval anew.
+    region?.replaceWith(region)
+    const said = document.createElement('p')
+    said.textContent = 'of before'
+    region?.append(said)
+  })
+  await page.mouse.move(0, 0)
+  await page.locator('live-region').getByText('of before').waitFor({ state: 'detached' })
+  assert.ok(await page.locator('live-region table').isVisible())
+  assert.deepEqual(visit.complaints, [])
+})

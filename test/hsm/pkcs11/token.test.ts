@@ -125,7 +125,9 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     await assert.rejects(token.ask('random', 1), isUnavailable)
     await writeFile(settings.pinFile, '73910462\n')
     await assert.rejects(token.ask('random', 1), isUnavailable)
-    assert.deepEqual(await ofThisToken(), before)
+    // The one that was refused may take a while to end: what counts is that no other was started.
+    const started = (await ofThisToken()).filter((pid) => !before.includes(pid))
+    assert.deepEqual(started, [])
     await writeFile(settings.pinFile, '11111111\n')
     await assert.rejects(openToken(settings), /refused the PIN/)
   })

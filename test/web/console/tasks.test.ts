@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, suite, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { carryOut } from '../../operations/approvals/people.ts'
 import { openReceiver, type Receiver } from '../../operations/webhooks/receiver.ts'
@@ -49,8 +49,17 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         receiver.answer = () => 500
         card = await issueDeclinedCard(service, `Ref ${at}<b>`)
       })
-      const as = async (role: string): Promise<Page> =>
-        (await signIn(service, chromium, role, options)).page
+      // One sign-in for all that a person does here: a browser with a profile of its own costs a second.
+      const pages = new Map<string, Promise<Page>>()
+      const as = (role: string): Promise<Page> => {
+        const page =
+          pages.get(role) ?? signIn(service, chromium, role, options).then((visit) => visit.page)
+        pages.set(role, page)
+        return page
+      }
+      after(async () => {
+        for (const page of pages.values()) await (await page).context().close()
+      })
 
       /** It comes by itself where there is script, and where there is none, when somebody loads the page again. */
       const untilShown = async (locator: Locator): Promise<void> => {

@@ -1,11 +1,12 @@
 import { cp } from 'node:fs/promises'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
+import { databaseOn, openPglite } from '../../src/storage/engine/pglite.ts'
 import { atEndOfFile } from './end-of-file.ts'
-import { imageInMemory, type PgliteImage, pgliteImage } from './pglite-image.ts'
+import { engineAsNew } from './engines-again.ts'
+import { type PgliteImage, pgliteImage } from './pglite-image.ts'
 
 /**
- * An embedded database for tests, fresh in about half a second.
+ * An embedded database for tests, fresh at once where an earlier one of its kind was closed.
  *
  * ```ts
  * const database = await openTestPglite({ image: 'migrated' })
@@ -32,8 +33,8 @@ export const openTestPglite = async ({
   image = 'empty',
   prepare,
 }: TestPgliteOptions = {}): Promise<TestPglite> => {
-  if (folder !== undefined) await cp(await pgliteImage(image), folder, { recursive: true })
-  const engine = await openPglite(folder ?? (await imageInMemory(image)))
+  const engine =
+    folder === undefined ? databaseOn(await engineAsNew(image), false) : await openIn(folder, image)
   const database: TestPglite = {
     ...engine,
     close: async () => {
@@ -44,6 +45,11 @@ export const openTestPglite = async ({
   opened.add(database)
   await prepare?.(database)
   return database
+}
+
+const openIn = async (folder: string, image: PgliteImage): Promise<Database> => {
+  await cp(await pgliteImage(image), folder, { recursive: true })
+  return openPglite(folder)
 }
 
 // An open one has timers that would keep a finished test file from ending.

@@ -3,6 +3,9 @@ import type { SqlValue, Statement } from './database.ts'
 
 const { serialize } = protocol
 
+/** What a session uses of an embedded PostgreSQL. */
+export type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
+
 /** The one session of an embedded engine. Whoever uses it takes turns: it does one thing at a time. */
 export interface PgliteSession {
   /** The rows that a statement answers. */
@@ -23,7 +26,7 @@ interface Prepared {
  * Speaks to the engine by its protocol, as a client of a server would. A statement is parsed once and is then run by
  * its name, in one exchange; the engine's own call parses, plans and describes it each time, in six.
  */
-export function openSession(engine: PGlite): PgliteSession {
+export function openSession(engine: SessionEngine): PgliteSession {
   const preparedByName = new Map<string, Prepared>()
 
   function exchange(...parts: readonly Uint8Array[]): Promise<messages.BackendMessage[]> {

@@ -17,7 +17,7 @@ import {
 } from './database.ts'
 import { DurableFiles, syncPath } from './durable-files.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
-import { openSession, type PgliteSession } from './pglite-session.ts'
+import { openSession, type PgliteSession, type SessionEngine } from './pglite-session.ts'
 import { createSharing } from './sharing.ts'
 
 const bytesOid = 17
@@ -63,16 +63,24 @@ function engineCode(): Promise<object> {
   return compiled
 }
 
+/** An embedded PostgreSQL with nobody who takes turns at it. */
+export type Engine = SessionEngine & Pick<PGlite, 'close'>
+
 /**
  * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
  * @param files the folder where they lie; or others, or those of a new database in memory, which end with the process.
  */
 export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
+  return databaseOn(await startEngine(files), typeof files === 'string')
+}
+
+/** @param files as `openPglite` is given them */
+export async function startEngine(files: string | Filesystem): Promise<PGlite> {
   const isDurable = typeof files === 'string'
   // What this process may take: of the machine, or of the container or unit that it runs in.
   const memoryBytes = Math.min(process.constrainedMemory() || Infinity, totalmem())
   if (memoryBytes < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
-  const engine = await PGlite.create({
+  return PGlite.create({
     pgliteWasmModule: await engineCode(),
     fs: isDurable ? new DurableFiles(files) : files,
     startParams: [...PGlite.defaultStartParams, ...settings, ...(isDurable ? durable : [])],
@@ -82,6 +90,10 @@ export async function openPglite(files: string | Filesystem = new MemoryFS()): P
       [dateOid]: (text: string) => text,
     },
   })
+}
+
+/** @param isDurable whether what is committed is put on the disk before it is acknowledged */
+export function databaseOn(engine: Engine, isDurable: boolean): Database {
   const session = openSession(engine)
   const { take } = createGroupCommit({
     sync: async () => {

@@ -1,11 +1,10 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/console-assets.ts'
-import type { Scope } from '../domain/client.ts'
-import { isRole, type Person, type Role } from '../domain/person.ts'
-import { Problem, StartRefusal } from '../domain/problem.ts'
-import { mountConsole, type PersonCall } from '../listeners/console/console.ts'
+import { isRole, type Role } from '../domain/person.ts'
+import { StartRefusal } from '../domain/problem.ts'
+import { mountConsole } from '../listeners/console/console.ts'
 import {
   createPeopleIssuer,
   type PeopleIssuer,
@@ -16,88 +15,22 @@ import {
   personOf,
   type RelyingPartyOptions,
 } from '../listeners/console/relying-party.ts'
-import type { ApiAnswer } from '../listeners/console/screen.ts'
 import { acts, screensOf } from '../listeners/console/screens.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'
 import {
   type AccessTokenVerifier,
-  type Caller,
   createAccessTokenVerifier,
 } from '../listeners/oauth/access-token-verifier.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { ConsoleIssuer } from './config/console.ts'
+import type { InProcessCalls } from './in-process-calls.ts'
 import { identityFetcher } from './outbound.ts'
 import type { Peers } from './processes/peers.ts'
 import { sharedIssuer } from './processes/sharing.ts'
-
-/** Calls of the private listener by this process, as people who are signed in. */
-interface PersonCalls {
-  /** The listener's verifier, which also knows who this process calls as. */
-  readonly verifier: AccessTokenVerifier
-  callAs(app: Server, host: string, caller: PersonCaller, call: PersonCall): Promise<ApiAnswer>
-}
-
-interface PersonCaller {
-  readonly person: Person
-  readonly scopes: ReadonlySet<Scope>
-}
-
-const scheme = 'Person '
-
-/**
- * Lets this process call its own private listener as a person. A call names the person by a handle of 256 random bits, which is
- * made for this one call and forgotten as it comes in: it never leaves this process, and nobody else has one.
- */
-export function personCalls(verifier: AccessTokenVerifier): PersonCalls {
-  const callers = new Map<string, Caller>()
-  return {
-    verifier: {
-      async verify(header, presented) {
-        if (!header?.startsWith(scheme)) return verifier.verify(header, presented)
-        const caller = callers.get(header)
-        callers.delete(header)
-        if (!caller) throw new Problem('unauthenticated')
-        return caller
-      },
-    },
-    async callAs(app, host, { person, scopes }, call) {
-      const { body, idempotencyKey, method, path, requestId } = call
-      const authorization = `${scheme}${randomBytes(32).toString('base64url')}`
-      callers.set(authorization, {
-        ...{ clientId: person.personId, kind: 'admin', scopes, person, boundThumbprint: null },
-        expiresAt: new Date(Date.now() + 60_000),
-      })
-      try {
-        const answer = await app.inject({
-          method,
-          url: path,
-          headers: {
-            ...{ host, authorization, 'x-request-id': requestId },
-            ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
-            ...(body && { 'content-type': 'application/json' }),
-          },
-          ...(body && { payload: JSON.stringify(body) }),
-        })
-        const isJson = /^application\/(?:[a-z]+\+)?json\b/.test(
-          String(answer.headers['content-type']),
-        )
-        return {
-          status: answer.statusCode,
-          headers: Object.fromEntries(
-            Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
-          ),
-          body: isJson ? answer.json() : answer.payload,
-        }
-      } finally {
-        callers.delete(authorization)
-      }
-    },
-  }
-}
 
 /** Who there is in a sandbox: two of each role whose acts another person approves. */
 const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] = [
@@ -136,8 +69,8 @@ interface ConsoleWiring {
 interface Console {
   /** The listener's verifier, which knows people, too. */
   readonly verifier: AccessTokenVerifier
-  /** Puts the console on the listener; null where there is none. */
-  readonly mount: ((app: Server) => void) | null
+  /** Puts the console on the listener, which it asks for everything; null where there is none. */
+  readonly mount: ((calls: InProcessCalls) => (app: Server) => void) | null
 }
 
 /**
@@ -150,20 +83,26 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
   const { fetch, peopleIssuer, tokens, ...party } = identities
   const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
   const relyingParty = createRelyingParty({ ...party, fetch })
-  const calls = personCalls(
-    tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
-  )
   const { host } = new URL(config.privateUrl)
   const assets = await readConsoleAssets()
   const { readOnly: isReadOnly } = config.console
   return {
-    verifier: calls.verifier,
-    mount: (app) =>
+    verifier: tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
+    mount: (calls) => (app) =>
       mountConsole(app, {
         ...{ people: { database }, url: config.privateUrl, ...limits },
         ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
         ...{ screens: screensOf(config.sandbox), acts, assets },
-        callAs: (person, scopes, call) => calls.callAs(app, host, { person, scopes }, call),
+        callAs: (person, scopes, call) =>
+          calls.callAs(
+            app,
+            host,
+            {
+              ...{ clientId: person.personId, kind: 'admin', scopes, person },
+              ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+            },
+            { ...call, body: call.body ?? null },
+          ),
       }),
   }
 }

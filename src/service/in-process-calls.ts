@@ -9,11 +9,15 @@ interface InProcessCall {
   readonly path: string
   readonly body: object | null
   readonly idempotencyKey: string | null
+  /** Of the request that it is a part of, where it is one. */
+  readonly requestId?: string
 }
 
 /** What it was answered. */
 interface InProcessAnswer {
   readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
   /** JSON where it is that, otherwise text; null where there is none. */
   readonly body: unknown
 }
@@ -51,7 +55,7 @@ export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
         return caller
       },
     },
-    async callAs(app, host, caller, { body, idempotencyKey, method, path }) {
+    async callAs(app, host, caller, { body, idempotencyKey, method, path, requestId }) {
       const authorization = authorizationOf(caller)
       try {
         const answer = await app.inject({
@@ -59,6 +63,7 @@ export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
           url: path,
           headers: {
             ...{ host, authorization },
+            ...(requestId !== undefined && { 'x-request-id': requestId }),
             ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
             ...(body && { 'content-type': 'application/json' }),
           },
@@ -66,7 +71,14 @@ export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
         })
         const isJson = /[/+]json\b/.test(String(answer.headers['content-type']))
         const text = answer.payload === '' ? null : answer.payload
-        return { status: answer.statusCode, body: isJson && text ? JSON.parse(text) : text }
+        const headers = Object.entries(answer.headers).map(
+          ([name, value]) => [name, String(value)] as const,
+        )
+        return {
+          status: answer.statusCode,
+          headers: Object.fromEntries(headers),
+          body: isJson && text ? JSON.parse(text) : text,
+        }
       } finally {
         callers.delete(authorization)
       }

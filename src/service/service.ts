@@ -178,7 +178,7 @@ async function createServers(
     // Health and metrics are asked for by who runs it, on a network of its own.
     openRate: null,
     verifier: calls.verifier,
-    mountConsole: people.mount,
+    mountConsole: people.mount?.(calls) ?? null,
     ...{ approvals, audit, authorizing, cards: background, keys, links: links.operations },
     administration: {
       database: databases.background,

@@ -29,13 +29,17 @@ export const callAs = async (
   path: string,
   { body, key }: PersonCall = {},
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
-): Promise<{ status: number; body: any }> =>
-  service.calls.callAs(service.privateServer, '127.0.0.1:8080', callerOfPerson(person), {
+): Promise<{ status: number; body: any }> => {
+  const { calls, privateServer } = service
+  const caller = callerOfPerson(person)
+  const { status, body: answered } = await calls.callAs(privateServer, '127.0.0.1:8080', caller, {
     method,
     path,
     body: body ?? null,
     idempotencyKey: key ?? null,
   })
+  return { status, body: answered }
+}
 
 /** Carries out what is approved, as a worker of the service does. */
 export const carryOut = (service: TestService): Promise<void> =>

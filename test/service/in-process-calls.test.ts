@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { type Person, personIdOf } from '../../src/domain/person.ts'
 import type { Server } from '../../src/listeners/http/server.ts'
 import { createAccessTokenVerifier } from '../../src/listeners/oauth/access-token-verifier.ts'
-import { personCalls } from '../../src/service/console.ts'
+import { inProcessCalls } from '../../src/service/in-process-calls.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 const identity = { issuer: 'https://issuer.test', subject: 'kim' }
@@ -13,6 +13,10 @@ const person: Person = {
   ...{ roles: ['key-officer'], authenticatedAt: new Date() },
 }
 const scopes = new Set(['keys.read', 'keys.write'] as const)
+const caller = {
+  ...({ clientId: person.personId, kind: 'admin', scopes, person } as const),
+  ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+}
 const host = '127.0.0.1:8081'
 
 let service: TestService
@@ -26,12 +30,12 @@ const nobody = createAccessTokenVerifier({
   findClient: async () => null,
 })
 
-const call = (method: 'GET' | 'POST', path: string, body?: object) => ({
+const call = (method: 'GET' | 'POST', path: string, body: object | null = null) => ({
   ...{ method, path, body, idempotencyKey: null, requestId: 'r-1' },
 })
 
 test('a call is made as the person, under the handle of this one call', async () => {
-  const calls = personCalls(nobody)
+  const calls = inProcessCalls(nobody)
   const seen: { header: string; clientId: string; person: Person | null; held: string[] }[] = []
   // The listener, as far as the verifier has to do with it.
   const app = {
@@ -45,18 +49,18 @@ test('a call is made as the person, under the handle of this one call', async ()
       return { statusCode: 204, headers: {}, payload: '' }
     },
   } as unknown as Server
-  for (const _ of [1, 2]) await calls.callAs(app, host, { person, scopes }, call('GET', '/keys'))
+  for (const _ of [1, 2]) await calls.callAs(app, host, caller, call('GET', '/keys'))
   const [one, other] = seen
   assert.equal(one?.clientId, person.personId)
   assert.deepEqual(one?.person, person)
   assert.deepEqual(one?.held.toSorted(), ['keys.read', 'keys.write'])
-  assert.match(one?.header ?? '', /^Person [A-Za-z0-9_-]{43}$/)
+  assert.match(one?.header ?? '', /^InProcess [A-Za-z0-9_-]{43}$/)
   assert.notEqual(one?.header, other?.header)
   await assert.rejects(calls.verifier.verify(one?.header), { code: 'unauthenticated' })
 })
 
 test('a handle that was not read is good for nothing after its call', async () => {
-  const calls = personCalls(nobody)
+  const calls = inProcessCalls(nobody)
   const headers: string[] = []
   const app = {
     async inject(request: { headers: { authorization: string } }) {
@@ -64,12 +68,12 @@ test('a handle that was not read is good for nothing after its call', async () =
       throw new Error('It never came in.')
     },
   } as unknown as Server
-  await assert.rejects(calls.callAs(app, host, { person, scopes }, call('GET', '/keys')))
+  await assert.rejects(calls.callAs(app, host, caller, call('GET', '/keys')))
   await assert.rejects(calls.verifier.verify(headers[0]), { code: 'unauthenticated' })
 })
 
 test('whoever else uses the scheme is nobody, by whatever handle', async () => {
-  for (const header of ['Person', 'Person ', 'person x', `Person ${'A'.repeat(43)}`]) {
+  for (const header of ['InProcess', 'InProcess ', 'inprocess x', `InProcess ${'A'.repeat(43)}`]) {
     const answer = await service.privateServer.inject({
       ...{ method: 'GET', url: '/people' },
       headers: { host, authorization: header },

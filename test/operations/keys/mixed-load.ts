@@ -47,7 +47,7 @@ type Repeat = { path: string; body: object; idempotencyKey: string; answer: Load
 const restMs = 50
 
 /** How many a key rotation is held against, at least. */
-export const requestsMin = isNightly ? 2_000 : 500
+export const requestsMin = isNightly ? 2_000 : 200
 
 export type Load = {
   /** Runs until it is told to stop, and so many requests are through. */

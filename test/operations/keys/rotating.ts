@@ -152,8 +152,8 @@ export const subjectOf = (service: TestService) => {
 export type SharedInstallation = {
   database: Database
   dataDir: string
-  /** Starts another program of the installation. */
-  start: () => Promise<Program>
+  /** Starts another program of the installation, with what it has otherwise in its environment. */
+  start: (others?: Readonly<Record<string, string>>) => Promise<Program>
 }
 
 export const openInstallation = async (
@@ -169,7 +169,11 @@ export const openInstallation = async (
     LOG_LEVEL: 'warn',
     KEY_REFRESH_MS: String(keyRefreshMs),
   }
-  return { database, dataDir, start: () => startProgram({ dataDir, env }) }
+  return {
+    database,
+    dataDir,
+    start: (others) => startProgram({ dataDir, env: { ...env, ...others } }),
+  }
 }
 
 type Role = 'client' | 'network' | 'admin'

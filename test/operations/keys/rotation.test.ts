@@ -20,8 +20,12 @@ import {
 
 const postgres = await openPostgres()
 
-/** Several steps of a pass: it is killed after the first. */
-const cardsUnderWay = isNightly ? 600 : 300
+/** Several steps of a pass, each of as many rows as a second may have: it is killed after the first. */
+const stepOfRows = isNightly ? 100 : 40
+const cardsUnderWay = isNightly ? 600 : 160
+
+const workers = 8
+const cardsEach = isNightly ? 10 : 5
 
 test('every key rotates under hundreds of requests: none fails, no card is unreadable, nothing stays behind', async (t) => {
   const env = { KEY_REFRESH_MS: '100', RATE_LIMIT: 'off' }
@@ -30,7 +34,7 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
   t.after(() => keeping.stop())
   const { administer, send, zoneKey } = subjectOf(service)
   const panOf = await panReader(service.database, service.dataDir)
-  const load = await openLoad({ send, panOf, zoneKey, workers: 8, cardsEach: 10 })
+  const load = await openLoad({ send, panOf, zoneKey, workers, cardsEach })
 
   const url = 'http://127.0.0.1:9/hook'
   const hook = { url, events: ['pin.blocked'], description: 'To nobody.' }
@@ -48,7 +52,7 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
 
   t.diagnostic(JSON.stringify(figures))
   assert.ok(figures.requests >= requestsMin)
-  assert.ok((await load.check()) >= 80)
+  assert.ok((await load.check()) >= workers * cardsEach)
   assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
   const told = await service.call('GET', `/webhooks/${webhook.webhookId}`)
   assert.equal(told.json.description, 'To nobody.')
@@ -70,8 +74,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       send: sendToAny(programs),
       panOf: await panReader(database, dataDir),
       zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
-      workers: 8,
-      cardsEach: 10,
+      ...{ workers, cardsEach },
     })
     let isMoved = false
     const loading = load.run(() => isMoved, requestsMin)
@@ -83,14 +86,14 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       })
     const [figures] = await Promise.all([loading, rotating])
     t.diagnostic(JSON.stringify(figures))
-    assert.ok((await load.check()) >= 80)
+    assert.ok((await load.check()) >= workers * cardsEach)
     assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])
     for (const program of programs) assert.equal(program.stderr(), '')
   })
 
   test('and a pass whose process is killed is taken up by another where it stopped', async () => {
     const { database, dataDir, start } = await openInstallation(postgres, 100)
-    const first = await start()
+    const first = await start({ REENCRYPTION_ROWS_PER_SECOND: String(stepOfRows) })
     const send = sendToAny([first])
     const panOf = await panReader(database, dataDir)
     const cards: { publicToken: string; pin: string; pan: string }[] = []

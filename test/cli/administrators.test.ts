@@ -4,11 +4,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { makeAuthority, writeIdentity } from '../support/certificates.ts'
-import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
+import { makeMigratedFolder } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
-let program: Program
+let program: ServedProgram
 let env: Record<string, string>
 
 before(async () => {
@@ -25,7 +26,7 @@ before(async () => {
   const ADMIN_JWK_FILE = join(dataDir, 'admins.jwk')
   await writeFile(ADMIN_JWK_FILE, JSON.stringify({ keys }))
   env = { ADMIN_JWK_FILE, DATA_DIR: dataDir, RATE_LIMIT: 'off' }
-  program = await startProgram({ dataDir, env })
+  program = await serveProgram({ dataDir, env })
 })
 
 /** What a command answers one of the first administrators. */
@@ -85,7 +86,7 @@ test('a listener that requires certificates is reached with one, and by every ki
   const folder = await makeMigratedFolder()
   const authority = await makeAuthority()
   const listeners = await tlsEnvironment(folder, authority, '127.0.0.1')
-  await startProgram({ dataDir: folder, env: listeners })
+  await serveProgram({ dataDir: folder, env: listeners })
   const own = await writeIdentity(folder, 'operator', await authority.issue('operator.test'))
   const other = await writeIdentity(folder, 'other', await authority.issue('other.test'))
   const trusting = { DATA_DIR: folder, NODE_EXTRA_CA_CERTS: listeners.TLS_CLIENT_CA_FILE ?? '' }

@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { askToken, type Program, startProgram } from '../support/process.ts'
+import { askToken } from '../support/process.ts'
 import { type Ended, pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
-let program: Program
+let program: ServedProgram
 let env: Record<string, string>
 
 before(async () => {
-  program = await startProgram({ env: { LINK_PORT: '0', APPROVALS: 'erasure,disclosure-scopes' } })
+  program = await serveProgram({ env: { LINK_PORT: '0', APPROVALS: 'erasure,disclosure-scopes' } })
   env = { DATA_DIR: program.dataDir, LINK_PORT: '0' }
 })
 

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { commitEntries } from '../../src/domain/audit-entry.ts'
 import { appendEntries, openAuditLog } from '../../src/operations/audit/audit-log.ts'
 import { createSigner } from '../../src/operations/audit/sign.ts'
 import { lockAuditLog } from '../../src/storage/audit/log.ts'
 import { numberedEntries } from '../support/exported-log.ts'
 import { dataRoot } from '../support/folders.ts'
-import { startProgram } from '../support/process.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
 import { pinfold } from './run-pinfold.ts'
+import { serveProgram } from './served-program.ts'
 
 const newFolder = (): Promise<string> => mkdtemp(join(dataRoot(), 'export-'))
 
@@ -53,10 +54,10 @@ test('an export has every tile and entry of a log of several bundles, and verifi
 })
 
 test('where no server runs, the command exports what the last one signed', async () => {
-  const program = await startProgram()
+  const program = await serveProgram()
   const url = `${program.privateUrl}/audit/checkpoint`
-  while (!(await fetch(url)).ok);
-  await program.kill('SIGTERM')
+  while (!(await fetch(url)).ok) await wait(50)
+  await program.stop()
   const folder = await newFolder()
   const exported = await pinfold({ DATA_DIR: program.dataDir }, 'audit', 'export', folder)
   assert.equal(exported.code, 0, exported.stderr)

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeFolder, type Program, startProgram } from '../support/process.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { makeFolder, startProgram } from '../support/process.ts'
 import { newCard } from '../support/service.ts'
 import { pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
+
+type Program = Omit<ServedProgram, 'stop'>
 
 /** Makes a card and shows its PIN; resolves with the entry of that once its receipt is there. */
 const act = async (program: Program, isSigned = true): Promise<string> => {
@@ -42,56 +46,51 @@ const doctor = async (where: Pick<Program, 'dataDir'>) => {
 }
 
 test('a database restored from a backup is signed no more, by whoever starts it; all else goes on, and a successor takes over', async () => {
-  let program = await startProgram()
-  const { dataDir } = program
-  const again = async () => {
-    await program.kill('SIGTERM')
-    program = await startProgram({ dataDir })
-  }
-  await act(program)
-  await program.kill('SIGTERM')
+  const first = await serveProgram()
+  const { dataDir } = first
+  await act(first)
+  await first.stop()
   const backup = join(await makeFolder(), 'pgdata')
   await cp(join(dataDir, 'pgdata'), backup, { recursive: true })
-  program = await startProgram({ dataDir })
-  await act(program)
+  const second = await serveProgram({ dataDir })
+  await act(second)
   const exported = join(await makeFolder(), 'export')
-  assert.equal((await run(program, 'audit', 'export', exported)).code, 0)
-  assert.deepEqual(await healthOf(program).then(({ code, status }) => [code, status]), [
-    200,
-    'pass',
-  ])
-  assert.equal((await doctor(program))?.verdict, 'good')
-  const early = await run(program, 'audit', 'succeed', '--reason', 'Why not', '--json')
+  assert.equal((await run(second, 'audit', 'export', exported)).code, 0)
+  assert.deepEqual(await healthOf(second).then(({ code, status }) => [code, status]), [200, 'pass'])
+  assert.equal((await doctor(second))?.verdict, 'good')
+  const early = await run(second, 'audit', 'succeed', '--reason', 'Why not', '--json')
   assert.equal(JSON.parse(early.stdout).error.code, 'audit_log_continues')
 
-  await program.kill('SIGTERM')
+  await second.stop()
   await rm(join(dataDir, 'pgdata'), { recursive: true })
   await cp(backup, join(dataDir, 'pgdata'), { recursive: true })
   // Before anything is started, too.
   assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
-  program = await startProgram({ dataDir })
-  const entry = await act(program, false)
-  while ((await healthOf(program)).status !== 'fail');
-  assert.equal((await healthOf(program)).code, 503)
-  assert.match(await (await fetch(`${program.privateUrl}/metrics`)).text(), /_refused 1$/m)
+  // In a process of its own, which remembers nothing of what was signed.
+  const restored = await startProgram({ dataDir })
+  const entry = await act(restored, false)
+  while ((await healthOf(restored)).status !== 'fail') await wait(50)
+  assert.equal((await healthOf(restored)).code, 503)
+  assert.match(await (await fetch(`${restored.privateUrl}/metrics`)).text(), /_refused 1$/m)
   assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
-  assert.equal(await statusOf(program, '/readyz'), 200)
-  const listed = await run(program, 'audit', 'logs', '--json')
+  assert.equal(await statusOf(restored, '/readyz'), 200)
+  const listed = await run(restored, 'audit', 'logs', '--json')
   assert.match(JSON.parse(listed.stdout)[0].refusal, /was signed with \d+ entries/)
 
-  const begun = await run(program, 'audit', 'succeed', '--reason', 'Restored, of 3 May')
+  const begun = await run(restored, 'audit', 'succeed', '--reason', 'Restored, of 3 May')
   assert.equal(begun.code, 0, begun.stderr)
-  const receipt = await run(program, 'audit', 'receipt', entry)
+  const receipt = await run(restored, 'audit', 'receipt', entry)
   assert.equal(receipt.code, 0, receipt.stdout + receipt.stderr)
-  await again()
-  await act(program)
-  assert.equal(await healthOf(program).then(({ code }) => code), 200)
-  assert.equal((await doctor(program))?.verdict, 'good')
+  await restored.kill('SIGTERM')
+  const last = await serveProgram({ dataDir })
+  await act(last)
+  assert.equal(await healthOf(last).then(({ code }) => code), 200)
+  assert.equal((await doctor(last))?.verdict, 'good')
   // Whoever has an export of before sees that something is gone, and why.
   const fresh = join(await makeFolder(), 'export')
-  assert.equal((await run(program, 'audit', 'export', fresh)).code, 0)
-  const verified = await run(program, 'audit', 'verify', fresh, '--json')
+  assert.equal((await run(last, 'audit', 'export', fresh)).code, 0)
+  const verified = await run(last, 'audit', 'verify', fresh, '--json')
   assert.equal(verified.code, 0, verified.stdout + verified.stderr)
   assert.match(verified.stdout, /Restored, of 3 May/)
-  assert.equal((await run(program, 'audit', 'verify', exported)).code, 0)
+  assert.equal((await run(last, 'audit', 'verify', exported)).code, 0)
 })

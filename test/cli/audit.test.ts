@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openCheckpoint, parseVerifierKeys } from '../../sdk/audit/audit.ts'
 import { AuditFault } from '../../sdk/audit/audit-fault.ts'
 import { createPinfold } from '../../sdk/client/client.ts'
@@ -18,19 +19,20 @@ import {
   writeFiles,
 } from '../support/exported-log.ts'
 import { dataRoot } from '../support/folders.ts'
-import { type Program, startProgram } from '../support/process.ts'
 import { pinfold, type Started, startPinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
-let program: Program
+let program: ServedProgram
 let folder: string
 let keysFile: string
 before(async () => {
-  program = await startProgram()
+  program = await serveProgram()
   folder = await mkdtemp(join(dataRoot(), 'audit-'))
   keysFile = join(folder, 'audit-log-keys')
   // A log begins with its first entry, and has its keys then.
   let keys = ''
   while (keys === '') {
+    await wait(50)
     keys = await (await fetch(`${program.baseUrl}/.well-known/audit-log-keys`)).text()
   }
   await writeFile(keysFile, keys)

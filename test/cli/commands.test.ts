@@ -7,20 +7,15 @@ import { before, test } from 'node:test'
 import { commands } from '../../src/cli/pinfold.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Finding } from '../../src/service/doctor/finding.ts'
-import {
-  freePorts,
-  makeMigratedFolder,
-  makePreparedFolder,
-  type Program,
-  startProgram,
-} from '../support/process.ts'
+import { freePorts, makeMigratedFolder } from '../support/process.ts'
 import { type Ended, launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
-let program: Program
+let program: ServedProgram
 let env: Record<string, string>
 
 before(async () => {
-  program = await startProgram()
+  program = await serveProgram()
   env = { DATA_DIR: program.dataDir }
 })
 
@@ -50,7 +45,7 @@ test('every command says how it is used, with an example that it understands', a
 })
 
 test('exit codes tell a refusal, a mistake in typing and a server that is away from each other', async () => {
-  const mistyped = await launchPinfold(env, 'nothing')
+  const mistyped = await run('nothing')
   assert.deepEqual([mistyped.code, mistyped.stdout], [2, ''])
   assert.match(mistyped.stderr, /--help/)
   for (const words of [
@@ -66,7 +61,7 @@ test('exit codes tell a refusal, a mistake in typing and a server that is away f
   assert.equal(JSON.parse(refused.stdout).error.code, 'not_found')
   const away = { PINFOLD_URL: 'http://127.0.0.1:9', PINFOLD_PRIVATE_URL: 'http://127.0.0.1:9' }
   const secret = { PINFOLD_CLIENT_ID: 'a', PINFOLD_CLIENT_SECRET: 'b' }
-  const unreachable = await launchPinfold({ ...away, ...secret }, 'products', 'list', '--json')
+  const unreachable = await pinfold({ ...away, ...secret }, 'products', 'list', '--json')
   assert.equal(unreachable.code, 3)
   assert.equal(JSON.parse(unreachable.stdout).error.code, 'unreachable')
   const database = { SANDBOX: 'true', DATABASE_URL: 'postgres://a:secret-of-a@127.0.0.1:9/a' }
@@ -251,7 +246,7 @@ test('start says in one line that it is ready, and stops on a signal to its laun
   const refused = await pinfold({ DATA_DIR: program.dataDir, ...ports }, 'start', '--json')
   assert.equal(refused.code, 3)
   assert.match(refused.stderr, /PRIVATE_PORT/)
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeMigratedFolder()
   const [port, privatePort] = await freePorts()
   const own = {
     DATA_DIR: dataDir,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { xor } from '../../src/crypto/refusal.ts'
 import { keyCheckValueOf } from '../../src/hsm/keys/key-check.ts'
@@ -48,6 +49,7 @@ const asksTheServer = async (dataDir: string): Promise<void> => {
     const { code, stderr } = await keys(dataDir, 'retire', 'pan', '1', '--delete')
     if (code === 0) break
     assert.match(stderr, /has not been retired for [0-9.]+ seconds/)
+    await wait(50)
   }
 }
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
-import { type Program, startProgram } from '../support/process.ts'
 import { freePort } from '../support/switch.ts'
 import { type Ended, launchPinfold, pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
-let program: Program
+let program: ServedProgram
 let env: Record<string, string>
 
 before(async () => {
   const LINK_PORT = String(await freePort())
-  program = await startProgram({ env: { LINK_PORT, RATE_LIMIT: 'off' } })
+  program = await serveProgram({ env: { LINK_PORT, RATE_LIMIT: 'off' } })
   env = { DATA_DIR: program.dataDir, LINK_PORT }
 })
 

@@ -5,22 +5,22 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { until } from '../operations/webhooks/receiver.ts'
 import { openBrowser } from '../support/browser.ts'
-import { type Program, startProgram } from '../support/process.ts'
-import { launchPinfold, startPinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
 
 suite('with a sandbox that runs', () => {
-  let program: Program
+  let program: ServedProgram
   let env: Readonly<Record<string, string>>
   before(async () => {
-    program = await startProgram()
+    program = await serveProgram()
     env = { DATA_DIR: program.dataDir }
   })
-  after(() => program.kill('SIGKILL'))
+  after(() => program.stop())
 
   const linkIn = (text: string): string => /^ {2}(http\S+)$/m.exec(text)?.[1] ?? ''
 
   test('nobody is signed in at first, and a command as a person says what to do', async () => {
-    const { code, stderr } = await launchPinfold(env, 'keys', 'list', '--as-person')
+    const { code, stderr } = await pinfold(env, 'keys', 'list', '--as-person')
     assert.equal(code, 2)
     assert.match(stderr, /pinfold sign-in signs you in/)
   })
@@ -39,10 +39,10 @@ suite('with a sandbox that runs', () => {
     const keys = await launchPinfold(env, 'keys', 'list', '--as-person', '--json')
     assert.equal(keys.code, 0, keys.stderr)
     assert.ok(JSON.parse(keys.stdout).length > 0)
-    const refused = await launchPinfold(env, 'acts', '--as-person', '--json')
+    const refused = await pinfold(env, 'acts', '--as-person', '--json')
     assert.equal(refused.code, 1)
     assert.equal(JSON.parse(refused.stdout).error.code, 'insufficient_scope')
-    const cards = await launchPinfold(env, 'cards', 'list', '--as-person')
+    const cards = await pinfold(env, 'cards', 'list', '--as-person')
     assert.match(cards.stderr, /People call the private listener alone/)
   })
 
@@ -54,7 +54,7 @@ suite('with a sandbox that runs', () => {
     }
     for (const content of [JSON.stringify(over), '{"accessToken":"secret-token"', '{}', '']) {
       await writeFile(file, content)
-      const { code, stderr, stdout } = await launchPinfold(env, 'keys', 'list', '--as-person')
+      const { code, stderr, stdout } = await pinfold(env, 'keys', 'list', '--as-person')
       assert.equal(code, 2)
       assert.ok(!(stderr + stdout).includes('secret-token'))
     }
@@ -71,7 +71,7 @@ suite('with a sandbox that runs', () => {
   })
 
   test('nobody is signed in as somebody whom the sandbox does not have', async () => {
-    const { code, stderr } = await launchPinfold(env, 'sign-in', '--as', 'boss')
+    const { code, stderr } = await pinfold(env, 'sign-in', '--as', 'boss')
     assert.deepEqual([code, /nobody called boss/.test(stderr)], [2, true])
   })
 })

@@ -9,18 +9,21 @@ import { makeFolder } from '../support/process.ts'
  * A folder as `npm install ./pinfold-….tgz` leaves it, without npm: the files that `npm pack` takes, and the packages that
  * it bundles as a link to those of this project. `npm run test:package` does it by npm.
  */
-export const installPackage = async (): Promise<{ folder: string; launcher: string }> => {
+export const installPackage = async (): Promise<{
+  folder: string
+  launcher: string
+  /** The empty database that comes along. */
+  packed: string
+}> => {
   const folder = await makeFolder()
   const own = join(folder, 'node_modules/pinfold')
   await mkdir(join(own, 'dist/program/made-database'), { recursive: true })
   await writeProgram(join(own, 'dist/program'))
-  await writeFile(
-    join(own, 'dist/program/made-database/empty.br'),
-    await packDatabase(await pgliteImage('empty')),
-  )
+  const packed = join(own, 'dist/program/made-database/empty.br')
+  await writeFile(packed, await packDatabase(await pgliteImage('empty')))
   for (const path of ['bin', 'deploy', 'package.json']) {
     await cp(join(root, path), join(own, path), { recursive: true })
   }
   await symlink(join(root, 'node_modules'), join(own, 'node_modules'))
-  return { folder, launcher: join(own, 'bin/pinfold.mjs') }
+  return { folder, launcher: join(own, 'bin/pinfold.mjs'), packed }
 }

@@ -10,7 +10,7 @@ import { billOfMaterials } from '../../scripts/package/bill-of-materials.ts'
 import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock.ts'
 import { root } from '../../scripts/package/program.ts'
 import { wordsOf } from '../../src/service/log.ts'
-import { packDatabase, unpackDatabase } from '../../src/storage/engine/made-database.ts'
+import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
 import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
 import { installPackage } from './installed.ts'
@@ -19,9 +19,10 @@ const execute = promisify(execFile)
 
 let folder: string
 let launcher: string
+let packed: string
 let program: Program
 before(async () => {
-  ;({ folder, launcher } = await installPackage())
+  ;({ folder, launcher, packed } = await installPackage())
   // An empty data directory: the database that comes along is all that there is.
   program = await startProgram({
     dataDir: await makeFolder(),
@@ -169,7 +170,7 @@ test('pinfold.env is read in the folder of a command, and the environment goes b
 test('a database is unpacked as it was packed', async () => {
   const image = await pgliteImage('empty')
   const copy = await makeFolder()
-  await unpackDatabase(await packDatabase(image), copy)
+  await unpackDatabase(await readFile(packed), copy)
   const filesOf = (path: string) => globSync('**/*', { cwd: path }).sort()
   assert.deepEqual(filesOf(copy), filesOf(image))
   for (const name of filesOf(image)) {

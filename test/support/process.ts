@@ -269,7 +269,7 @@ export const askToken = async (sandbox: SandboxFile, scope = sandbox.scope): Pro
 }
 
 /** Paths of the specification are written without `/thr/processor`; others begin with `//`. */
-const request = async (
+export const request = async (
   baseUrl: string,
   method: string,
   path: string,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
@@ -9,13 +9,9 @@ import { examine } from '../../src/service/doctor/examine.ts'
 import type { Finding } from '../../src/service/doctor/finding.ts'
 import { rememberInstallation } from '../../src/storage/engine/installation.ts'
 import { makeAuthority } from '../support/certificates.ts'
+import { pgliteImage } from '../support/pglite-image.ts'
 import { openPostgres } from '../support/postgres.ts'
-import {
-  freePorts,
-  makeFolder,
-  makeMigratedFolder,
-  makePreparedFolder,
-} from '../support/process.ts'
+import { freePorts, makeFolder, makeMigratedFolder } from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'
@@ -147,9 +143,10 @@ test('a token that is not there, and a PIN that is wrong, are named', {
   skip: softHsm.leftOut,
 }, async () => {
   const settings = await softHsm.createToken()
-  // A module is loaded once in a process.
+  // A module is loaded once in a process: one that is there has a process of its own.
   const faultsWith = async (changes: Env): Promise<string[]> => {
-    const { stdout } = await launchPinfold(
+    const run = changes.PKCS11_MODULE === undefined ? launchPinfold : pinfold
+    const { stdout } = await run(
       {
         ...softHsm.env,
         ...(await healthy()),
@@ -231,7 +228,8 @@ test('faults of a database server are named', { skip: postgres.leftOut }, async 
 })
 
 test('ten faults at once are all named, by one command that exits with 1 and changes nothing', async () => {
-  const dataDir = await makePreparedFolder()
+  const dataDir = await makeFolder()
+  await cp(await pgliteImage('empty'), join(dataDir, 'pgdata'), { recursive: true })
   await chmod(dataDir, 0o755)
   const masterKey = join(dataDir, 'master.key')
   await writeFile(masterKey, 'abc', { mode: 0o644 })

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { serveProgram } from '../cli/served-program.ts'
 import { openProject } from '../support/packed-sdk.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { openServedService } from '../support/served-service.ts'
@@ -46,13 +47,18 @@ const guides: [title: string, name: string][] = [
 /** The launcher of an installed package, which takes the place of the clone (`npm run test:package`). */
 const installed = process.env.TEST_PACKAGE
 
+const env = {
+  RATE_LIMIT: 'off',
+  DELIVERY_TIMEOUT_MS: '1000',
+  // One card in ten thousand shows the PIN of a guide, and refuses it: these cards are known.
+  SANDBOX_SEED: 'guides',
+}
+
 test('the guides, followed to the letter from a clean folder, lead where they say', async (t) => {
   const [program, project] = await Promise.all([
-    startProgram({
-      // One card in ten thousand shows the PIN of a guide, and refuses it: these cards are known.
-      env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000', SANDBOX_SEED: 'guides' },
-      ...(installed !== undefined && { words: [process.execPath, installed, 'start'] }),
-    }),
+    installed === undefined
+      ? serveProgram({ env })
+      : startProgram({ env, words: [process.execPath, installed, 'start'] }),
     openProject(),
   ])
   // What the first guide makes, and the others go on in.
@@ -77,7 +83,10 @@ test('the guides, followed to the letter from a clean folder, lead where they sa
   }
 })
 
-const assertIssued = async (program: Program, publicToken: string | undefined): Promise<void> => {
+const assertIssued = async (
+  program: Pick<Program, 'call' | 'token'>,
+  publicToken: string | undefined,
+): Promise<void> => {
   const token = await program.token()
   const card = await program.call('GET', `/cards/${publicToken}`, { token })
   assert.equal(card.status, 200)

@@ -12,7 +12,13 @@ import { root } from '../../scripts/package/program.ts'
 import { wordsOf } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
-import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
+import {
+  bareEnvironment,
+  makeFolder,
+  type Program,
+  shortLived,
+  startProgram,
+} from '../support/process.ts'
 import { installPackage } from './installed.ts'
 
 const execute = promisify(execFile)
@@ -26,7 +32,7 @@ before(async () => {
   // An empty data directory: the database that comes along is all that there is.
   program = await startProgram({
     dataDir: await makeFolder(),
-    words: [process.execPath, launcher, 'start'],
+    words: [process.execPath, ...shortLived, launcher, 'start'],
   })
 })
 

@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { cvv2ServiceCode, generateCvv } from '../../src/crypto/cvv.ts'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
 import { Cvv2 } from '../../src/domain/cvv2.ts'
@@ -7,10 +9,13 @@ import { Pin } from '../../src/domain/pin.ts'
 import type { Product } from '../../src/domain/product.ts'
 import type { BlockCipher } from '../../src/hsm/contract/catalogue.ts'
 import type { PinBlockFormat } from '../../src/hsm/contract/hsm.ts'
+import { masterKeysOf, readMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { grantProduct, insertProduct } from '../../src/storage/clients/products.ts'
 import { findZoneKey, insertZoneKey } from '../../src/storage/clients/zone-keys.ts'
+import { findHsmKey } from '../../src/storage/keys/hsm-keys.ts'
+import { clearCvkPair } from '../reference/keys.ts'
 import { makePinBlock } from '../reference/pin-blocks.ts'
 import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
 
@@ -109,7 +114,7 @@ export const issueCard = async (
   const pan = await panOf(service, publicToken, maskedPan)
   const told = await service.call('GET', `/card-pin/${publicToken}/pin`, options)
   const pin = told.status === 200 ? told.json.pin : await choosePin(service, publicToken, pan)
-  const cvv2 = await cvv2Of(service, publicToken)
+  const cvv2 = await cvv2Of(service, publicToken, pan)
   return { publicToken, pan, pin, cvv2, expiry: expiryDate.slice(0, 7) }
 }
 
@@ -148,14 +153,39 @@ const panOf = async (
   return maskedPan.slice(0, 3) + twelve + maskedPan.slice(-1)
 }
 
-const cvv2Of = async (service: TestService, publicToken: PublicToken): Promise<string> => {
+/** Computed under the key in clear; where that is in another HSM's hands, found by asking for each value there is. */
+const cvv2Of = async (
+  service: TestService,
+  publicToken: PublicToken,
+  pan: string,
+): Promise<string> => {
   const card = await cardRow(service, publicToken)
   const expiry = expiryOfDate(card.expiryDate)
+  const key = await clearKeyOf(service, card.cvk)
+  if (key) {
+    const inputs = { pan, expiry: expiry.mmyy(), serviceCode: cvv2ServiceCode }
+    return generateCvv(clearCvkPair(key), inputs)
+  }
   for (let number = 0; number < 1_000; number += 1) {
     const cvv2 = String(number).padStart(3, '0')
     if (await service.issuing.hsm.verifyCvv2(card, card.cvk, expiry, new Cvv2(cvv2))) return cvv2
   }
   throw new Error('No CVV2 fits the card.')
+}
+
+/** A key of the software HSM, under the master key that lies in the service's folder; null of another HSM. */
+const clearKeyOf = async (
+  { database, dataDir }: TestService,
+  reference: string,
+): Promise<Uint8Array | null> => {
+  const [name = '', version] = reference.split('/')
+  const row = await findHsmKey(database, name, Number(version))
+  try {
+    const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
+    return row && masterKey ? masterKeysOf(masterKey).unwrap(row.keyBlock).key : null
+  } catch {
+    return null
+  }
 }
 
 /** Adds a product for the demo client. */

@@ -16,6 +16,7 @@ import {
   strongPins,
   type TestService,
 } from '../../support/service.ts'
+import { openOwnLog } from './own-log.ts'
 
 interface Found {
   readonly found: string
@@ -299,7 +300,7 @@ for (const { name, open, skip } of databaseEngines) {
 }
 
 test('a check that is broken off is gone on with, and is due again after its time alone', async () => {
-  const service = await openTestService()
+  const service = await openOwnLog()
   const { database } = service
   await service.createCard()
   await enterAll(database)

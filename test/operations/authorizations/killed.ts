@@ -3,14 +3,19 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '../../../src/storage/engine/database.ts'
 import { makePinBlock } from '../../reference/pin-blocks.ts'
-import { type NamedBlock, otherDigits } from '../../support/network.ts'
+import { ask, type NamedBlock, otherDigits } from '../../support/network.ts'
 import type { Program } from '../../support/process.ts'
-import { sql } from '../../support/service.ts'
+import { sql, type TestService } from '../../support/service.ts'
 
 /** A burst of questions at programs of which one is killed in the middle, and what came of it. */
 
 /** A program and the demo network's token for it. */
 export type Victim = { program: Program; token: string }
+
+/** Whom questions go to: a program, or a service of this process. */
+export type Asker = Victim | TestService
+
+const sandboxOf = (asker: Asker) => ('program' in asker ? asker.program.sandbox : asker.sandbox)
 
 export type Answered = { status: number; replayed: boolean; text: string; responseCode: string }
 
@@ -36,8 +41,8 @@ export const withToken = async (program: Program): Promise<Victim> => {
 }
 
 /** A block that is bound to no PAN, so that the PIN is all that one must know. */
-const blockOf = ({ sandbox }: Program, pin: string): NamedBlock => {
-  const value = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
+const blockOf = (asker: Asker, pin: string): NamedBlock => {
+  const value = sandboxOf(asker)?.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
   const key = Buffer.from(value, 'hex')
   const bytes = makePinBlock(pin, { format: 1, pan: '', key })
   return { format: 'ISO_FORMAT_1', key: 'zone-a', data: bytes.toString('hex') }
@@ -45,7 +50,7 @@ const blockOf = ({ sandbox }: Program, pin: string): NamedBlock => {
 
 /** Wrong PINs with a right one here and there, each under a key of its own. */
 export const planBurst = (
-  { program }: Victim,
+  asker: Asker,
   { pin, publicToken }: { pin: string; publicToken: string },
   count: number,
 ): Asked[] =>
@@ -57,30 +62,39 @@ export const planBurst = (
       publicToken,
       entryMode: 'chip',
       reference,
-      pinBlock: blockOf(program, tried),
+      pinBlock: blockOf(asker, tried),
     }
     return { key, reference, question, answer: null }
   })
 
 /** Sends one question. @returns null where the program ended before it answered. */
-export const send = async ({ program, token }: Victim, asked: Asked): Promise<Answered | null> => {
+export const send = async (asker: Asker, asked: Asked): Promise<Answered | null> => {
   try {
-    const response = await fetch(`${program.privateUrl}/network/authorizations`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        'idempotency-key': asked.key,
-      },
-      body: JSON.stringify(asked.question),
-    })
-    const text = await response.text()
-    const replayed = response.headers.get('idempotency-replayed') === 'true'
+    const { isReplay, status, text } = await post(asker, asked)
     const { code, responseCode } = JSON.parse(text)
-    return { status: response.status, replayed, text, responseCode: responseCode ?? code }
+    return { status, replayed: isReplay === 'true', text, responseCode: responseCode ?? code }
   } catch {
     return null
   }
+}
+
+const post = async (asker: Asker, { key, question }: Asked) => {
+  const name = 'idempotency-replayed'
+  if (!('program' in asker)) {
+    const answer = await ask(asker, question, { headers: { 'idempotency-key': key } })
+    return { status: answer.status, text: answer.text, isReplay: answer.headers[name] }
+  }
+  const response = await fetch(`${asker.program.privateUrl}/network/authorizations`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${asker.token}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
+    body: JSON.stringify(question),
+  })
+  const text = await response.text()
+  return { status: response.status, text, isReplay: response.headers.get(name) }
 }
 
 /** Kills the last program of those that are asked, at the moment of its choice. */
@@ -95,14 +109,14 @@ export type Killer = (burst: {
 
 /** Sends all at once, in turn to each, and has the last one killed meanwhile. */
 export const burstAndKill = async (
-  victims: readonly [Victim, ...Victim[]],
+  askers: readonly [...Asker[], Victim],
   plan: readonly Asked[],
   kill: Killer,
 ): Promise<Asked[]> => {
-  const last = victims.at(-1) ?? victims[0]
+  const last = askers.at(-1) as Victim
   let answered = 0
   const sent = plan.map((each, index) => {
-    const target = victims[index % victims.length] ?? last
+    const target = askers[index % askers.length] ?? last
     const asked = send(target, each).then((answer) => {
       answered += 1
       return { ...each, answer }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { countAnswered } from '../../../src/operations/authorizations/records.ts'
 import { prune } from '../../../src/operations/events/prune.ts'
 import {
@@ -231,7 +232,11 @@ onEachEngine((engine) => {
   test('one is read by its id on its own card, and in pages, newest first', async () => {
     const card = await issueCard(service)
     const { publicToken } = card
-    for (let at = 0; at < 5; at += 1) await ask(service, { publicToken, reference: `P-${at}` })
+    for (let at = 0; at < 5; at += 1) {
+      await ask(service, { publicToken, reference: `P-${at}` })
+      // Which of two of one millisecond is the newer, nobody can tell.
+      await wait(2)
+    }
     const all = await recordsOf(card)
     const references = (of: { reference: string }[]) => of.map(({ reference }) => reference)
     assert.deepEqual(references(all), ['P-4', 'P-3', 'P-2', 'P-1', 'P-0'])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, beforeEach, test } from 'node:test'
 import { makeSlices, prune } from '../../../src/operations/events/prune.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
@@ -11,7 +11,7 @@ import {
 } from '../../../src/storage/events/slices.ts'
 import { enterPublished } from '../../support/audit.ts'
 import { sql, type TestService } from '../../support/service.ts'
-import { onEachEngine } from '../authorizations/engines.ts'
+import { onEachEngine, type Services } from '../authorizations/engines.ts'
 
 const retention = { eventDays: 30, attemptDays: 90 }
 const daysAgo = (days: number) => `now() - interval '${days} days'`
@@ -38,9 +38,30 @@ const act = async (service: TestService, publicToken: string, times: number) => 
   }
 }
 
-onEachEngine(({ open, openOne }) => {
+/** Takes away what a test left of events, their slices and what was tried: the next one counts its own. */
+const forgetEvents = async (database: Database) => {
+  const slices = await sql<{ name: string }>(
+    database,
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent in ('event'::regclass, 'published_event'::regclass)
+       and inhrelid not in ('event_default'::regclass, 'published_event_default'::regclass)`,
+  )
+  for (const { name } of slices) await database.script(`drop table ${name}`)
+  const outboxAndFeeds = ['event', 'published_event', 'delivery', 'webhook']
+  for (const table of [...outboxAndFeeds, 'attempt', 'attempt_to_enter']) {
+    await sql(database, `delete from ${table}`)
+  }
+}
+
+onEachEngine(({ open }) => {
+  let opened: Services
+  before(async () => {
+    opened = await open({ poolSize: 10 })
+  })
+  beforeEach(() => forgetEvents(opened.database))
+
   test('slices are made once, without a gap, before they are needed, whoever makes them', async () => {
-    const { services, database } = await open()
+    const { services, database } = opened
     await Promise.all(services.map((each) => makeSlices(each.database, 30)))
     await makeSlices(database, 30)
     const today = await findDatabaseDay(database)
@@ -71,7 +92,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('where events of a time are kept without a slice, the next slice is made all the same', async () => {
-    const service = await openOne()
+    const { service } = opened
     const { database } = service
     await service.createCard()
     await makeSlices(database, 30)
@@ -82,7 +103,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('a slice of the outbox goes once it is over, and not while an event of it is unpublished', async () => {
-    const service = await openOne()
+    const { service } = opened
     const { database } = service
     const over = await makeOldSlice(database, 'event', 30)
     const living = await makeOldSlice(database, 'event', 26)
@@ -110,7 +131,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('a slice of the feeds stays while an event of it was published lately, is unpublished, not entered or to be delivered', async () => {
-    const service = await openOne()
+    const { service } = opened
     const { database } = service
     const over = await makeOldSlice(database, 'published_event', 30)
     const { publicToken } = await service.createCard()
@@ -150,7 +171,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('of two that publish while slices come and go, none publishes an event twice or skips one', async () => {
-    const { services, database } = await open({ poolSize: 10 })
+    const { services, database } = opened
     const [first, second] = services
     await makeOldSlice(database, 'event', 31)
     await makeOldSlice(database, 'published_event', 31)
@@ -186,7 +207,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('who publishes again what is published already, as of a list from before, publishes nothing', async () => {
-    const { services, database } = await open()
+    const { services, database } = opened
     const [service] = services
     await makeSlices(database, 30)
     const { publicToken } = await service.createCard()
@@ -199,7 +220,7 @@ onEachEngine(({ open, openOne }) => {
   })
 
   test('attempts are forgotten by their age, and what is left of the tries does not change', async () => {
-    const service = await openOne()
+    const { service } = opened
     const { database } = service
     const { publicToken } = await service.createCard()
     await sql(

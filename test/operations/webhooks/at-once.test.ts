@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { type RunningDelivery, startDelivery } from '../../../src/operations/webhooks/delivery.ts'
 import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
+import { isNightly } from '../../support/cases.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
 import { openDeliveryService } from './delivery-service.ts'
@@ -125,8 +126,7 @@ test('placing, delivering, sending again and replaying at once never wait for on
     const body = { url: receiver.url, events: ['*'] }
     webhooks.push((await service.call('POST', '/webhooks', { body })).json.webhookId)
   }
-  const made = 12
-  const perCard = 10
+  const [made, perCard] = isNightly ? [12, 10] : [6, 5]
   let isOver = false
   const make = async () => {
     const { publicToken } = await service.createCard()

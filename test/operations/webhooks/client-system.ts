@@ -62,12 +62,16 @@ export const insist = async (
   throw new Error('The server did not come back.')
 }
 
-/** Every event that the server tells of, in the order of its feed. */
-export const readFeed = async (program: Program, least: number): Promise<FeedEvent[]> => {
+/** Every event that the server tells of, or those after one, in the order of its feed. */
+export const readFeed = async (
+  program: Program,
+  least: number,
+  begin?: FeedEvent,
+): Promise<FeedEvent[]> => {
   const token = await tokenOf(program)
   const feed: FeedEvent[] = []
   for (let tries = 0; tries < 600; ) {
-    const after = feed.at(-1)
+    const after = feed.at(-1) ?? begin
     const query = after ? `?after=${after.id}` : ''
     const page = await program.call('GET', `/events${query}`, { token })
     feed.push(...page.json)

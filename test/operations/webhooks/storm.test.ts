@@ -3,7 +3,7 @@
  * it at its full size.
  */
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { test } from 'node:test'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   makeMigratedFolder,
@@ -11,19 +11,33 @@ import {
   type Program,
   startProgram,
 } from '../../support/process.ts'
-import { baseUrl, insist, produceEvents, readFeed, tokenOf } from './client-system.ts'
-import { isSignedWith, openJournal, openReceiver, type Receiver, until } from './receiver.ts'
+import {
+  baseUrl,
+  type FeedEvent,
+  insist,
+  produceEvents,
+  readFeed,
+  tokenOf,
+} from './client-system.ts'
+import {
+  isSignedWith,
+  type Journal,
+  openJournal,
+  openReceiver,
+  type Receiver,
+  until,
+} from './receiver.ts'
 
 /** What two processes deliver while nothing fails. */
 const calm = {
-  cards: Number(process.env.STORM_CARDS ?? 20),
-  perCard: Number(process.env.STORM_EVENTS_PER_CARD ?? 10),
+  cards: Number(process.env.STORM_CARDS ?? 10),
+  perCard: Number(process.env.STORM_EVENTS_PER_CARD ?? 8),
 }
 const calmTotal = calm.cards * calm.perCard
 const endpoints = 4
 
 /** What is delivered under failures. */
-const cards = Number(process.env.STORM_CARDS ?? 30)
+const cards = Number(process.env.STORM_CARDS ?? 16)
 const perCard = Number(process.env.STORM_EVENTS_PER_CARD ?? 4)
 const serverKills = Number(process.env.STORM_SERVER_KILLS ?? 1)
 const receiverKills = Number(process.env.STORM_RECEIVER_KILLS ?? 1)
@@ -32,31 +46,52 @@ const total = cards * perCard
 const patienceMs = total > 1_000 ? 8_000 : 1_500
 
 const postgres = await openPostgres()
+const common = {
+  BASE_URL: baseUrl,
+  RATE_LIMIT: 'off',
+  LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
+}
 
-test('two processes deliver every event to every endpoint once, in order, when nothing fails', {
-  skip: postgres.leftOut,
-}, async () => {
+test('two processes on PostgreSQL', { skip: postgres.leftOut }, async (t) => {
   const { dataDir, env: server } = await openServerFolder(postgres)
-  const env = {
-    ...server,
-    BASE_URL: baseUrl,
-    RATE_LIMIT: 'off',
-    LOG_LEVEL: 'silent',
-  }
-  const one = await startProgram({ env, dataDir })
-  const two = await startProgram({ env, dataDir })
-  const journals = await Promise.all(
-    Array.from({ length: endpoints }, async () => {
-      const journal = openJournal()
-      const receiver = await openReceiver((received) => {
-        journal.note(received, true)
-        return 204
-      })
-      const body = { url: receiver.url, events: ['*'] }
-      await one.call('POST', '/webhooks', { token: await tokenOf(one), body })
-      return journal
-    }),
+  const env = { ...server, ...common }
+  const start = () => startProgram({ env, dataDir })
+  const both = await Promise.all([start(), start()])
+  let last: FeedEvent | undefined
+  await t.test(
+    'deliver every event to every endpoint once, in order, when nothing fails',
+    async () => {
+      last = (await deliverAll(both)).at(-1)
+    },
   )
+  await t.test(
+    'a receiver that fails and dies and one of them that is killed lose, forge and reorder nothing',
+    () => storm(both, start, last),
+  )
+})
+
+test('on PGlite, a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
+  const dataDir = await makeMigratedFolder()
+  const start = () => startProgram({ dataDir, env: { ...common, DELIVERY_TIMEOUT_MS: '1000' } })
+  await storm([await start()], start)
+})
+
+/** Has events made at both and delivered while nothing fails. @returns what the feed told. */
+async function deliverAll(both: readonly [Program, Program]): Promise<FeedEvent[]> {
+  const [one, two] = both
+  const token = await tokenOf(one)
+  const journals: Journal[] = []
+  const webhookIds: string[] = []
+  for (let endpoint = 0; endpoint < endpoints; endpoint += 1) {
+    const journal = openJournal()
+    const receiver = await openReceiver((received) => {
+      journal.note(received, true)
+      return 204
+    })
+    journals.push(journal)
+    const body = { url: receiver.url, events: ['*'] }
+    webhookIds.push((await one.call('POST', '/webhooks', { token, body })).json.webhookId)
+  }
   const startedMs = performance.now()
   let turn = 0
   await produceEvents(() => (turn++ % 2 === 0 ? one : two), calm)
@@ -71,53 +106,25 @@ test('two processes deliver every event to every endpoint once, in order, when n
     `${calmTotal} events to ${endpoints} endpoints, none twice: made in ${producedSeconds.toFixed(1)} s, ` +
       `delivered in ${seconds.toFixed(1)} s`,
   )
-  const drained = await Promise.all([one, two].map(deliveredBy))
+  const drained = await Promise.all(both.map(deliveredBy))
   console.log(`deliveries by each process: ${drained.join(' and ')}`)
-  await Promise.all([one.kill('SIGTERM'), two.kill('SIGTERM')])
-})
+  for (const id of webhookIds) await one.call('DELETE', `/webhooks/${id}`, { token })
+  return feed
+}
 
 async function deliveredBy({ privateUrl }: { privateUrl: string }): Promise<number> {
   const text = await (await fetch(`${privateUrl}/metrics`)).text()
   return Number(/^pinfold_delivery_lag_seconds_count (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-type Engine = {
-  name: string
-  skip: string | false
-  /** Where programs lie, with the RSA keys that each would otherwise draw for itself. */
-  open: () => Promise<{ dataDir: string; env: Readonly<Record<string, string>> }>
-}
-
-const engines: readonly Engine[] = [
-  {
-    name: 'PGlite',
-    skip: false,
-    open: async () => ({ dataDir: await makeMigratedFolder(), env: {} }),
-  },
-  {
-    name: 'PostgreSQL',
-    skip: postgres.leftOut,
-    open: () => openServerFolder(postgres),
-  },
-]
-
-for (const { name, open, skip } of engines) {
-  suite(`on ${name}`, { skip }, () => {
-    test('a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
-      await storm(await open())
-    })
-  })
-}
-
-async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']>>): Promise<void> {
-  const env = {
-    BASE_URL: baseUrl,
-    RATE_LIMIT: 'off',
-    LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
-    DELIVERY_TIMEOUT_MS: '1000',
-    ...engine,
-  }
-  let program: Program = await startProgram({ env, dataDir })
+/** Delivers while a receiver fails and dies, and while servers are killed: others that run go on, or one that is started. */
+async function storm(
+  servers: readonly [Program, ...Program[]],
+  start: () => Promise<Program>,
+  begin?: FeedEvent,
+): Promise<void> {
+  const living = [...servers]
+  let program = servers[0]
   const journal = openJournal()
   let secret = ''
   let forged = 0
@@ -135,11 +142,16 @@ async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']
   })
   secret = made.json.secret
 
+  const since = new Date().toISOString()
   const startedMs = performance.now()
   const producing = produceEvents(() => program, { cards, perCard })
-  const restartServer = async () => {
-    await program.kill('SIGKILL')
-    program = await startProgram({ env, dataDir })
+  const replaceServer = async () => {
+    const killed = living.shift()
+    program = living[0] ?? program
+    await killed?.kill('SIGKILL')
+    if (living.length > 0) return
+    program = await start()
+    living.push(program)
   }
   const restartReceiver = async () => {
     await receiver.close()
@@ -147,17 +159,17 @@ async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']
     receiver = await openReceiver(answer, receiver.port)
   }
   await breakAlongTheWay(journal.acceptedCount, [
-    ...Array.from({ length: serverKills }, () => restartServer),
+    ...Array.from({ length: serverKills }, () => replaceServer),
     ...Array.from({ length: receiverKills }, () => restartReceiver),
   ])
   await producing
-  const feed = await readFeed(program, total)
+  const feed = await readFeed(program, total, begin)
   const madeSeconds = Math.round((performance.now() - startedMs) / 1_000)
   // Of ten thousand some fail ten times running, and then wait for minutes: those are asked for.
   while (journal.acceptedCount() < total) {
     await until(() => journal.acceptedCount() === total, patienceMs).catch(() => undefined)
     await insist(() => program, token, `/webhooks/${made.json.webhookId}/replay`, {
-      since: '2026-01-01T00:00:00Z',
+      since,
     })
   }
   const seconds = Math.round((performance.now() - startedMs) / 1_000)
@@ -168,7 +180,7 @@ async function storm({ dataDir, env: engine }: Awaited<ReturnType<Engine['open']
     `${total} events made in ${madeSeconds} s, delivered in ${seconds} s: ${received} requests, ${accepted} accepted, ` +
       `${again} of them again (${((100 * again) / total).toFixed(2)} %)`,
   )
-  await program.kill('SIGTERM')
+  await Promise.all(living.map((each) => each.kill('SIGTERM')))
 }
 
 /** Breaks one thing after the other, spread over the time that deliveries take. */

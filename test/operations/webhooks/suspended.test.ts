@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { type TestContext, test } from 'node:test'
+import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { prune } from '../../../src/operations/events/prune.ts'
 import { createEventStreams } from '../../../src/operations/events/streams.ts'
@@ -11,7 +11,7 @@ import type { Database } from '../../../src/storage/engine/database.ts'
 import { examineDatabase } from '../../../src/storage/engine/installation.ts'
 import { enterAll } from '../../support/audit.ts'
 import { newCard, sql } from '../../support/service.ts'
-import { type Engine, onEachEngine } from '../authorizations/engines.ts'
+import { onEachEngine, type Services } from '../authorizations/engines.ts'
 import { administerOf } from '../clients/administer.ts'
 import { openReceiver, type Receiver, until } from './receiver.ts'
 
@@ -19,11 +19,15 @@ const clientId = 'demo-client'
 const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url))
 const newest = Math.max(...(await readdir(migrations)).map((name) => Number.parseInt(name, 10)))
 
-/** Two processes that deliver, and a webhook of each of two clients. */
-async function openDelivering(t: TestContext, { open }: Engine) {
-  const { database, service, services } = await open({ env: { DELIVERY_TIMEOUT_MS: '1000' } })
+/** Two processes that deliver, and a webhook of each of two clients. After the test nothing of it is left to deliver. */
+async function openDelivering(t: TestContext, { database, service, services }: Services) {
   const running = services.map(({ delivering }) => startDelivery(delivering))
-  t.after(() => Promise.all(running.map((each) => each.stop())))
+  t.after(async () => {
+    await Promise.all(running.map((each) => each.stop()))
+    for (const table of ['delivery', 'delivery_group', 'delivery_queue', 'webhook']) {
+      await sql(database, `delete from ${table}`)
+    }
+  })
   const receiver = await openReceiver()
   const fence = await openReceiver()
   const make = (url: string, as: 'client' | 'otherClient') =>
@@ -72,10 +76,15 @@ const sequencesOf = async (database: Database, publicToken: string): Promise<num
 const sequencesAt = ({ received }: Receiver): unknown[] =>
   received.map(({ message }) => message.data.sequence)
 
-onEachEngine((engine) => {
+onEachEngine(({ open }) => {
+  let opened: Services
+  before(async () => {
+    opened = await open({ env: { DELIVERY_TIMEOUT_MS: '1000' } })
+  })
+
   test('a client that is disabled, or has lost both scopes, gets nothing; what waited comes later, in order', async (t) => {
     const { act, administer, card, change, database, awaitFence, receiver, service } =
-      await openDelivering(t, engine)
+      await openDelivering(t, opened)
     await until(() => receiver.received.length === 1)
     const { scopes } = (await administer('GET', `/clients/${clientId}`)).json
     const without = (...lost: string[]) => scopes.filter((scope: string) => !lost.includes(scope))
@@ -122,7 +131,7 @@ onEachEngine((engine) => {
   })
 
   test('the three days of an endpoint stand still while its client is disabled, and go on from there', async (t) => {
-    const { act, change, database, receiver, service, webhookId } = await openDelivering(t, engine)
+    const { act, change, database, receiver, service, webhookId } = await openDelivering(t, opened)
     await until(() => receiver.received.length === 1)
     receiver.answer = () => 500
     await act()
@@ -173,12 +182,14 @@ onEachEngine((engine) => {
   })
 
   test('an open stream ends when its client loses the scope to read', async (t) => {
-    const { change, database } = await openDelivering(t, engine)
+    const { administer, change, database } = await openDelivering(t, opened)
+    const { scopes } = (await administer('GET', `/clients/${clientId}`)).json
     const streams = createEventStreams(database, () => undefined, { renewMs: 100 })
     t.after(() => streams.close())
     const filter = { after: null, types: null }
     const stream = await streams.open(clientId, filter, new Date(Date.now() + 600_000))
     await change({ scopes: ['cards.read', 'webhooks.write'] })
     for await (const _ of stream.events);
+    await change({ scopes })
   })
 })

@@ -18,11 +18,16 @@ import { hsmAway } from './watched-hsm.ts'
 
 const notChecked = { result: 'not_checked', remainingTries: 3 }
 
+const once = 3201
+const fifteen = 3215
+
 onEachEngine((engine) => {
   let service: TestService
   let card: IssuedCard
   before(async () => {
     service = await engine.openOne()
+    await addProduct(service, { productId: once, pinTryLimit: 1, cvvTryLimit: 1 })
+    await addProduct(service, { productId: fifteen, pinTryLimit: 15, cvvTryLimit: 15 })
   })
   beforeEach(async () => {
     card = await issueCard(service)
@@ -203,18 +208,6 @@ onEachEngine((engine) => {
       assert.ok(!answer.text.includes(card.pan))
     }
     await assertNothingSpent()
-  })
-})
-
-const once = 3201
-const fifteen = 3215
-
-onEachEngine((engine) => {
-  let service: TestService
-  before(async () => {
-    service = await engine.openOne()
-    await addProduct(service, { productId: once, pinTryLimit: 1, cvvTryLimit: 1 })
-    await addProduct(service, { productId: fifteen, pinTryLimit: 15, cvvTryLimit: 15 })
   })
 
   const tryPin = async (card: IssuedCard, pin = card.pin) =>

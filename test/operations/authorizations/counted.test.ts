@@ -163,8 +163,12 @@ test('what is reported names the network and the public token, as a warning, and
   )
 })
 
+let service: TestService
+before(async () => {
+  service = await openTestService()
+})
+
 test('authorizations and checks are counted by what they came to, and a repeat is not', async () => {
-  const service = await openTestService()
   const card = await issueCard(service)
   const headers = { 'idempotency-key': 'counted-once' }
   await ask(service, pinTry(service, card))
@@ -180,12 +184,13 @@ test('authorizations and checks are counted by what they came to, and a repeat i
 })
 
 test('a check that the HSM gave no answer to is counted as its fault', async () => {
-  const service = await openTestService()
   const card = await issueCard(service)
-  watchHsm([service]).before = () => {
+  const hsm = watchHsm([service])
+  hsm.before = () => {
     throw hsmAway()
   }
   assert.equal((await ask(service, pinTry(service, card))).json.responseCode, '96')
+  hsm.before = () => {}
   const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
   assert.match(text, /^pinfold_hsm_faults_total 1$/m)
 })

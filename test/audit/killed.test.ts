@@ -15,13 +15,14 @@ import { promisify } from 'node:util'
 import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { pinfold } from '../cli/run-pinfold.ts'
+import { keepRsaKeys } from '../operations/card-data/service.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, type Program, startProgram } from '../support/process.ts'
 import { newCard, openServerDatabase, sql } from '../support/service.ts'
 
 const postgres = await openPostgres()
 const kills = Number(process.env.AUDIT_KILLS ?? 1)
-const acts = Number(process.env.AUDIT_ACTS ?? 60)
+const acts = Number(process.env.AUDIT_ACTS ?? 24)
 const env = { SANDBOX: 'true', RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
 
 /** Creates cards until it is told to stop, or its process is gone. Puts down those that were answered. */
@@ -117,6 +118,8 @@ suite('processes that enter an audit log and are killed', { timeout: 1_200_000 }
     const { database, url } = await openServerDatabase(postgres, 4)
     const dataDir = await makeFolder()
     await readOrMakeMasterKeys(`${dataDir}/master.key`)
+    // The programs would draw some for two seconds of a processor.
+    await keepRsaKeys({ database, dataDir })
     const start = () => startProgram({ dataDir, env: { ...env, DATABASE_URL: url } })
     const programs = [await start(), await start()]
     const made: string[] = []

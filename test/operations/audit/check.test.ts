@@ -16,7 +16,6 @@ import {
   strongPins,
   type TestService,
 } from '../../support/service.ts'
-import { openOwnLog } from './own-log.ts'
 
 interface Found {
   readonly found: string
@@ -300,7 +299,7 @@ for (const { name, open, skip } of databaseEngines) {
 }
 
 test('a check that is broken off is gone on with, and is due again after its time alone', async () => {
-  const service = await openOwnLog()
+  const service = await openTestService()
   const { database } = service
   await service.createCard()
   await enterAll(database)

@@ -23,9 +23,8 @@ import {
   signAll,
   signedSize,
 } from '../../support/audit.ts'
-import { sql, type TestService } from '../../support/service.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { onEachEngine, type Services } from '../authorizations/engines.ts'
-import { openOwnLog } from './own-log.ts'
 
 interface Signed {
   readonly size: number
@@ -236,7 +235,7 @@ onEachEngine((engine) => {
 })
 
 test('a successor that the database does not know any more is followed by another, whichever machine remembers it', async () => {
-  const service = await openOwnLog()
+  const service = await openTestService()
   const { audit, database } = service
   const succeed = (reason: string) =>
     service.call('POST', '//audit/successor', {
@@ -267,7 +266,7 @@ test('a successor that the database does not know any more is followed by anothe
 })
 
 test('a signer that was held up sets back neither what is remembered of the log, nor of its successor', async () => {
-  const service = await openOwnLog()
+  const service = await openTestService()
   const { audit, database } = service
   await appendMany(audit, 2)
   /** Signs what is there now, and is held up just before it remembers that, until `meanwhile` is done. */
@@ -300,7 +299,7 @@ test('a signer that was held up sets back neither what is remembered of the log,
 })
 
 test('a machine that does not sign says so when another signs a log that went back, while it is smaller and when it has grown again', async () => {
-  const service = await openOwnLog()
+  const service = await openTestService()
   const { audit, database } = service
   await appendMany(audit, 5)
   await signAll(audit)

@@ -7,14 +7,13 @@ import { readCheckpoint, readVerifierKeys } from '../../../src/operations/audit/
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { enterAll } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
-import { sql, type TestService } from '../../support/service.ts'
-import { openOwnLog } from './own-log.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 const admin = { as: 'admin', listener: 'private' } as const
 
 let service: TestService
 beforeEach(async () => {
-  service = await openOwnLog({ RATE_LIMIT: 'off' })
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
 })
 
 const act = async () => {

@@ -15,7 +15,6 @@ import { appendMany, rollBackTo, signAll, signedSize } from '../../support/audit
 import { atEndOfFile } from '../../support/end-of-file.ts'
 import { dataRoot } from '../../support/folders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { openOwnLog } from './own-log.ts'
 
 let service: TestService
 let witnessKey: string
@@ -25,7 +24,7 @@ let statuses: number[]
 /** A witness that knows the log's key, as the policy of the service names it. */
 beforeEach(async () => {
   const folder = await mkdtemp(join(dataRoot(), 'witnessed-'))
-  const bare = await openOwnLog()
+  const bare = await openTestService()
   await appendMany(bare.audit, 3)
   const { text } = await bare.call('GET', '//.well-known/audit-log-keys', { token: null })
   const witness = createWitness({

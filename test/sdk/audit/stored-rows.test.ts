@@ -5,16 +5,15 @@ import { parseVerifierKeys, verifyFolder } from '../../../sdk/audit/audit.ts'
 import { eraseDue } from '../../../src/operations/audit/erase.ts'
 import { followEntries } from '../../../src/operations/audit/follow.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
-import { openOwnLog } from '../../operations/audit/own-log.ts'
 import { enterAll, entriesOf } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
-import { sql, type TestService } from '../../support/service.ts'
+import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 type Signed = { service: TestService; stored: Awaited<ReturnType<typeof entriesOf>> }
 
 /** A service whose log has the entries of three cards, under a checkpoint. */
 async function openSigned(): Promise<Signed> {
-  const service = await openOwnLog({ RATE_LIMIT: 'off' })
+  const service = await openTestService({ env: { RATE_LIMIT: 'off' } })
   for (const _ of [1, 2, 3]) await issueCard(service)
   await enterAll(service.database)
   assert.equal(await createSigner(service.audit)(), 'signed')

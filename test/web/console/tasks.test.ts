@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { carryOut } from '../../operations/approvals/people.ts'
 import { openReceiver, type Receiver } from '../../operations/webhooks/receiver.ts'
+import { isNightly } from '../../support/cases.ts'
 import { sql } from '../../support/service.ts'
-import { openChromium } from '../support/chromium.ts'
+import { openChromium, type Visit } from '../support/chromium.ts'
 import {
   type Console,
   issueDeclinedCard,
   openConsole,
   readText,
   signIn,
+  signInInstead,
 } from '../support/console.ts'
 import { askForAdministrator, openCeremony } from '../support/console-world.ts'
 
@@ -21,14 +23,19 @@ type Card = Awaited<ReturnType<typeof issueDeclinedCard>>
 const signedInLongAgo =
   "update console_session set authenticated_at = clock_timestamp() - interval '6 minutes'"
 
-/** Who looks, and on what. The ways of working are the same without script: all but the live parts. */
+/**
+ * Who looks, and on what. The ways of working are the same without script: all but the live parts. What small windows
+ * and missing scripts do is seen together: a telephone with them takes no other way, and is tried at night.
+ */
 const viewers = [
-  { name: 'on a desktop', viewport: { width: 1280, height: 800 }, javaScriptEnabled: true },
-  { name: 'on a telephone', viewport: { width: 390, height: 844 }, javaScriptEnabled: true },
+  { name: 'on a desktop', viewport: { width: 1280, height: 800 }, runsScripts: true },
+  ...(isNightly
+    ? [{ name: 'on a telephone', viewport: { width: 390, height: 844 }, runsScripts: true }]
+    : []),
   {
     name: 'on a telephone without script',
     viewport: { width: 390, height: 844 },
-    javaScriptEnabled: false,
+    runsScripts: false,
   },
 ]
 
@@ -42,28 +49,31 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
     await service.createWebhook(receiver.url, ['card.created'])
   })
 
-  for (const [at, { name, ...options }] of viewers.entries()) {
+  // One browser for all, in which one signs in after the other: each with a profile of its own costs seconds.
+  let visit: Visit
+  let signedIn: string | null = null
+  before(async () => {
+    visit = await signIn(service, chromium, 'support')
+  })
+
+  for (const [at, { name, runsScripts, viewport }] of viewers.entries()) {
     suite(name, () => {
       let card: Card
       before(async () => {
         receiver.answer = () => 500
         card = await issueDeclinedCard(service, `Ref ${at}<b>`)
+        await look(visit, viewport, runsScripts)
+        signedIn = null
       })
-      // One sign-in for all that a person does here: a browser with a profile of its own costs a second.
-      const pages = new Map<string, Promise<Page>>()
-      const as = (role: string): Promise<Page> => {
-        const page =
-          pages.get(role) ?? signIn(service, chromium, role, options).then((visit) => visit.page)
-        pages.set(role, page)
-        return page
+      const as = async (role: string): Promise<Page> => {
+        if (role !== signedIn) await signInInstead(service, visit, role)
+        signedIn = role
+        return visit.page
       }
-      after(async () => {
-        for (const page of pages.values()) await (await page).context().close()
-      })
 
       /** It comes by itself where there is script, and where there is none, when somebody loads the page again. */
       const untilShown = async (locator: Locator): Promise<void> => {
-        for (let looks = 0; !options.javaScriptEnabled && looks < 100; looks += 1) {
+        for (let looks = 0; !runsScripts && looks < 100; looks += 1) {
           if ((await locator.count()) > 0) break
           await locator.page().reload()
         }
@@ -132,6 +142,15 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         await untilShown(row.getByText('Delivered', { exact: true }))
       })
 
+      test('which limit holds is said, how much of it is used, until when, and where it comes from', async () => {
+        const page = await as('support')
+        await page.goto(service.url(`/console/cards/${card.publicToken}`))
+        assert.match(
+          await readText(page),
+          /PIN and card data shown 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
+        )
+      })
+
       test('who saw this PIN is answered, with the entry of each disclosure and its receipt under a checkpoint', async () => {
         const page = await as('auditor')
         await search(page, card.publicToken)
@@ -148,15 +167,6 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         assert.match(text, /Under checkpoint \d+/)
         const { size } = checkpointOf(await page.innerText('pre'))
         assert.ok(text.includes(`Under checkpoint ${size}`))
-      })
-
-      test('which limit holds is said, how much of it is used, until when, and where it comes from', async () => {
-        const page = await as('support')
-        await page.goto(service.url(`/console/cards/${card.publicToken}`))
-        assert.match(
-          await readText(page),
-          /PIN and card data shown 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
-        )
       })
 
       test('key ages are seen, and which ceremony awaits whose components', async () => {
@@ -198,6 +208,18 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
     })
   }
 })
+
+/** Sees to it that the browser shows so much, and runs the scripts of pages or does not. */
+async function look(
+  { devtools, page }: Visit,
+  viewport: { width: number; height: number },
+  runsScripts: boolean,
+): Promise<void> {
+  await page.setViewportSize(viewport)
+  await devtools.send('Emulation.setScriptExecutionDisabled', { value: !runsScripts })
+  await page.goto('data:text/html,<title>none</title><script>document.title = "run"</script>')
+  assert.equal(await page.title(), runsScripts ? 'run' : 'none')
+}
 
 async function search(page: Page, text: string): Promise<void> {
   await page.goto(new URL('/console/search', page.url()).href)

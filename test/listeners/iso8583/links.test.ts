@@ -37,6 +37,13 @@ import {
 const admin = { as: 'admin', listener: 'private' } as const
 const env = { RATE_LIMIT: 'off' }
 
+/** One for all tests that leave its clients and settings as they are, each with links of its own. */
+const usual = (): Promise<TestService> => {
+  usualService ??= openTestService({ env })
+  return usualService
+}
+let usualService: Promise<TestService> | undefined
+
 /** What a network begins with. */
 const signOnFrame = frameOf(
   profileOf('sandbox').framing,
@@ -82,7 +89,7 @@ const openNetwork = async (
 }
 
 test('a link is registered, listed with its state, changed and disabled', async () => {
-  const service = await openTestService({ env })
+  const service = await usual()
   const link = await openLink(service)
   assert.equal((await linkOf(service, link.linkName)).state, 'down')
   const wire = await connectSwitch(link)
@@ -138,7 +145,7 @@ test('the doctor says which links are signed on, and which are missed', async ()
 })
 
 test('what cannot be a link is refused, everything at once', async () => {
-  const service = await openTestService({ env })
+  const service = await usual()
   const body = {
     linkName: 'wrong',
     networkId: 'demo-client',
@@ -213,7 +220,7 @@ test('a dialled link is held by one process, and another one takes over and sign
 })
 
 test('a dialled link that breaks is dialled again', async () => {
-  const service = await openTestService({ env })
+  const service = await usual()
   const network = await openNetwork()
   await openLink(service, { direction: 'dial', port: network.port, profile: 'sandbox' })
   await until(() => network.codes.length === 1)
@@ -385,7 +392,7 @@ const ownAddress = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 test('without TLS a link comes from loopback or from an address that is named', async () => {
-  const service = await openTestService({ env })
+  const service = await usual()
   const link = await openLink(service, { host: '0.0.0.0', peers: ['10.99.0.0/16'] })
   const wire = await connectSwitch(link)
   assert.equal(await wire.signOn(), '00')
@@ -410,7 +417,7 @@ test('without TLS a link comes from loopback or from an address that is named', 
 })
 
 test('two links do not listen at one address, of which one has another network', async () => {
-  const service = await openTestService({ env })
+  const service = await usual()
   const { linkName, port } = await openLink(service, { host: '::1' })
   const body = {
     ...{ linkName: 'second', networkId: 'demo-network', direction: 'listen', profile: 'sandbox' },

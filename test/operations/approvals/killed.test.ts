@@ -6,7 +6,12 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openPostgres } from '../../support/postgres.ts'
 import { bareEnvironment } from '../../support/process.ts'
-import { openServerDatabase, openTestService, sql } from '../../support/service.ts'
+import {
+  openServerDatabase,
+  openTestService,
+  sql,
+  type TestService,
+} from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
 
 const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'security-officer')]
@@ -53,8 +58,15 @@ test('what a worker did that was then killed is not done again, and the first an
   assert.deepEqual(await stepsOf(service, asked.approvalId), ['asked', 'approved', 'carried out'])
 })
 
+/** One for those whose workers live. */
+const usual = (): Promise<TestService> => {
+  usualService ??= openTestService({ env: settings })
+  return usualService
+}
+let usualService: Promise<TestService> | undefined
+
 test('what was approved long ago, while no service ran, is not done any more, and says so', async () => {
-  const service = await openTestService({ env: settings })
+  const service = await usual()
   const body = {
     ...{ clientId: 'late', clientName: 'A', kind: 'admin', scopes: ['admin'] },
     jwks: newJwks(),
@@ -65,7 +77,9 @@ test('what was approved long ago, while no service ran, is not done any more, an
   })
   await sql(
     service.database,
-    `update approval set decided_at = decided_at - interval '12 hours 1 minute' returning approval_id`,
+    `update approval set decided_at = decided_at - interval '12 hours 1 minute' where approval_id = $1
+     returning approval_id`,
+    [asked.approvalId],
   )
   await carryOut(service)
   const shown = await callAs(service, sue, 'GET', `/approvals/${asked.approvalId}`)
@@ -74,7 +88,7 @@ test('what was approved long ago, while no service ran, is not done any more, an
 })
 
 test('what cannot be done at the moment is tried again later', async () => {
-  const service = await openTestService({ env: settings })
+  const service = await usual()
   const body = { publicToken: '4820117360', reason: 'They asked for it' }
   const { body: asked } = await callAs(service, sue, 'POST', '/audit/erasures', { body })
   await callAs(service, sol, 'POST', `/approvals/${asked.approvalId}/approve`, {
@@ -87,7 +101,8 @@ test('what cannot be done at the moment is tried again later', async () => {
   await sql(service.database, 'alter table audit_erasure_away rename to audit_erasure')
   await sql(
     service.database,
-    'update approval set due_at = clock_timestamp() returning approval_id',
+    'update approval set due_at = clock_timestamp() where approval_id = $1 returning approval_id',
+    [asked.approvalId],
   )
   await carryOut(service)
   const shown = await callAs(service, sue, 'GET', `/approvals/${asked.approvalId}`)

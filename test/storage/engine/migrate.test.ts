@@ -49,14 +49,14 @@ test('of a migration that fails nothing is left', async () => {
 })
 
 test('a database that a newer program wrote is refused and left as it is', async () => {
-  const database = await openTestPglite()
+  const database = await openTestPglite({ image: 'migrated' })
   await migrate(database, await withMigration('9000_newer.sql', 'create table half (a text)'))
   await assert.rejects(migrate(database, migrations), /start a newer program/)
   assert.equal(await tables(database), 2)
 })
 
 test('a database that a newer program expanded is worked on, and neither refused nor changed', async () => {
-  const database = await openTestPglite()
+  const database = await openTestPglite({ image: 'migrated' })
   const [last = ''] = fileNames.toReversed()
   const said = `-- Works with programs from migration ${last.slice(0, 4)} on.\n`
   const newer = await withMigration('9000_expands.sql', `${said}create table half (a text);`)
@@ -76,8 +76,7 @@ test('a database that a newer program expanded is worked on, and neither refused
 })
 
 test('a database from before the first release is refused, with what to do, and left as it is', async () => {
-  const database = await openTestPglite()
-  await migrate(database, migrations)
+  const database = await openTestPglite({ image: 'migrated' })
   await sql(
     database,
     `update migration set file_name = '0001_foundation.sql' where migration_number = 1`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Connection } from '../../../src/storage/engine/database.ts'
+import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import {
   claimIdempotencyKey,
   findRememberedRequest,
@@ -15,6 +15,15 @@ import { openEmbedded, openServerDatabase, sql } from '../../support/service.ts'
 
 const clientId = 'client'
 const fingerprint = randomBytes(32)
+
+/** One for all tests, each of which finds no key in it. */
+const openEmpty = async (): Promise<Database> => {
+  embedded ??= openEmbedded()
+  const database = await embedded
+  await sql(database, 'delete from idempotency_record returning claim_id')
+  return database
+}
+let embedded: Promise<Database> | undefined
 
 const claimed = async (
   database: Connection,
@@ -29,7 +38,7 @@ const rows = async (database: Connection): Promise<number> =>
   (await sql(database, 'select key_hash from idempotency_record')).length
 
 test('a key that a process knew under one version of its hash is not free under two', async () => {
-  const database = await openEmbedded()
+  const database = await openEmpty()
   const [older, newer] = [randomBytes(32), randomBytes(32)]
   const before = { clientId, keyHashes: [older] } as const
   const claimId = await claimed(database, before)
@@ -48,7 +57,7 @@ test('a key that a process knew under one version of its hash is not free under 
 })
 
 test('no more are forgotten at once than were asked for, the oldest first, and none of today', async () => {
-  const database = await openEmbedded()
+  const database = await openEmpty()
   const hashes = Array.from({ length: 4 }, () => randomBytes(32))
   const claimAgo = async (name: string, hash: Buffer | undefined, hours: number) => {
     assert.ok(hash)
@@ -76,7 +85,7 @@ test('no more are forgotten at once than were asked for, the oldest first, and n
 })
 
 test('a key is retired under all its hashes, and no other with it', async () => {
-  const database = await openEmbedded()
+  const database = await openEmpty()
   const [one, other, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
   const key = { clientId, keyHashes: [one, other] } as const
   await claimed(database, key)
@@ -97,7 +106,7 @@ test('a key is retired under all its hashes, and no other with it', async () => 
 })
 
 test('a key that was claimed under two versions is found under either of them alone', async () => {
-  const database = await openEmbedded()
+  const database = await openEmpty()
   const [older, newer] = [randomBytes(32), randomBytes(32)]
   const during = { clientId, keyHashes: [older, newer] } as const
   await storeAnswer(database, during, await claimed(database, during), Buffer.from('answer'))
@@ -113,7 +122,7 @@ test('a key that was claimed under two versions is found under either of them al
 })
 
 test('of two that know of different versions of a hash the first answer stays, wherever it is looked for', async () => {
-  const database = await openEmbedded()
+  const database = await openEmpty()
   const answers = [
     { knows: (older: Buffer, newer: Buffer) => [older, newer] as const, text: 'the slow one' },
     { knows: (older: Buffer) => [older] as const, text: 'its repeat' },

@@ -4,7 +4,14 @@ import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { faults } from './support/axe.ts'
-import { artifacts, openChromium, readCard, untilState } from './support/chromium.ts'
+import {
+  artifacts,
+  openChromium,
+  readCard,
+  untilState,
+  type Visit,
+  visitInstead,
+} from './support/chromium.ts'
 import {
   choosePin,
   issueCard,
@@ -21,10 +28,15 @@ suite('the demo', { skip: chromium.leftOut }, () => {
   let sandbox: Sandbox
   before(async () => {
     sandbox = await startSandbox()
+    visit = await chromium.visit()
   })
 
+  let visit: Visit
+  const desk = { width: 800, height: 900 }
+
   test('every step of the journey can be taken with the keyboard alone', async () => {
-    const { devtools, page } = await chromium.visit({ viewport: { width: 800, height: 900 } })
+    await visitInstead(visit, desk)
+    const { devtools, page } = visit
     const { keyboard } = page
     const tabTo = async (name: RegExp) => {
       for (let presses = 0; presses < 60; presses += 1) {
@@ -66,7 +78,8 @@ suite('the demo', { skip: chromium.leftOut }, () => {
   })
 
   test('no digits are announced: what is read aloud by itself says only that they are there', async () => {
-    const { devtools, page } = await chromium.visit({ viewport: { width: 800, height: 900 } })
+    await visitInstead(visit, desk)
+    const { devtools, page } = visit
     await openDemo(page, sandbox.baseUrl)
     await issueCard(page)
     await reveal(page)

@@ -8,6 +8,8 @@ import {
   readCard,
   readCardAttributes,
   untilState,
+  type Visit,
+  visitInstead,
 } from './support/chromium.ts'
 import {
   choosePin,
@@ -23,17 +25,24 @@ import {
 } from './support/demo.ts'
 
 const chromium = await openChromium()
-const phone = { viewport: { width: 360, height: 740 } }
+const phone = { width: 360, height: 740 }
 const strongPins = ['6284', '7193', '8406']
 
 suite('the demo', { skip: chromium.leftOut }, () => {
   let sandbox: Sandbox
   before(async () => {
     sandbox = await startSandbox()
+    visit = await chromium.visit()
   })
 
+  let visit: Visit
+  const visitAs = async (viewport: typeof phone): Promise<Visit> => {
+    await visitInstead(visit, viewport)
+    return visit
+  }
+
   test('a card is issued, shown, given a PIN, blocked by wrong ones, and unblocked', async () => {
-    const { complaints, devtools, page, requested } = await chromium.visit(phone)
+    const { complaints, devtools, page, requested } = await visitAs(phone)
     await openDemo(page, sandbox.baseUrl)
     await issueCard(page)
     const masked = await readCard(devtools)
@@ -79,7 +88,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
   })
 
   test('what a card shows is on it alone: in no attribute, storage, message or other text', async () => {
-    const { complaints, devtools, page } = await chromium.visit({ viewport: desktop })
+    const { complaints, devtools, page } = await visitAs(desktop)
     await openDemo(page, sandbox.baseUrl)
     await issueCard(page, '1003')
     assert.equal(await choosePin(page, '628416'), 'Your new PIN is set.')
@@ -106,7 +115,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
   })
 
   test('another visitor gets neither the card nor what the relay saw of it', async () => {
-    const [owner, other] = [await chromium.visit(phone), await chromium.visit(phone)]
+    const [owner, other] = [await visitAs(phone), await chromium.visit({ viewport: phone })]
     await openDemo(owner.page, sandbox.baseUrl)
     await issueCard(owner.page)
     const token = await owner.page.getAttribute('pinfold-card', 'public-token')
@@ -128,7 +137,7 @@ suite('the demo', { skip: chromium.leftOut }, () => {
   })
 
   test('a PIN in clear does not go through the relay', async () => {
-    const { page } = await chromium.visit(phone)
+    const { page } = await visitAs(phone)
     await openDemo(page, sandbox.baseUrl)
     await issueCard(page)
     const token = await page.getAttribute('pinfold-card', 'public-token')

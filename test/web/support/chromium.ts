@@ -109,6 +109,17 @@ const listen = async (page: Page): Promise<Pick<Visit, 'complaints' | 'requested
   return { complaints, requested }
 }
 
+/** Somebody else at the same browser, which forgets who was there: a fresh one costs a second. */
+export const visitInstead = async (
+  { complaints, page, requested }: Visit,
+  viewport: { width: number; height: number },
+): Promise<void> => {
+  await page.goto('about:blank')
+  await page.context().clearCookies()
+  await page.setViewportSize(viewport)
+  for (const seen of [complaints, requested]) seen.length = 0
+}
+
 /** Does something, and waits until the card has told a state since. */
 export const untilState = async (page: Page, state: string, act: () => Promise<unknown>) => {
   await page.evaluate(() => (window as unknown as { states: string[] }).states.splice(0))

@@ -14,10 +14,19 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
  */
 const folders = {
   service: ['service'],
-  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
-  authorizations: ['operations/authorizations'],
-  webhooks: ['operations/webhooks', 'operations/events', 'outbound', 'sandbox'],
+  events: [
+    'operations/webhooks',
+    'operations/events',
+    'operations/audit',
+    'audit',
+    'witness',
+    'storage/audit',
+    'sdk/audit',
+    'outbound',
+    'sandbox',
+  ],
   cards: [
+    'operations/authorizations',
     'operations/cards',
     'operations/card-data',
     'operations/idempotency',
@@ -25,12 +34,8 @@ const folders = {
     'sdk/client',
     'sdk/device',
   ],
-  http: ['listeners/http', 'listeners/oauth'],
-  iso8583: ['listeners/iso8583'],
-  audit: ['audit', 'witness', 'operations/audit', 'storage/audit', 'sdk/audit'],
-  guides: ['guides', 'scripts', 'package'],
-  cli: ['cli'],
-  web: ['web', 'web/console'],
+  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
+  web: ['web', 'web/console', 'listeners/console', 'operations/approvals'],
   storage: [
     'support',
     'storage',
@@ -39,15 +44,18 @@ const folders = {
     'storage/idempotency',
     'storage/links',
   ],
-  console: ['listeners/console', 'operations/approvals'],
+  cli: ['cli'],
+  guides: ['guides', 'scripts', 'package'],
   listeners: [
+    'listeners/http',
+    'listeners/oauth',
     'listeners/public',
     'listeners/private',
     'operations/clients',
     'service/config',
     'fuzz',
   ],
-  rules: ['crypto', 'domain', 'reference'],
+  iso8583: ['listeners/iso8583', 'crypto', 'domain', 'reference'],
 } as const
 
 export type Together = keyof typeof folders

@@ -44,7 +44,7 @@ type LoadCard = { publicToken: string; maskedPan: string; pan: string; pin: stri
 type Repeat = { path: string; body: object; idempotencyKey: string; answer: LoadAnswer }
 
 /** Between two requests of a worker, once there were enough. */
-const restMs = 50
+const restMs = isNightly ? 50 : 200
 
 /** How many a key rotation is held against, at least. */
 export const requestsMin = isNightly ? 2_000 : 200

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { isNightly } from '../../support/cases.ts'
 import {
   addProduct,
   ask,
@@ -25,7 +24,7 @@ import { type WatchedHsm, watchHsm } from './watched-hsm.ts'
 const postgres = await openPostgres()
 const generous = 3101
 /** More at once than both services have connections for, many times over. */
-const burst = isNightly ? 1_000 : 200
+const burst = 1_000
 const called = burst.toLocaleString('en')
 
 /** How often each answer was given. */

@@ -3,7 +3,6 @@ import { before, suite, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { carryOut } from '../../operations/approvals/people.ts'
 import { openReceiver, type Receiver } from '../../operations/webhooks/receiver.ts'
-import { isNightly } from '../../support/cases.ts'
 import { sql } from '../../support/service.ts'
 import { openChromium, type Visit } from '../support/chromium.ts'
 import {
@@ -23,15 +22,10 @@ type Card = Awaited<ReturnType<typeof issueDeclinedCard>>
 const signedInLongAgo =
   "update console_session set authenticated_at = clock_timestamp() - interval '6 minutes'"
 
-/**
- * Who looks, and on what. The ways of working are the same without script: all but the live parts. What small windows
- * and missing scripts do is seen together: a telephone with them takes no other way, and is tried at night.
- */
+/** Who looks, and on what. The ways of working are the same without script: all but the live parts. */
 const viewers = [
   { name: 'on a desktop', viewport: { width: 1280, height: 800 }, runsScripts: true },
-  ...(isNightly
-    ? [{ name: 'on a telephone', viewport: { width: 390, height: 844 }, runsScripts: true }]
-    : []),
+  { name: 'on a telephone', viewport: { width: 390, height: 844 }, runsScripts: true },
   {
     name: 'on a telephone without script',
     viewport: { width: 390, height: 844 },

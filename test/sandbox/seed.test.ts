@@ -14,8 +14,8 @@ const open = (seed?: string, database?: Database): Promise<TestService> =>
     ...(database && { database }),
   })
 
-/** One more, on a server where there is one: there it is fresh for a tenth of the cost. */
-const openAnother = async (seed?: string): Promise<TestService> =>
+/** One on a server, where there is one. */
+const openOnServer = async (seed: string): Promise<TestService> =>
   open(seed, postgres.leftOut ? undefined : (await openServerDatabase(postgres)).database)
 
 /** What a person reads on three cards that are made one after the other. */
@@ -54,7 +54,7 @@ before(async () => {
 })
 
 test('one seed gives the same tokens, PANs and PINs on a fresh database of whichever engine, and never the same keys or secrets', async () => {
-  const other = await openAnother('a seed')
+  const other = await openOnServer('a seed')
   assert.deepEqual(await threeCards(other), threeOfSeeded)
   for (const [ours, theirs] of [
     [secretsOf(seeded), secretsOf(other)],
@@ -66,7 +66,7 @@ test('one seed gives the same tokens, PANs and PINs on a fresh database of which
 })
 
 test('another seed gives others, and without a seed no two sandboxes are alike', async () => {
-  const others = [await openAnother('another'), await open(), await openAnother()]
+  const others = [await open('another'), await open(), await open()]
   const cards = [threeOfSeeded, ...(await Promise.all(others.map(threeCards)))]
   for (const place of [0, 1]) {
     const all = cards.flatMap((three) => three.map((card) => card[place]))

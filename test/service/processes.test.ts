@@ -62,7 +62,7 @@ const startUntilReady = async (options: ProgramOptions): Promise<StartedProgram>
     await wait(10)
   }
   // What it printed before it answered may come a little later.
-  await until(() => [1, 2].every((number) => readyPids(program, number).length === 1), 1_000)
+  await until(() => [1, 2].every((number) => readyPids(program, number).length === 1))
   assert.deepEqual([...answers], [503, 200])
   return program
 }

@@ -57,7 +57,7 @@ export const profileOf = (name: string): Profile => {
 /** Waits until it is so. */
 export const until = async (
   isSo: () => Promise<boolean> | boolean,
-  withinMs = 15_000,
+  withinMs = 60_000,
 ): Promise<void> => {
   const end = performance.now() + withinMs
   while (!(await isSo())) {

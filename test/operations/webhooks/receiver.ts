@@ -88,7 +88,7 @@ export const isSignedWith = (secret: string, { body, headers }: Received): boole
 /** Waits until something holds; fails after a while. */
 export const until = async (
   holds: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<void> => {
   const endMs = performance.now() + timeoutMs
   while (!(await holds())) {

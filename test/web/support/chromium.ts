@@ -67,6 +67,8 @@ export const openChromium = async (): Promise<Chromium> => {
     visit: async (options = {}) => {
       const context = await browser.newContext(options)
       contexts.push(context)
+      // On a machine with much other work.
+      context.setDefaultTimeout(60_000)
       const page = await context.newPage()
       const devtools = await context.newCDPSession(page)
       return { page, devtools, ...(await listen(page)) }
@@ -126,7 +128,7 @@ export const untilState = async (page: Page, state: string, act: () => Promise<u
   await act()
   const isTold = (awaited: string) =>
     (window as unknown as { states: string[] }).states.includes(awaited)
-  await page.waitForFunction(isTold, state, { timeout: 20_000 })
+  await page.waitForFunction(isTold, state, { timeout: 60_000 })
 }
 
 /**

@@ -50,7 +50,6 @@ export const signIn = async (
   options: Parameters<Chromium['visit']>[0] = {},
 ): Promise<Visit> => {
   const visit = await chromium.visit(options)
-  visit.page.setDefaultTimeout(20_000)
   await signInInstead(service, visit, who)
   return visit
 }

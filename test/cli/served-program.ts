@@ -3,13 +3,13 @@ import { readSandboxFile, type SandboxFile } from '../../src/sandbox/sandbox-fil
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { runService } from '../../src/service/run.ts'
-import { atEndOfFile } from '../support/end-of-file.ts'
 import {
   askToken,
   freePorts,
   makeMigratedFolder,
   type Program,
   request,
+  servedHere,
 } from '../support/process.ts'
 
 /** What `startProgram` starts, but for its process, which costs as much again as all that is asked of it. */
@@ -20,11 +20,6 @@ export type ServedProgram = Pick<
   /** As a signal stops it: what runs is finished, and the data directory is free. */
   stop: () => Promise<void>
 }
-
-const running = new Set<() => Promise<void>>()
-atEndOfFile(async () => {
-  for (const stop of running) await stop()
-})
 
 /** @param dataDir of one that was stopped; without it, a new one that is removed after the tests. */
 export const serveProgram = async ({
@@ -51,9 +46,9 @@ export const serveProgram = async ({
   })
   if (service === null) return serveProgram({ dataDir: folder, env })
   const stop = async () => {
-    if (running.delete(stop)) await service.stop()
+    if (servedHere.delete(stop)) await service.stop()
   }
-  running.add(stop)
+  servedHere.add(stop)
   const sandbox: SandboxFile | null = await readSandboxFile(folder)
   if (!sandbox) throw new Error('This is no sandbox.')
   return {

@@ -7,10 +7,7 @@ import { after } from 'node:test'
 const closers: (() => unknown)[] = []
 const lastClosers: (() => unknown)[] = []
 
-/**
- * For a module that opens things on behalf of tests: called after each file, with nothing open too. The last first: what a
- * module opens stands on what the modules open that it imports.
- */
+/** For a module that opens things on behalf of tests: called after each file, with nothing open too. */
 export const atEndOfFile = (close: () => unknown): void => {
   closers.push(close)
 }
@@ -20,7 +17,7 @@ export const atEndOfProcess = (close: () => unknown): void => {
   lastClosers.push(close)
 }
 
-export const endFile = (): Promise<void> => closeAll(closers.toReversed())
+export const endFile = (): Promise<void> => closeAll(closers)
 
 /** One after the other, all of them: what one leaves open would be the next file's. */
 export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> => {
@@ -36,4 +33,4 @@ export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> =
 }
 
 after(endFile)
-after(() => closeAll(lastClosers.toReversed()))
+after(() => closeAll(lastClosers))

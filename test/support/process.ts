@@ -89,10 +89,14 @@ const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
 
+/** What stops the servers that run in this process, on folders as programs have them: before the folders go. */
+export const servedHere = new Set<() => Promise<void>>()
+
 atEndOfFile(async () => {
   const children = [...running]
   for (const child of children) child.kill('SIGKILL')
   await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')))
+  for (const stop of servedHere) await stop()
   for (const folder of folders) await rm(folder, { recursive: true, force: true })
   folders.clear()
 })

@@ -171,6 +171,16 @@ test('a check value counts with every digit that its sender told', async () => {
   assert.equal((await told(whole.toLowerCase())).status, 201)
 })
 
+test('a check value may have digits in a row as a card number has them, and may not be a card number', async () => {
+  const zoneMasterKey = await bring('zmk-digits', 'A', 32)
+  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
+  const keyBlock = wrapKeyBlock(zoneMasterKey, header, setOddParity(randomBytes(16)))
+  const told = (keyCheckValue: string) =>
+    importZone('zmk-digits', keyBlock, { key: 'zone-digits', keyCheckValue })
+  assert.match((await told('C378282246310005')).json.detail, /another check value/)
+  assert.match((await told('4111111111111111')).text, /must not be a card number/)
+})
+
 test('a key that leaves says nothing of what it was for here', async () => {
   const zoneMasterKey = await bring('zmk-out', 'A', 32)
   const zone = { clientId: 'demo-network', key: 'zone-out' }

@@ -13,7 +13,7 @@ export const keyName = Type.String({
 })
 export const checkValue = Type.String({
   pattern: '^[0-9A-Fa-f]{6,16}$',
-  format: 'free-text',
+  format: 'check-value',
   description: 'Three bytes or more, in hexadecimal.',
 })
 

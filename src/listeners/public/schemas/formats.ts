@@ -1,7 +1,7 @@
 import { isCalendarDate, isInstant, isPastDate, parseExpiry } from '../../../domain/calendar.ts'
 import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { holdsPan } from '../../../domain/pan.ts'
+import { binRangeOf, holdsPan, isPan } from '../../../domain/pan.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as cardSchemas from './cards.ts'
@@ -48,6 +48,11 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'plain-text': {
     detail: 'must have no control characters and no unpaired surrogates',
     validate: (text) => freeText.textFault(text) === null,
+  },
+  'check-value': {
+    detail: 'must not be a card number: six of its digits are enough',
+    // One in some thousand has so many decimal digits in a row that they could be some: those are accepted.
+    validate: (text) => !isPan(text) || binRangeOf(text) === null,
   },
   'free-text': {
     detail: 'must have no control characters, no unpaired surrogates and no card number in it',

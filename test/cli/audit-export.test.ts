@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -8,12 +9,11 @@ import { appendEntries, openAuditLog } from '../../src/operations/audit/audit-lo
 import { createSigner } from '../../src/operations/audit/sign.ts'
 import { lockAuditLog } from '../../src/storage/audit/log.ts'
 import { numberedEntries } from '../support/exported-log.ts'
-import { dataRoot } from '../support/folders.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
 import { pinfold } from './run-pinfold.ts'
 import { serveProgram } from './served-program.ts'
 
-const newFolder = (): Promise<string> => mkdtemp(join(dataRoot(), 'export-'))
+const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'export-'))
 
 let service: ServedService
 let env: Record<string, string>

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -18,7 +19,6 @@ import {
   signNote,
   writeFiles,
 } from '../support/exported-log.ts'
-import { dataRoot } from '../support/folders.ts'
 import { pinfold, type Started, startPinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
 
@@ -27,7 +27,7 @@ let folder: string
 let keysFile: string
 before(async () => {
   program = await serveProgram()
-  folder = await mkdtemp(join(dataRoot(), 'audit-'))
+  folder = await mkdtemp(join(tmpdir(), 'audit-'))
   keysFile = join(folder, 'audit-log-keys')
   // A log begins with its first entry, and has its keys then.
   let keys = ''

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -12,7 +13,6 @@ import {
 } from '../../src/domain/audit-notes.ts'
 import { StartRefusal } from '../../src/domain/problem.ts'
 import { appendMany, signAll } from '../support/audit.ts'
-import { dataRoot } from '../support/folders.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 const keysOf = async (service: TestService) => {
@@ -34,7 +34,7 @@ const hasMlDsa = ((): boolean => {
 })()
 
 test('a log is named and remembered as the environment says', async () => {
-  const folder = await mkdtemp(join(dataRoot(), 'audit-env-'))
+  const folder = await mkdtemp(join(tmpdir(), 'audit-env-'))
   const file = join(folder, 'of-the-log', 'checkpoint')
   const env = { AUDIT_LOG_ORIGIN: 'issuer.test/log', AUDIT_CHECKPOINT_FILE: file }
   const service = await openTestService({ env })
@@ -70,7 +70,7 @@ test('without it the log has one key', async () => {
 })
 
 test('a policy that cannot be read, or is none, keeps the service from starting, and says why', async () => {
-  const folder = await mkdtemp(join(dataRoot(), 'audit-policy-'))
+  const folder = await mkdtemp(join(tmpdir(), 'audit-policy-'))
   const none = join(folder, 'none')
   const bent = join(folder, 'bent')
   await writeFile(bent, 'witness w not-a-key http://127.0.0.1:1\nquorum w\n')

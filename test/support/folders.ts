@@ -16,14 +16,12 @@ export const cacheFolder = async (name: string): Promise<string> => {
 const bytesLeast = 8 * 2 ** 30
 
 /**
- * Where the data directories of a run lie. On a disk of memory where the machine has a large one: what a test
- * writes must survive the end of a process and no power cut, and each start waits for a real disk a dozen times.
+ * Where a run keeps its files, those of its databases too. On a disk of memory where the machine has a large one: what a
+ * test writes must survive the end of a process and no power cut. On a real disk each start waits for it a dozen times, and
+ * a copy of a database costs ten times the processor.
  */
-export const chooseDataRoot = async (): Promise<string> => {
+export const chooseRoot = async (): Promise<string> => {
   const disk = '/dev/shm'
   const { bavail, bsize } = await statfs(disk).catch(() => ({ bavail: 0, bsize: 0 }))
   return bavail * bsize >= bytesLeast ? disk : tmpdir()
 }
-
-/** The folder of this run, which goes with it. */
-export const dataRoot = (): string => process.env.TEST_DATA_ROOT ?? tmpdir()

@@ -1,20 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cacheFolder, chooseDataRoot } from './folders.ts'
+import { cacheFolder, chooseRoot } from './folders.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
 
 /** What all test files share: `node --test --test-global-setup=test/support/global-setup.ts …`. */
 
 // A test that is killed removes nothing; what it leaves goes with the run.
-const temporary = await mkdtemp(join(tmpdir(), 'pinfold-tests-'))
+const temporary = await mkdtemp(join(await chooseRoot(), 'pinfold-tests-'))
 process.env.TMPDIR = temporary
-const dataRoot = await mkdtemp(join(await chooseDataRoot(), 'pinfold-tests-'))
-process.env.TEST_DATA_ROOT = dataRoot
 
 // Every test file and every program that one starts reads the same sources: they are compiled once.
 process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
@@ -31,7 +28,5 @@ if (postgres.leftOut) console.log(postgres.leftOut)
 
 export const globalTeardown = async (): Promise<void> => {
   await postgres.stop()
-  for (const folder of [temporary, dataRoot]) {
-    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
-  }
+  await rm(temporary, { recursive: true, force: true, maxRetries: 10 })
 }

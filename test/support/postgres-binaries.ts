@@ -51,8 +51,7 @@ export const unprivilegedUser = async (): Promise<RunAs> => {
 }
 
 /** A folder for temporary files below which `runAs` can reach its own. */
-export const reachableTemporaryFolder = async (runAs: RunAs): Promise<string> => {
-  const asked = tmpdir()
+export const reachableTemporaryFolder = async (runAs: RunAs, asked = tmpdir()): Promise<string> => {
   return !runAs || (await anyoneMayEnter(asked)) ? asked : '/tmp'
 }
 

@@ -12,6 +12,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs, promisify } from 'node:util'
+import { chooseRoot } from './folders.ts'
 import {
   findDebianPrograms,
   findPostgresPrograms,
@@ -46,7 +47,9 @@ const keep = async (orphaned: AbortSignal): Promise<void> => {
   const find = asked.debian ? findDebianPrograms : findPostgresPrograms
   const programs = await find(runAs)
   if ('leftOut' in programs) return answer(programs)
-  const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfold-postgres-run-'))
+  const root = asked.fsync ? undefined : await chooseRoot()
+  const parent = await reachableTemporaryFolder(runAs, root)
+  const folder = await mkdtemp(join(parent, 'pinfold-postgres-run-'))
   const cluster = { programs, folder, runAs }
   try {
     if (runAs) await chown(folder, runAs.uid, runAs.gid)

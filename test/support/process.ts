@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
@@ -10,7 +11,6 @@ import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
 import { atEndOfFile } from './end-of-file.ts'
-import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
 import { openServerDatabase } from './service.ts'
@@ -103,7 +103,7 @@ atEndOfFile(async () => {
 
 /** A folder that is removed after the tests of the file. */
 export const makeFolder = async (): Promise<string> => {
-  const folder = await mkdtemp(join(dataRoot(), 'pinfold-program-'))
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-program-'))
   folders.add(folder)
   return folder
 }
@@ -137,7 +137,7 @@ export const makeMigratedFolder = async (): Promise<string> => {
 let template: Promise<string> | undefined
 
 const makeTemplate = async (): Promise<string> => {
-  const folder = await mkdtemp(join(dataRoot(), 'pinfold-template-'))
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-template-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await readOrMakeMasterKeys(join(folder, 'master.key'))
   const options = { folder: join(folder, 'pgdata'), image: 'migrated' } as const

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PublicToken } from '../../src/domain/identifiers.ts'
 import { type Person, scopesOfPerson } from '../../src/domain/person.ts'
@@ -19,7 +20,6 @@ import { migrate } from '../../src/storage/engine/migrate.ts'
 import { placement } from '../../src/storage/engine/placement.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
 import { atEndOfFile, closeAll } from './end-of-file.ts'
-import { dataRoot } from './folders.ts'
 import { openTestPglite } from './pglite.ts'
 import { openPostgres } from './postgres.ts'
 import type { TestPostgres } from './test-databases.ts'
@@ -151,7 +151,7 @@ const onClose = (close: () => Promise<void>): (() => Promise<void>) => {
 
 /** Removed after the last test of the file, also where the service refuses to start on it. */
 const makeDataDir = async (): Promise<string> => {
-  const folder = await mkdtemp(join(dataRoot(), 'pinfold-test-'))
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-test-'))
   onClose(() => rm(folder, { recursive: true, force: true }))
   return folder
 }

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TokenSettings } from '../../src/hsm/pkcs11/session.ts'
-import { dataRoot } from './folders.ts'
 
 /**
  * SoftHSM tokens for tests, in a folder of this process. `TEST_PKCS11=required` turns a missing
@@ -47,7 +47,7 @@ export const openSoftHsm = (): SoftHsm => {
   if (module === undefined) return without('SoftHSM2 is not installed')
   if (!hasPkcs11js()) return without('the package pkcs11js is not installed')
   // In memory where that can be had: SoftHSM2 syncs every object that it makes.
-  const folder = mkdtempSync(join(dataRoot(), 'pinfold-softhsm-'))
+  const folder = mkdtempSync(join(tmpdir(), 'pinfold-softhsm-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const tokens = join(folder, 'tokens')
   const configuration = join(folder, 'softhsm2.conf')

@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { parseVerifierKey, type VerifierKey } from '../../src/domain/audit-notes.ts'
@@ -11,7 +12,6 @@ import { createWitnessServer } from '../../src/witness/listen.ts'
 import { createWitness } from '../../src/witness/witness.ts'
 import { enterAll, origin } from '../support/audit.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
-import { dataRoot } from '../support/folders.ts'
 import { issueCard } from '../support/network.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 import { artifacts, openChromium } from './support/chromium.ts'
@@ -21,7 +21,7 @@ const chromium = await openChromium()
 
 /** A witness, and a policy that names it. @param logs those that it cosigns, which may be added to */
 async function openWitness(logs: readonly VerifierKey[]): Promise<{ key: string; policy: string }> {
-  const folder = await mkdtemp(join(dataRoot(), 'page-witness-'))
+  const folder = await mkdtemp(join(tmpdir(), 'page-witness-'))
   const pair = generateKeyPairSync('ed25519')
   const witness = createWitness({ name: 'witness.example/w', ...pair, logs, folder })
   const server = createWitnessServer(witness, assert.ifError)

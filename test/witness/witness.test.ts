@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { openNote, parseVerifierKey, verifierKeyText } from '../../src/domain/audit-notes.ts'
@@ -18,11 +19,10 @@ import {
   numberedEntries,
   signNote,
 } from '../support/exported-log.ts'
-import { dataRoot } from '../support/folders.ts'
 import { bytesOf, tlogVectors } from '../support/tlog-vectors.ts'
 
 const keys = generateKeyPairSync('ed25519')
-const newFolder = (): Promise<string> => mkdtemp(join(dataRoot(), 'witness-'))
+const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'witness-'))
 
 const witnessOf = (folder: string, ...logs: string[]): LogWitness =>
   createWitness({ name: 'witness.example/w', ...keys, logs: logs.map(parseVerifierKey), folder })

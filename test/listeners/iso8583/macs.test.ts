@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
@@ -14,7 +15,6 @@ import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { insertZoneMasterKey } from '../../../src/storage/keys/key-blocks.ts'
 import { drawTdesKey } from '../../hsm/implementation.ts'
-import { dataRoot } from '../../support/folders.ts'
 import { type IssuedCard, issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { openLink, playSwitch, purchase, type Switch } from '../../support/switch.ts'
@@ -34,7 +34,7 @@ let port: number
 let card: IssuedCard
 
 before(async () => {
-  const folder = await mkdtemp(join(dataRoot(), 'profiles-'))
+  const folder = await mkdtemp(join(tmpdir(), 'profiles-'))
   const profile = {
     name: 'with-mac',
     description: 'A link on which every message has a retail MAC.',

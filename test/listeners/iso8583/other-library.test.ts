@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { dataRoot } from '../../support/folders.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService } from '../../support/service.ts'
 import { nextTrace, openLink, purchase } from '../../support/switch.ts'
@@ -31,7 +31,7 @@ const formats = {
 }
 
 test('a client written on another library signs on, sends echoes and makes purchases', async () => {
-  const folder = await mkdtemp(join(dataRoot(), 'profiles-'))
+  const folder = await mkdtemp(join(tmpdir(), 'profiles-'))
   const profile = {
     name: 'ascii-binary-bitmap',
     description: 'ASCII with a binary bitmap, as Postilion has it.',

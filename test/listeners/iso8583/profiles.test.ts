@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartRefusal } from '../../../src/domain/problem.ts'
@@ -8,10 +9,9 @@ import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { outcomes } from '../../../src/listeners/iso8583/profile-schema.ts'
 import { questionOf } from '../../../src/listeners/iso8583/question.ts'
-import { dataRoot } from '../../support/folders.ts'
 
 const folderOf = async (...profiles: readonly unknown[]): Promise<string> => {
-  const folder = await mkdtemp(join(dataRoot(), 'profiles-'))
+  const folder = await mkdtemp(join(tmpdir(), 'profiles-'))
   for (const [at, profile] of profiles.entries()) {
     const text = typeof profile === 'string' ? profile : JSON.stringify(profile)
     await writeFile(join(folder, `${at}.json`), text)

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
 import { openNote, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
@@ -13,7 +14,6 @@ import { createWitnessServer } from '../../../src/witness/listen.ts'
 import { createWitness } from '../../../src/witness/witness.ts'
 import { appendMany, rollBackTo, signAll, signedSize } from '../../support/audit.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
-import { dataRoot } from '../../support/folders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -23,7 +23,7 @@ let statuses: number[]
 
 /** A witness that knows the log's key, as the policy of the service names it. */
 beforeEach(async () => {
-  const folder = await mkdtemp(join(dataRoot(), 'witnessed-'))
+  const folder = await mkdtemp(join(tmpdir(), 'witnessed-'))
   const bare = await openTestService()
   await appendMany(bare.audit, 3)
   const { text } = await bare.call('GET', '//.well-known/audit-log-keys', { token: null })

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { statement } from '../../../src/storage/engine/database.ts'
 import { createGroupCommit } from '../../../src/storage/engine/group-commit.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
-import { dataRoot } from '../../support/folders.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 
 const insert = statement('insert_kept', 'insert into kept (text) values ($1)')
@@ -28,7 +28,7 @@ function watchDisk(t: TestContext, onSync: (descriptor: number) => void): void {
 }
 
 async function openInFolder(t: TestContext) {
-  const folder = await mkdtemp(join(dataRoot(), 'pinfold-durability-'))
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-durability-'))
   t.after(() => rm(folder, { recursive: true }))
   const database = await openTestPglite({ folder })
   t.after(() => database.close().catch(() => undefined))

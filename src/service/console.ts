@@ -84,7 +84,6 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
   const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
   const relyingParty = createRelyingParty({ ...party, fetch })
   const { host } = new URL(config.privateUrl)
-  const assets = await readConsoleAssets()
   const { readOnly: isReadOnly } = config.console
   return {
     verifier: tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
@@ -92,7 +91,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
       mountConsole(app, {
         ...{ people: { database }, url: config.privateUrl, ...limits },
         ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
-        ...{ screens: screensOf(config.sandbox), acts, assets },
+        ...{ screens: screensOf(config.sandbox), acts, readAssets: readConsoleAssets },
         callAs: (person, scopes, call) =>
           calls.callAs(
             app,

@@ -9,7 +9,7 @@ export type ConsoleAssets = Readonly<
 const base = '/console/assets'
 const files = { 'console.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml' }
 
-/** Reads style, icon and modules of the console, once: after that, nothing of the disk is touched. */
+/** Reads style, icon and modules of the console. */
 export async function readConsoleAssets(): Promise<ConsoleAssets> {
   const folder = new URL('../console/', import.meta.url)
   const modules = await readModules('web/console/main.ts', base)

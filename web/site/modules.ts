@@ -75,20 +75,21 @@ export interface Stripper {
   close(): Promise<void>
 }
 
-/** In a worker: Node calls the function experimental, and would warn the operator on every start. */
+/** In a worker: Node calls the function experimental, and would warn the operator. */
 export function openStripper(): Stripper {
-  const worker = new Worker(new URL('strip-worker.ts', import.meta.url), {
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  })
+  let worker: Worker | null = null
   return {
     async strip(texts) {
+      worker ??= new Worker(new URL('strip-worker.ts', import.meta.url), {
+        execArgv: ['--disable-warning=ExperimentalWarning'],
+      })
       const stripped = once(worker, 'message')
       worker.postMessage(texts)
       const [result] = await stripped
       return result
     },
     async close() {
-      await worker.terminate()
+      await worker?.terminate()
     },
   }
 }

@@ -5,7 +5,11 @@ import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import { problemKinds } from '../../domain/problem-kinds.ts'
 import { scopesOfAccess } from '../http/authentication.ts'
-import { publishedDocument, sendPublished } from '../http/published-document.ts'
+import {
+  type PublishedDocument,
+  publishedDocument,
+  sendPublished,
+} from '../http/published-document.ts'
 import type { Server } from '../http/server.ts'
 import {
   problemPage,
@@ -43,8 +47,10 @@ export interface ConsoleOptions extends SignInOptions {
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]
   readonly acts: readonly Act[]
-  /** What pages load from `/console/assets/`, by its name there. */
-  readonly assets: Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
+  /** Reads what pages load from `/console/assets/`, by its name there: asked once, when the first of it is wanted. */
+  readonly readAssets: () => Promise<
+    Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
+  >
   /** Calls the private listener in this process. */
   callAs(person: Person, scopes: ReadonlySet<Scope>, call: PersonCall): Promise<ApiAnswer>
 }
@@ -69,12 +75,7 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
     )
     if (options.peopleIssuer) issuerRoutes(mounted, options.peopleIssuer)
     signInRoutes(mounted, options)
-    for (const [name, { mediaType, text }] of Object.entries(options.assets)) {
-      const document = publishedDocument(mediaType, text)
-      mounted.get(`/console/assets/${name}`, { config, schema }, async (request, reply) =>
-        sendPublished(request, reply, document),
-      )
-    }
+    assetRoutes(mounted, options)
     for (const screen of options.screens) {
       mounted.get(screen.path, { config, schema }, (request, reply) =>
         showScreen(options, screen, request, reply),
@@ -89,6 +90,27 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
       throw new Problem('not_found')
     })
   })
+}
+
+function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {
+  let published: Promise<ReadonlyMap<string, PublishedDocument>> | null = null
+  const publish = async () =>
+    new Map(
+      Object.entries(await readAssets()).map(([name, { mediaType, text }]) => [
+        name,
+        publishedDocument(mediaType, text),
+      ]),
+    )
+  mounted.get<{ Params: { '*': string } }>(
+    '/console/assets/*',
+    { config, schema },
+    async (request, reply) => {
+      published ??= publish()
+      const document = (await published).get(request.params['*'])
+      if (!document) throw new Problem('not_found')
+      return sendPublished(request, reply, document)
+    },
+  )
 }
 
 async function showScreen(

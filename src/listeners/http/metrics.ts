@@ -37,9 +37,9 @@ const bucketName = `${durationName}_bucket`
 
 /** @param others null where a scrape is of this process alone, and no sample names one. */
 export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
-  const registry = new Registry()
+  ofProcess ??= watchProcess()
+  const registry = Registry.merge([ofProcess])
   if (others) registry.setDefaultLabels({ process: others.process })
-  collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
   const requests = new Histogram({
     name: durationName,
     help: 'Time from the first byte of a request to the end of its answer.',
@@ -73,6 +73,15 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
       requests.observe(labels, reply.elapsedTime / 1000)
     },
   }
+}
+
+/** What Node tells of the process: watched once, whichever services are in it, as nothing can end the watching. */
+let ofProcess: Registry | undefined
+
+function watchProcess(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
+  return registry
 }
 
 /** A metric as its registry describes it. */

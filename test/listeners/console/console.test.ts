@@ -114,7 +114,7 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     ).private,
   })
   const options: ConsoleOptions = {
-    ...{ people: { database }, url, isSandbox: true, isReadOnly, screens, acts, assets: {} },
+    ...{ people: { database }, url, isSandbox: true, isReadOnly, screens, acts, readAssets: async () => ({}) },
     ...{ callers, rate: null, peopleIssuer: null },
     // Nobody signs in by it here: sessions are begun by the operation.
     relyingParty: createRelyingParty({

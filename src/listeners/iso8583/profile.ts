@@ -28,12 +28,15 @@ const ownFolder = fileURLToPath(new URL('profiles', import.meta.url))
 export async function loadProfiles(folder: string | null): Promise<Profiles> {
   const faults: string[] = []
   const texts = new Map<string, Record<string, unknown>>()
-  for (const each of folder === null ? [ownFolder] : [ownFolder, folder]) {
-    await readFolder(each, texts, faults)
-  }
+  await readFolder(ownFolder, texts, faults)
+  const own = new Set(texts.keys())
+  if (folder !== null) await readFolder(folder, texts, faults)
   const profiles = new Map<string, Profile>()
   for (const name of texts.keys()) {
-    const profile = makeProfile(name, texts, faults)
+    const whole = withExtended(name, texts, faults)
+    // Of its own the program knows by its tests: most starts compile no schema for them.
+    const isSound = whole !== null && (own.has(name) || isProfile(name, whole, faults))
+    const profile = isSound ? compile(whole as ProfileText, faults) : null
     if (profile) profiles.set(name, profile)
   }
   if (faults.length === 0) return profiles
@@ -62,11 +65,12 @@ async function readFolder(
   }
 }
 
-function makeProfile(
+/** A profile with what it extends, and what that extends; null where it extends what is not there. */
+function withExtended(
   name: string,
   texts: ReadonlyMap<string, Record<string, unknown>>,
   faults: string[],
-): Profile | null {
+): object | null {
   const extended: string[] = []
   let whole: unknown = {}
   for (let next: unknown = name; next !== undefined; ) {
@@ -80,20 +84,25 @@ function makeProfile(
     next = text.extends
   }
   const { extends: _, ...profile } = whole as Record<string, unknown>
-  if (isProfile(profile)) return compile(profile, faults)
-  for (const { instancePath, message } of isProfile.errors ?? []) {
+  return profile
+}
+
+function isProfile(name: string, whole: object, faults: string[]): whole is ProfileText {
+  compiled ??= AjvCompiler()({}, { customOptions: asItIs })({ schema: ProfileSchema }) as Compiled
+  if (compiled(whole)) return true
+  for (const { instancePath, message } of compiled.errors ?? []) {
     faults.push(`${name}${instancePath}: ${message}.`)
   }
-  return null
+  return false
 }
 
 // What the framework checks bodies with: a start has it loaded. It changes nothing here.
 const asItIs = { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false }
-const compileSchema = AjvCompiler()({}, { customOptions: asItIs })
-const isProfile = compileSchema({ schema: ProfileSchema }) as unknown as {
-  (profile: unknown): profile is ProfileText
+type Compiled = {
+  (profile: unknown): boolean
   readonly errors: readonly { instancePath: string; message?: string }[] | null
 }
+let compiled: Compiled | undefined
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -35,6 +35,20 @@ test('five profiles and the sandbox’s come with the program, and two say that 
   const uncertified = [...profiles.values()].filter(({ certified }) => certified === false)
   assert.deepEqual(uncertified.map(({ name }) => name).sort(), ['mastercard-public', 'visa-public'])
   for (const { description } of uncertified) assert.match(description, /Not certified/)
+})
+
+test('those of the program are all that is asked of an operator’s', async () => {
+  const own = new URL('../../../src/listeners/iso8583/profiles/', import.meta.url)
+  const texts = await Promise.all(
+    (await readdir(own)).map(async (name) =>
+      JSON.parse(await readFile(new URL(name, own), 'utf8')),
+    ),
+  )
+  const copies = texts.map((profile) => ({ ...profile, name: `${profile.name}-copy` }))
+  const loaded = await loadProfiles(await folderOf(...copies))
+  for (const [name, profile] of profiles) {
+    assert.deepEqual(loaded.get(`${name}-copy`), { ...profile, name: `${name}-copy` })
+  }
 })
 
 const purchase = {

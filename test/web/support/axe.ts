@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { AxeResults } from 'axe-core'
+import type { AxeResults, RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
 
 const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
@@ -9,8 +9,12 @@ const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.j
 export const faults = async (page: Page): Promise<string[]> => {
   // By the browser's own tools: the page's policy would let no such script in.
   await page.evaluate(axe)
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run(),
-  )
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  // What was in order is a hundred times as much, and nobody reads it.
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: { run: (options: RunOptions) => Promise<AxeResults> }
+    }
+    const { violations } = await axe.run({ resultTypes: ['violations'] })
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
 }

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { runPinfold } from '../../src/cli/pinfold.ts'
+import { shortLived } from '../support/compiled-sources.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
-import { bareEnvironment, shortLived } from '../support/process.ts'
+import { bareEnvironment } from '../support/process.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/pinfold.mjs', import.meta.url))
 const running = new Set<ChildProcessWithoutNullStreams>()

@@ -3,9 +3,9 @@ import { readSandboxFile, type SandboxFile } from '../../src/sandbox/sandbox-fil
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { runService } from '../../src/service/run.ts'
+import { freePorts } from '../support/free-ports.ts'
 import {
   askToken,
-  freePorts,
   makeMigratedFolder,
   type Program,
   request,

@@ -11,14 +11,9 @@ import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock
 import { root } from '../../scripts/package/program.ts'
 import { wordsOf } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
+import { shortLived } from '../support/compiled-sources.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
-import {
-  bareEnvironment,
-  makeFolder,
-  type Program,
-  shortLived,
-  startProgram,
-} from '../support/process.ts'
+import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
 import { installPackage } from './installed.ts'
 
 const execute = promisify(execFile)

@@ -8,13 +8,9 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
-import {
-  bareEnvironment,
-  freePorts,
-  makeFolder,
-  makeMigratedFolder,
-  shortLived,
-} from '../support/process.ts'
+import { shortLived } from '../support/compiled-sources.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { bareEnvironment, makeFolder, makeMigratedFolder } from '../support/process.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
 import { freePort } from '../support/switch.ts'
 

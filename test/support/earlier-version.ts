@@ -2,7 +2,8 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync } from 'node:zlib'
-import { makeFolder, shortLived } from './process.ts'
+import { shortLived } from './compiled-sources.ts'
+import { makeFolder } from './process.ts'
 
 const packages = fileURLToPath(new URL('../../node_modules', import.meta.url))
 

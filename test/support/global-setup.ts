@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { cacheFolder, chooseRoot } from './folders.ts'
+import { compiledSources } from './compiled-sources.ts'
+import { chooseRoot } from './folders.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
 
@@ -13,17 +11,13 @@ import { sharePostgres } from './postgres.ts'
 const temporary = await mkdtemp(join(await chooseRoot(), 'pinfold-tests-'))
 process.env.TMPDIR = temporary
 
-// Every test file and every program that one starts reads the same sources: they are compiled once.
-process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
-
-// Programs that are killed leave nothing compiled: this one ends by itself, of a port that is none.
-const compile = async (): Promise<void> => {
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-  const env = { ...process.env, PORT: 'none' }
-  await once(spawn(process.execPath, [main], { env, stdio: 'ignore' }), 'exit')
-}
-
-const [postgres] = await Promise.all([sharePostgres(), pgliteImage('migrated'), compile()])
+const [postgres, compiled] = await Promise.all([
+  sharePostgres(),
+  compiledSources(temporary),
+  // Or every program that wants one would make its own.
+  pgliteImage('migrated'),
+])
+process.env.NODE_COMPILE_CACHE = compiled
 if (postgres.leftOut) console.log(postgres.leftOut)
 
 export const globalTeardown = async (): Promise<void> => {

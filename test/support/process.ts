@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +9,9 @@ import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
+import { shortLived } from './compiled-sources.ts'
 import { atEndOfFile } from './end-of-file.ts'
+import { freePorts } from './free-ports.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
 import { openServerDatabase } from './service.ts'
@@ -77,12 +78,6 @@ export const bareEnvironment = {
   LINK_PORT: '0',
   ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
 }
-
-/**
- * How Node starts a program that lives for seconds: the embedded PostgreSQL is compiled once, quickly, and not a
- * second time to run faster. It spares a third of what a start costs.
- */
-export const shortLived = ['--liftoff-only'] as const
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -242,20 +237,6 @@ export const printed = async (program: StartedProgram, text: string): Promise<tr
     await once(stdout, 'data')
   }
   return true
-}
-
-/** Two ports of loopback that nobody listens on. */
-export const freePorts = async (): Promise<readonly [number, number]> => {
-  const servers = [createServer(), createServer()] as const
-  const [first, second] = await Promise.all(
-    servers.map(async (server) => {
-      await once(server.listen(0, '127.0.0.1'), 'listening')
-      const address = server.address()
-      return typeof address === 'object' ? (address?.port ?? 0) : 0
-    }),
-  )
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return [first ?? 0, second ?? 0]
 }
 
 /** What the token endpoint of a sandbox gives its client. */

@@ -6,7 +6,8 @@ import {
   openDeliveryService,
 } from '../operations/webhooks/delivery-service.ts'
 import { type Authority, writeIdentity, writeWhole } from './certificates.ts'
-import { freePorts, makeFolder } from './process.ts'
+import { freePorts } from './free-ports.ts'
+import { makeFolder } from './process.ts'
 import { openTestService, type TestService } from './service.ts'
 
 /** The whole service in this process, at addresses that it calls its own, with all its keys. */

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { enterAll } from '../../support/audit.ts'
 import { type Browser, openBrowser } from '../../support/browser.ts'
-import { freePorts } from '../../support/process.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService

@@ -114,7 +114,15 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     ).private,
   })
   const options: ConsoleOptions = {
-    ...{ people: { database }, url, isSandbox: true, isReadOnly, screens, acts, readAssets: async () => ({}) },
+    ...{
+      people: { database },
+      url,
+      isSandbox: true,
+      isReadOnly,
+      screens,
+      acts,
+      readAssets: async () => ({}),
+    },
     ...{ callers, rate: null, peopleIssuer: null },
     // Nobody signs in by it here: sessions are begun by the operation.
     relyingParty: createRelyingParty({

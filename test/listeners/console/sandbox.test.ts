@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { roles } from '../../../src/domain/person.ts'
 import { hiddenFields, openBrowser } from '../../support/browser.ts'
-import { freePorts } from '../../support/process.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 const serve = async (env: Readonly<Record<string, string>> = {}) => {

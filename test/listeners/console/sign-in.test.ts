@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { before, beforeEach, suite, test } from 'node:test'
 import { personIdOf } from '../../../src/domain/person.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { type IdentityIssuer, openIdentityIssuer } from '../../support/identity-issuer.ts'
-import { freePorts, makeFolder } from '../../support/process.ts'
+import { makeFolder } from '../../support/process.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService

@@ -1,7 +1,7 @@
 /** What the console's scripts add: keys, the reader's own time, and parts that follow what happens. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { freePorts } from '../../support/process.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { openChromium, type Visit } from '../support/chromium.ts'
 

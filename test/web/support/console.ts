@@ -6,8 +6,8 @@ import {
   openDeliveryService,
 } from '../../operations/webhooks/delivery-service.ts'
 import { enterAll, signAll } from '../../support/audit.ts'
+import { freePorts } from '../../support/free-ports.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from '../../support/network.ts'
-import { freePorts } from '../../support/process.ts'
 import type { Chromium, Visit } from './chromium.ts'
 
 /** The console of a sandbox that listens, and the people who sign in to it. */

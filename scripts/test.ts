@@ -4,8 +4,8 @@ import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { testPrograms } from '../test/support/programs.ts'
 
-/** Two more than the least machine has cores: some tests wait for what takes time by its nature. */
-const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? 4)
+/** Three more than the least machine has cores: some tests wait for what takes time by its nature. */
+const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? 5)
 
 const named = process.argv.slice(2)
 // In this order, which `node --test` would not keep.

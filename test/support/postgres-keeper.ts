@@ -136,6 +136,8 @@ const launch = (
     fsync: asked.fsync ? 'on' : 'off',
     full_page_writes: asked.fsync ? 'on' : 'off',
     autovacuum_naptime: '10min',
+    // It is stopped without ceremony: what its processes share goes with its folder.
+    dynamic_shared_memory_type: 'mmap',
     // A standby whose primary has started anew asks it again soon, and what waits for it goes on.
     wal_retrieve_retry_interval: '200ms',
     timezone: 'UTC',

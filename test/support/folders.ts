@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises'
+import { mkdir, readFile, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,5 +23,16 @@ const bytesLeast = 8 * 2 ** 30
 export const chooseRoot = async (): Promise<string> => {
   const disk = '/dev/shm'
   const { bavail, bsize } = await statfs(disk).catch(() => ({ bavail: 0, bsize: 0 }))
-  return bavail * bsize >= bytesLeast ? disk : tmpdir()
+  const isLarge = bavail * bsize >= bytesLeast
+  return isLarge && (await mayRunProgramsOf(disk)) ? disk : tmpdir()
+}
+
+/** Some machines run nothing from there, and tests run what they have made. */
+const mayRunProgramsOf = async (disk: string): Promise<boolean> => {
+  const mounts = await readFile('/proc/mounts', 'utf8').catch(() => '')
+  const options = mounts
+    .split('\n')
+    .find((line) => line.split(' ')[1] === disk)
+    ?.split(' ')[3]
+  return !options?.split(',').includes('noexec')
 }

@@ -37,7 +37,13 @@ export type Chromium = {
   visit: (options?: BrowserContextOptions) => Promise<Visit>
 }
 
-const paths = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The first is the same browser without windows, and takes a fourth less of a processor. */
+const paths = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 const flags = [
   '--headless',
   '--no-sandbox',

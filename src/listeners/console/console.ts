@@ -94,18 +94,21 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
 
 function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {
   let published: Promise<ReadonlyMap<string, PublishedDocument>> | null = null
-  const publish = async () =>
-    new Map(
-      Object.entries(await readAssets()).map(([name, { mediaType, text }]) => [
-        name,
-        publishedDocument(mediaType, text),
-      ]),
+  const publish = async () => {
+    const assets = Object.entries(await readAssets())
+    return new Map(
+      assets.map(([name, { mediaType, text }]) => [name, publishedDocument(mediaType, text)]),
     )
+  }
   mounted.get<{ Params: { '*': string } }>(
     '/console/assets/*',
     { config, schema },
     async (request, reply) => {
-      published ??= publish()
+      // Read again by the next who asks, where it could not be read.
+      published ??= publish().catch((error: unknown) => {
+        published = null
+        throw error
+      })
       const document = (await published).get(request.params['*'])
       if (!document) throw new Problem('not_found')
       return sendPublished(request, reply, document)

@@ -35,9 +35,15 @@ interface MetricsOfOthers {
 const durationName = 'pinfold_http_request_duration_seconds'
 const bucketName = `${durationName}_bucket`
 
+/** What Node tells of the process: watched once, whichever services are in it, as nothing can end the watching. */
+let ofProcess: Registry | undefined
+
 /** @param others null where a scrape is of this process alone, and no sample names one. */
 export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
-  ofProcess ??= watchProcess()
+  if (!ofProcess) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess, prefix: 'pinfold_' })
+  }
   const registry = Registry.merge([ofProcess])
   if (others) registry.setDefaultLabels({ process: others.process })
   const requests = new Histogram({
@@ -73,15 +79,6 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
       requests.observe(labels, reply.elapsedTime / 1000)
     },
   }
-}
-
-/** What Node tells of the process: watched once, whichever services are in it, as nothing can end the watching. */
-let ofProcess: Registry | undefined
-
-function watchProcess(): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'pinfold_' })
-  return registry
 }
 
 /** A metric as its registry describes it. */

@@ -91,6 +91,9 @@ const acts: readonly Act[] = [
 
 type Call = PersonCall & { person: Person; scopes: readonly string[] }
 
+/** What the pages load, once it can be read. */
+let readAssets = (): Readonly<Record<string, { mediaType: string; text: string }>> => ({})
+
 /** A listener with these screens, and what its pages ask of the routes beside them. */
 const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => {
   const calls: Call[] = []
@@ -121,7 +124,7 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
       isReadOnly,
       screens,
       acts,
-      readAssets: async () => ({}),
+      readAssets: async () => readAssets(),
     },
     ...{ callers, rate: null, peopleIssuer: null },
     // Nobody signs in by it here: sessions are begun by the operation.
@@ -145,6 +148,8 @@ before(async () => {
   database = await openTestDatabase()
 })
 
+const host = '127.0.0.1:8081'
+
 const signIn = async (...roles: Role[]) => {
   const identity = { issuer: 'https://issuer.test', subject: roles.join() }
   const secret = await beginSession(
@@ -156,13 +161,13 @@ const signIn = async (...roles: Role[]) => {
     { signInSecret: crypto.randomUUID(), formerSecret: null, requestId: crypto.randomUUID() },
   )
   assert.ok(secret)
-  return { host: '127.0.0.1:8081', cookie: `pinfold-8081=${secret}` }
+  return { host, cookie: `pinfold-8081=${secret}` }
 }
 
 type Console = ReturnType<typeof openConsole>
 type Headers = Awaited<ReturnType<typeof signIn>>
 
-const show = async ({ app }: Console, headers: Headers, at: string) =>
+const show = async ({ app }: Console, headers: Readonly<Record<string, string>>, at: string) =>
   app.inject({ method: 'GET', url: at, headers })
 
 const send = async (
@@ -186,6 +191,26 @@ const send = async (
     payload: `form-token=${token}&${form}`,
   })
 }
+
+test('what pages load is there for anybody by its name alone, also after it could not be read', async () => {
+  const console = openConsole(database)
+  const ask = (name: string) => show(console, { host }, `/console/assets/${name}`)
+  readAssets = () => {
+    throw new Error('too many open files')
+  }
+  assert.equal((await ask('console.css')).statusCode, 500)
+  readAssets = () => ({ 'console.css': { mediaType: 'text/css; charset=utf-8', text: 'p {}' } })
+  const { headers, payload, statusCode } = await ask('console.css')
+  assert.deepEqual(
+    [statusCode, headers['content-type'], payload],
+    [200, 'text/css; charset=utf-8', 'p {}'],
+  )
+  const kept = { host, 'if-none-match': String(headers.etag) }
+  assert.equal((await show(console, kept, '/console/assets/console.css')).statusCode, 304)
+  for (const name of ['other.css', '', '../console', 'console.css/x']) {
+    assert.notEqual((await ask(name)).statusCode, 200, name)
+  }
+})
 
 suite('a screen', () => {
   test('is shown to the roles that it is for, and tells the others whose it is', async () => {

@@ -1,4 +1,5 @@
-import { type Pages, readPages } from './pages.ts'
+import { readPages } from './pages.ts'
+import { readOnce } from './read-once.ts'
 import { type Site, siteHeaders } from './site.ts'
 
 /**
@@ -8,11 +9,10 @@ import { type Site, siteHeaders } from './site.ts'
  */
 export function createAuditSite(keysUrl: string): Site {
   const headers = siteHeaders(keysUrl)
-  let pages: Promise<Pages> | null = null
+  const pages = readOnce(() => readPages('audit', 'web/audit/main.ts', { base: '/audit', keysUrl }))
   return {
     async answer({ path }) {
-      pages ??= readPages('audit', 'web/audit/main.ts', { base: '/audit', keysUrl })
-      const answer = (await pages)(path)
+      const answer = (await pages())(path)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     },
   }

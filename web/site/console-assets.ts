@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { readModules } from './modules.ts'
+import { readOnce } from './read-once.ts'
 
 /** What pages of the console load, by its name under `/console/assets/`. */
 export type ConsoleAssets = Readonly<
@@ -9,8 +10,8 @@ export type ConsoleAssets = Readonly<
 const base = '/console/assets'
 const files = { 'console.css': 'text/css; charset=utf-8', 'icon.svg': 'image/svg+xml' }
 
-/** Reads style, icon and modules of the console. */
-export async function readConsoleAssets(): Promise<ConsoleAssets> {
+/** Style, icon and modules of the console. */
+export const readConsoleAssets = readOnce(async (): Promise<ConsoleAssets> => {
   const folder = new URL('../console/', import.meta.url)
   const modules = await readModules('web/console/main.ts', base)
   const read = await Promise.all(
@@ -24,4 +25,4 @@ export async function readConsoleAssets(): Promise<ConsoleAssets> {
       [path.slice(base.length + 1), { mediaType: 'text/javascript; charset=utf-8', text }] as const,
   )
   return Object.fromEntries([...read, ...scripts])
-}
+})

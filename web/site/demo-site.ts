@@ -1,6 +1,7 @@
 import { createRelay, type ServiceAccess } from '../relay/relay.ts'
 import { createShop } from '../shop/shop.ts'
-import { type Pages, readPages } from './pages.ts'
+import { readPages } from './pages.ts'
+import { readOnce } from './read-once.ts'
 import {
   beginSession,
   isSameOrigin,
@@ -33,16 +34,17 @@ export function createDemoSite(options: DemoSiteOptions): Site {
   const relay = createRelay(options.access, relayBase)
   const shop = options.hasShop ? createShop(options.access, shopBase) : null
   const headers = siteHeaders(options.keysUrl)
-  let pages: Promise<Pages> | null = null
-  const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
-    // Read when the first visitor comes: a service that nobody looks at starts no later for it.
-    pages ??= readPages('demo', 'web/demo/main.ts', {
+  // Read when the first visitor comes: a service that nobody looks at starts no later for it.
+  const pages = readOnce(() =>
+    readPages('demo', 'web/demo/main.ts', {
       base: demoBase,
       hasShop: String(options.hasShop),
       issuer: options.issuer,
       keysUrl: options.keysUrl,
-    })
-    const answer = (await pages)(request.path)
+    }),
+  )
+  const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
+    const answer = (await pages())(request.path)
     const isBegun = answer.status !== 200 || sessionOf(request) !== null
     const cookie = () => beginSession(demoBase, options.isSecure)
     return isBegun ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookie() } }

@@ -5,11 +5,7 @@ import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import { problemKinds } from '../../domain/problem-kinds.ts'
 import { scopesOfAccess } from '../http/authentication.ts'
-import {
-  type PublishedDocument,
-  publishedDocument,
-  sendPublished,
-} from '../http/published-document.ts'
+import { publishedDocument, sendPublished } from '../http/published-document.ts'
 import type { Server } from '../http/server.ts'
 import {
   problemPage,
@@ -47,7 +43,7 @@ export interface ConsoleOptions extends SignInOptions {
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]
   readonly acts: readonly Act[]
-  /** Reads what pages load from `/console/assets/`, by its name there: asked once, when the first of it is wanted. */
+  /** Reads what pages load from `/console/assets/`, by its name there: asked when the first of it is wanted. */
   readonly readAssets: () => Promise<
     Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
   >
@@ -93,23 +89,20 @@ export function mountConsole(app: Server, options: ConsoleOptions): void {
 }
 
 function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {
-  let published: Promise<ReadonlyMap<string, PublishedDocument>> | null = null
-  const publish = async () => {
-    const assets = Object.entries(await readAssets())
-    return new Map(
-      assets.map(([name, { mediaType, text }]) => [name, publishedDocument(mediaType, text)]),
+  const publish = (assets: Awaited<ReturnType<ConsoleOptions['readAssets']>>) =>
+    new Map(
+      Object.entries(assets).map(([name, { mediaType, text }]) => [
+        name,
+        publishedDocument(mediaType, text),
+      ]),
     )
-  }
+  let published: ReturnType<typeof publish> | null = null
   mounted.get<{ Params: { '*': string } }>(
     '/console/assets/*',
     { config, schema },
     async (request, reply) => {
-      // Read again by the next who asks, where it could not be read.
-      published ??= publish().catch((error: unknown) => {
-        published = null
-        throw error
-      })
-      const document = (await published).get(request.params['*'])
+      published ??= publish(await readAssets())
+      const document = published.get(request.params['*'])
       if (!document) throw new Problem('not_found')
       return sendPublished(request, reply, document)
     },

@@ -98,7 +98,7 @@ function isProfile(name: string, whole: object, faults: string[]): whole is Prof
 
 // What the framework checks bodies with: a start has it loaded. It changes nothing here.
 const asItIs = { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false }
-type Compiled = {
+interface Compiled {
   (profile: unknown): boolean
   readonly errors: readonly { instancePath: string; message?: string }[] | null
 }

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readOnce } from '../../web/site/read-once.ts'
+
+test('what is read when somebody first asks is read once for all, and again only where it failed', async () => {
+  let reads = 0
+  const read = readOnce(async () => {
+    reads += 1
+    if (reads === 1) throw new Error('too many open files')
+    return reads
+  })
+  await assert.rejects(read(), /too many open files/)
+  assert.deepEqual(await Promise.all([read(), read()]), [2, 2])
+  assert.equal(await read(), 2)
+})

@@ -22,7 +22,7 @@ import { newCard, openServerDatabase, sql } from '../support/service.ts'
 
 const postgres = await openPostgres()
 const kills = Number(process.env.AUDIT_KILLS ?? 1)
-const acts = Number(process.env.AUDIT_ACTS ?? 24)
+const acts = Number(process.env.AUDIT_ACTS ?? 60)
 const env = { SANDBOX: 'true', RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }
 
 /** Creates cards until it is told to stop, or its process is gone. Puts down those that were answered. */

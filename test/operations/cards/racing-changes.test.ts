@@ -9,6 +9,7 @@ import {
   openTestService,
   pool,
   sql,
+  strongPins,
   type TestService,
 } from '../../support/service.ts'
 
@@ -36,9 +37,9 @@ const engines = [
 ] as const
 
 /** Changes of a card that are always allowed, each with the type of its event. */
-const changesOf = (token: string) =>
+const changesOf = (token: string, pin: string) =>
   [
-    { method: 'POST', path: `/card-pin/${token}/pin`, body: { pin: '7193' }, type: 'pin.set' },
+    { method: 'POST', path: `/card-pin/${token}/pin`, body: { pin }, type: 'pin.set' },
     { method: 'POST', path: `/card-pin/${token}/pin/unblock`, type: 'pin.unblocked' },
     {
       method: 'PUT',
@@ -48,8 +49,8 @@ const changesOf = (token: string) =>
     },
   ] as const
 
-async function setPin(service: TestService, publicToken: string): Promise<void> {
-  const [{ body, method, path }] = changesOf(publicToken)
+async function setPin(service: TestService, publicToken: string, pin: string): Promise<void> {
+  const [{ body, method, path }] = changesOf(publicToken, pin)
   const { status, text } = await service.call(method, path, { body })
   assert.equal(status, 204, text)
 }
@@ -67,10 +68,12 @@ for (const { name, open, skip } of engines) {
       const services: readonly TestService[] = await open()
       const [first] = services
       if (!first) throw new Error('There is no service.')
-      const { publicToken } = await first.createCard()
+      const made = await first.createCard()
+      const { publicToken } = made
+      const [pin] = strongPins(made)
       // On a cluster each keeps the card locked for both phases of its commit.
       const rounds = first.database.isCluster() ? 5 : 20
-      const changes = Array.from({ length: rounds }, () => changesOf(publicToken)).flat()
+      const changes = Array.from({ length: rounds }, () => changesOf(publicToken, pin)).flat()
       const answers = await Promise.all(
         changes.map(({ method, path, ...rest }, at) =>
           (services[at % services.length] ?? first).call(method, path, {
@@ -94,7 +97,8 @@ for (const { name, open, skip } of engines) {
       const [first] = services
       if (!first) throw new Error('There is no service.')
       const card = await issueCard(first)
-      const [, unblock] = changesOf(card.publicToken)
+      const [pin] = strongPins({ maskedPan: card.pan })
+      const [, unblock] = changesOf(card.publicToken, pin)
       let isOver = false
       let guesses = 0
       const guess = async () => {
@@ -106,7 +110,7 @@ for (const { name, open, skip } of engines) {
       }
       const guessing = Array.from({ length: 4 }, guess)
       for (let times = 0; times < 20 || guesses < 20; times += 1) {
-        await setPin(first, card.publicToken)
+        await setPin(first, card.publicToken, pin)
       }
       isOver = true
       await Promise.all(guessing)

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
+import { withoutIds } from '../../support/identifiers.ts'
 import {
   type CreatedCard,
   openTestService,
@@ -67,7 +68,7 @@ test('a weak PIN is refused with the reason, the PIN stays, and the answer repea
     )
     assert.equal(json.errors[0].pointer, '/pin', what)
     assert.equal(json.detail, json.errors[0].detail, what)
-    assert.ok(!text.replaceAll(json.requestId, '').includes(pin), what)
+    assert.ok(!withoutIds(text).includes(pin), what)
   }
   assert.equal(await reveal(), strong)
 })
@@ -126,7 +127,7 @@ test('what is no PIN at all is refused, and never repeated', async () => {
     const { json, status, text } = await setPin(pin)
     assert.deepEqual([status, json.code], [422, 'validation_failed'], String(pin))
     assert.equal(json.errors[0].pointer, '/pin')
-    assert.ok(!text.replaceAll(json.requestId, '').includes('719'), text)
+    assert.ok(!withoutIds(text).includes('719'), text)
   }
 })
 
@@ -148,7 +149,7 @@ test('a note that holds a card number is refused; one at its full length is kept
   for (const note of [{ description: `card ${pan}` }, { updatedBy: '4000 0012 3456 7899' }]) {
     const { json, status, text } = await service.call('POST', path, { body: { pin, ...note } })
     assert.deepEqual([status, json.code], [422, 'validation_failed'])
-    assert.ok(!text.includes('4000'))
+    assert.ok(!withoutIds(text).includes('4000'))
   }
   const note = { description: 'd'.repeat(800), updatedBy: 'u'.repeat(100) }
   assert.equal((await service.call('POST', path, { body: { pin, ...note } })).status, 204)

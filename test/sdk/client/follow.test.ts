@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import { createPinfold, type EventRecord, type EventType } from '../../../sdk/client/client.ts'
 import { eventBlocks } from '../../../sdk/client/resources/events.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
+import { strongPins } from '../../support/service.ts'
 import { createRecorder, refusal } from './recorder.ts'
 
 let service: ServedService
@@ -65,13 +66,14 @@ test('events are followed over broken and ended connections, each once and in or
 })
 
 test('only events of the types that were asked for are followed, from now on', async () => {
-  const { publicToken } = await service.createCard()
+  const { maskedPan, publicToken } = await service.createCard()
   const recorder = createRecorder()
   const pinfold = createPinfold({ ...service.sandbox, fetch: recorder.fetch })
   const types: EventType[] = ['cvv.blocked']
   const events = pinfold.events.follow({ after: await newestId(), types })[Symbol.asyncIterator]()
   const next = events.next()
-  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin: '4821' } })
+  const [pin] = strongPins({ maskedPan })
+  await service.call('POST', `/card-pin/${publicToken}/pin`, { body: { pin } })
   await blocked(publicToken)
   const { value } = await next
   assert.equal(value?.type, 'cvv.blocked')

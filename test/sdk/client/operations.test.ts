@@ -22,7 +22,9 @@ import {
 import { fetchKeys, requestCardData, sealPin } from '../../../sdk/device/device.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { enterAll } from '../../support/audit.ts'
+import { withoutIds } from '../../support/identifiers.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
+import { strongPins } from '../../support/service.ts'
 import { createRecorder, type Recorder } from './recorder.ts'
 
 type Document = {
@@ -72,13 +74,17 @@ const deliveryOf = async (webhookId: string, type: string): Promise<Delivery> =>
 test('every operation of the document has its method, which the service understands', async () => {
   const [product] = (await pinfold.products.list({ currencyCode: 'EUR' }).page()).items
   assert.ok(product)
-  const { publicToken } = await pinfold.cards.create({ ...ana, cardProduct: product.productId })
+  const { maskedPan, publicToken } = await pinfold.cards.create({
+    ...ana,
+    cardProduct: product.productId,
+  })
   assert.equal((await pinfold.cards.retrieve(publicToken)).embossName, 'ANA LIM')
   const [newest] = (await pinfold.cards.list({ limit: 1 }).page()).items
   assert.equal(newest?.publicToken, publicToken)
 
-  await pinfold.pins.set(publicToken, { pin: '4821' })
-  assert.equal((await pinfold.pins.reveal(publicToken)).pin, '4821')
+  const [pin] = strongPins({ maskedPan })
+  await pinfold.pins.set(publicToken, { pin })
+  assert.equal((await pinfold.pins.reveal(publicToken)).pin, pin)
   const tried = await pinfold.simulator.authorize({ publicToken, pin: '9999' })
   assert.equal(tried.responseCode, '55')
   assert.equal((await pinfold.pins.retrieveStatus(publicToken)).remainingTries, 2)
@@ -134,11 +140,11 @@ test('every operation of the document has its method, which the service understa
 })
 
 test('a PIN that was sealed on the device is set as it came', async () => {
-  const { publicToken } = await pinfold.cards.create(ana)
-  const sealed = await sealPin(await fetchKeys(service.sandbox.baseUrl), publicToken, '7193')
+  const { maskedPan, publicToken } = await pinfold.cards.create(ana)
+  const [pin] = strongPins({ maskedPan })
+  const sealed = await sealPin(await fetchKeys(service.sandbox.baseUrl), publicToken, pin)
   await pinfold.pins.set(publicToken, sealed)
-  const { pin } = await pinfold.pins.reveal(publicToken)
-  assert.equal(pin, '7193')
+  assert.equal((await pinfold.pins.reveal(publicToken)).pin, pin)
 })
 
 test('each call says the version of the interface that the types are of', async () => {
@@ -224,8 +230,9 @@ test('a reference in a path stays one segment, whatever it holds', async () => {
 
 test('no secret is seen in a client, a revealed PIN or an error', async () => {
   const { clientSecret } = service.sandbox
-  const { publicToken } = await pinfold.cards.create(ana)
-  await pinfold.pins.set(publicToken, { pin: '4821' })
+  const { maskedPan, publicToken } = await pinfold.cards.create(ana)
+  const [pin] = strongPins({ maskedPan })
+  await pinfold.pins.set(publicToken, { pin })
   const revealed = await pinfold.pins.reveal(publicToken)
   const stranger = createPinfold({ ...service.sandbox, clientSecret: `${clientSecret}x` })
   const refused = await stranger.products
@@ -236,5 +243,5 @@ test('no secret is seen in a client, a revealed PIN or an error', async () => {
   const seen = [pinfold, stranger, refused, weak, revealed, `${revealed}`, { ...revealed }]
   const text = inspect(seen, { depth: 9, showHidden: true }) + JSON.stringify([...seen, revealed])
   assert.match(text, /invalid_client/)
-  assert.ok(!text.includes(clientSecret) && !text.includes('4821') && !text.includes('1111'))
+  for (const secret of [clientSecret, pin, '1111']) assert.ok(!withoutIds(text).includes(secret))
 })

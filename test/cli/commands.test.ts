@@ -174,6 +174,20 @@ test('a secret is shown at its making, works at once, and is rotated with an ove
   assert.equal((await answer('clients', 'disable', 'acme')).active, false)
 })
 
+test('who asks for too many tokens is told so, and when to try again', async () => {
+  const narrow = { TOKEN_RATE_PER_SECOND: '1', TOKEN_RATE_BURST: '1' }
+  const { dataDir, stop } = await serveProgram({ env: narrow })
+  const list = () => pinfold({ DATA_DIR: dataDir }, 'zones', 'list', '--json')
+  const [, refused] = [await list(), await list()]
+  assert.equal(refused.code, 1)
+  const { code, detail } = JSON.parse(refused.stdout).error
+  assert.deepEqual(
+    [code, detail],
+    ['rate_limited', 'Too many tokens were asked for. Try again in 1 s.'],
+  )
+  await stop()
+})
+
 test('an administrator with a key of its own reaches a server elsewhere', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const files = { private: join(program.dataDir, 'own.jwk'), public: join(program.dataDir, 'pub') }

@@ -35,6 +35,9 @@ export const serveProgram = async ({
     DATA_DIR: folder,
     LINK_PORT: '0',
     LOG_LEVEL: 'silent',
+    // Each command asks for a token, and in one process they follow each other faster than anybody starts programs.
+    TOKEN_RATE_PER_SECOND: '1000',
+    TOKEN_RATE_BURST: '1000',
     PORT: String(port),
     PRIVATE_PORT: String(privatePort),
     ...env,

@@ -124,11 +124,17 @@ function contentOf({ status, text }: Answer): unknown {
 
 function failureOf(error: unknown, origin: string, { jwkFile }: CallerCredentials): unknown {
   if (!(error instanceof CallFailed)) return error
-  const { cause, code, status } = error
+  const { cause, code, retryAfterSeconds, status } = error
   if (code === 'invalid_argument') {
     return new UsageError(
       jwkFile === null ? error.message : `${jwkFile} holds no private key (JWK).`,
     )
+  }
+  if (code === 'token_refused' && status === 429) {
+    return new Refused(status, {
+      code: 'rate_limited',
+      detail: `Too many tokens were asked for. Try again in ${retryAfterSeconds ?? 1} s.`,
+    })
   }
   if (code === 'token_refused') {
     return new Refused(status ?? 0, {

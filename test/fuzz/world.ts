@@ -99,6 +99,10 @@ export async function settle(service: DeliveryService): Promise<World> {
   const tokens = new Map<string, string>([['nobody', 'eyJ.no.token']])
   const renew = async () => {
     for (const as of callers) tokens.set(as, await freshToken(service, as))
+    await administer('PATCH', '/products/1001', {
+      active: true,
+      cardTypes: ['Virtual', 'Physical'],
+    })
     const products = [1001, 1001, 1002, 1003, 1001]
     const made = products.map((cardProduct) => service.createCard({ cardProduct }))
     cards = (await Promise.all(made)).map(({ publicToken }) => publicToken)

@@ -79,13 +79,19 @@ const checkpointNode = (node: FileNode): (() => void) => {
   if (contents instanceof Uint8Array) {
     const bytes = contents.slice()
     return () => {
-      const { contents: now } = node
-      const isAsItWas = now instanceof Uint8Array && Buffer.compare(now, bytes) === 0
-      Object.assign(node, members, !isAsItWas && { contents: bytes.slice() })
+      Object.assign(node, members, { contents: takeBack(node.contents, bytes) })
     }
   }
   const nodes = contents && { ...contents }
   return () => Object.assign(node, members, { contents: nodes && { ...nodes } })
+}
+
+/** In place where there is room: each 64 MB of new bytes make the engine of this process look for garbage. */
+const takeBack = (now: FileNode['contents'], bytes: Uint8Array): Uint8Array => {
+  if (!(now instanceof Uint8Array) || now.length < bytes.length) return bytes.slice()
+  if (Buffer.compare(now.subarray(0, bytes.length), bytes) !== 0) now.set(bytes)
+  // What a file has room for beyond its end is zero.
+  return now.fill(0, bytes.length)
 }
 
 function* nodesUnder(node: FileNode): Generator<FileNode> {

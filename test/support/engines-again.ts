@@ -14,8 +14,8 @@ type Reusable = {
   takeBack: () => void
 }
 
-/** Those that are open at once in one process are few; more than these are not kept. */
-const keptOfKind = 3
+/** Few files have more open at once. Each holds a tenth of a GB; to start another has all garbage looked for. */
+const keptOfKind = 8
 
 const kept = new Map<PgliteImage, Set<Started>>()
 const idle = new Map<PgliteImage, Reusable[]>()

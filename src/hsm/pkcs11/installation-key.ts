@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { tokenCheckValue } from './ciphers.ts'
-import { attribute, type Handle, mechanism, returnValueOf } from './cryptoki.ts'
+import { attribute, type Handle, mechanism } from './cryptoki.ts'
 import { findObjects, secretTemplate } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
@@ -20,23 +20,10 @@ export function installationCheckValues(session: TokenSession): readonly string[
       { type: attribute.valueLength, value: 32 },
     ])
   }
-  for (let look = 1; ; look += 1) {
-    try {
-      return findInstallationKeys(session)
-        .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
-        .sort()
-    } catch (error) {
-      // Another process's key may be there and not whole yet, in a token that is files.
-      if (look === looksMost || returnValueOf(error) === null) throw error
-      Atomics.wait(pause, 0, 0, 100)
-    }
-  }
+  return findInstallationKeys(session)
+    .map((object) => tokenCheckValue(session, { algorithm: 'A' }, { label, id: '' }, object))
+    .sort()
 }
-
-/** How often a new token is looked at, a tenth of a second apart: this process has nothing else to do yet. */
-const looksMost = 20
-
-const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** Whether the token that this session is with still has its keys. */
 export const hasInstallationKey = (session: TokenSession): boolean =>

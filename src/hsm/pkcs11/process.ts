@@ -30,25 +30,43 @@ process.once('message', (start: Start) => {
   })
 })
 process.on('disconnect', () => {
-  try {
-    work?.session.end()
-  } finally {
-    process.exit(0)
-  }
+  work?.session.end()
+  process.exit(0)
 })
 // A signal to the whole group is for the service to follow: it still has requests to finish.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 
-function open({ checkValue, settings }: Start): { opened: Work | null; started: Started } {
+/** How often a token is opened, a tenth of a second apart: this process has nothing else to do yet. */
+const openingsMost = 20
+
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
+function open(start: Start): { opened: Work | null; started: Started } {
+  for (let opening = 1; ; opening += 1) {
+    try {
+      return openOnce(start)
+    } catch (error) {
+      // Others may open it, too, and make their keys: a token that is files can then not be read as a whole.
+      if (opening < openingsMost && returnValueOf(error) !== null) {
+        Atomics.wait(pause, 0, 0, 100)
+        continue
+      }
+      const started = { failure: messageOf(error), isFinal: error instanceof PinRefused }
+      return { opened: null, started }
+    }
+  }
+}
+
+function openOnce({ checkValue, settings }: Start): { opened: Work; started: Started } {
+  const session = openTokenSession(settings)
   try {
-    const session = openTokenSession(settings)
     if (checkValue !== null && !hasInstallationKey(session)) throw new Error(wrongToken)
     const checkValues = installationCheckValues(session)
     if (checkValue !== null && !checkValues.includes(checkValue)) throw new Error(wrongToken)
     return { opened: workIn(session), started: { checkValues } }
   } catch (error) {
-    const started = { failure: messageOf(error), isFinal: error instanceof PinRefused }
-    return { opened: null, started }
+    session.end()
+    throw error
   }
 }
 
@@ -94,10 +112,13 @@ function renew(session: TokenSession): Work | null {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  // A return value alone does not say which function of the module returned it.
+  const method = 'method' in error && typeof error.method === 'string' ? error.method : ''
+  const message = method === '' ? error.message : `${error.message} from ${method}`
   const { cause } = error
   // The first line says what; what follows is where, for a programmer.
   const [reason] = cause instanceof Error ? cause.message.split('\n') : []
-  return reason === undefined ? error.message : `${error.message} (${reason})`
+  return reason === undefined ? message : `${message} (${reason})`
 }
 
 function reply(message: Started | TokenAnswer, sent: () => void = () => undefined): void {

@@ -39,19 +39,22 @@ export interface TokenSession {
 }
 
 /** @throws Error when there is not exactly one token of this label; PinRefused. */
-export function openTokenSession(settings: TokenSettings): TokenSession {
-  const cryptoki = loadCryptoki(settings.module)
-  const slots = cryptoki
-    .C_GetSlotList(true)
-    // PKCS#11 pads labels with blanks to 32 bytes.
-    .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === settings.tokenLabel)
-  const [slot] = slots
-  if (!slot || slots.length > 1) {
-    throw new Error(
-      `${slots.length} tokens have the label ${settings.tokenLabel}; there must be one.`,
-    )
+export function openTokenSession({ module, pinFile, tokenLabel }: TokenSettings): TokenSession {
+  const cryptoki = loadCryptoki(module)
+  try {
+    const slots = cryptoki
+      .C_GetSlotList(true)
+      // PKCS#11 pads labels with blanks to 32 bytes.
+      .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === tokenLabel)
+    const [slot] = slots
+    if (!slot || slots.length > 1) {
+      throw new Error(`${slots.length} tokens have the label ${tokenLabel}; there must be one.`)
+    }
+    return openSession(cryptoki, slot, readPinFile(pinFile))
+  } catch (error) {
+    letGo(cryptoki)
+    throw error
   }
-  return openSession(cryptoki, slot, readPinFile(settings.pinFile))
 }
 
 function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSession {
@@ -61,7 +64,8 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
   } catch (error) {
     const returned = returnValueOf(error)
     if (returned !== null && pinRefusals.includes(returned)) throw new PinRefused(error)
-    if (returned !== alreadyLoggedIn) throw error
+    // Without its return value: whoever opens a token again does not send the PIN again.
+    if (returned !== alreadyLoggedIn) throw new Error('The token did not log in.', { cause: error })
   }
   return {
     cryptoki,
@@ -71,8 +75,15 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
       cryptoki.C_CloseSession(handle)
       return openSession(cryptoki, slot, pin)
     },
-    end: () => cryptoki.C_Finalize(),
+    end: () => letGo(cryptoki),
   }
+}
+
+/** What the module says of that changes nothing, and must not stand in the place of why it is let go of. */
+function letGo(cryptoki: Cryptoki): void {
+  try {
+    cryptoki.C_Finalize()
+  } catch {}
 }
 
 /**

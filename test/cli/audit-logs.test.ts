@@ -75,7 +75,9 @@ test('a database restored from a backup is signed no more, by whoever starts it;
   assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
   assert.equal(await statusOf(restored, '/readyz'), 200)
   const listed = await run(restored, 'audit', 'logs', '--json')
-  assert.match(JSON.parse(listed.stdout)[0].refusal, /was signed with \d+ entries/)
+  // On a slow machine it has as many entries as were signed before they are first compared.
+  const refusals = /was signed with \d+ entries|are not those that were signed/
+  assert.match(JSON.parse(listed.stdout)[0].refusal, refusals)
 
   const begun = await run(restored, 'audit', 'succeed', '--reason', 'Restored, of 3 May')
   assert.equal(begun.code, 0, begun.stderr)

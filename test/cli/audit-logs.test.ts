@@ -11,12 +11,18 @@ import { type ServedProgram, serveProgram } from './served-program.ts'
 
 type Program = Omit<ServedProgram, 'stop'>
 
-/** Makes a card and shows its PIN; resolves with the entry of that once its receipt is there. */
-const act = async (program: Program, isSigned = true): Promise<string> => {
+const makeCard = async (program: Program): Promise<string> => {
   const token = await program.token()
   const card = await program.call('POST', '/cards', { token, body: newCard() })
   assert.equal(card.status, 201, card.text)
-  const shown = await program.call('GET', `/card-pin/${card.json.publicToken}/pin`, { token })
+  return card.json.publicToken
+}
+
+/** Makes a card and shows its PIN; resolves with the entry of that once its receipt is there. */
+const act = async (program: Program, isSigned = true): Promise<string> => {
+  const token = await program.token()
+  const card = await makeCard(program)
+  const shown = await program.call('GET', `/card-pin/${card}/pin`, { token })
   assert.equal(shown.status, 200)
   const entry = shown.headers.get('audit-entry') ?? ''
   if (isSigned) {
@@ -53,6 +59,8 @@ test('a database restored from a backup is signed no more, by whoever starts it;
   const backup = join(await makeFolder(), 'pgdata')
   await cp(join(dataDir, 'pgdata'), backup, { recursive: true })
   const second = await serveProgram({ dataDir })
+  // More entries than the restored database has when it is first compared, on the slowest machine.
+  await Promise.all(Array.from({ length: 40 }, () => makeCard(second)))
   await act(second)
   const exported = join(await makeFolder(), 'export')
   assert.equal((await run(second, 'audit', 'export', exported)).code, 0)
@@ -75,9 +83,7 @@ test('a database restored from a backup is signed no more, by whoever starts it;
   assert.equal((await doctor({ dataDir }))?.verdict, 'fault')
   assert.equal(await statusOf(restored, '/readyz'), 200)
   const listed = await run(restored, 'audit', 'logs', '--json')
-  // On a slow machine it has as many entries as were signed before they are first compared.
-  const refusals = /was signed with \d+ entries|are not those that were signed/
-  assert.match(JSON.parse(listed.stdout)[0].refusal, refusals)
+  assert.match(JSON.parse(listed.stdout)[0].refusal, /was signed with \d+ entries/)
 
   const begun = await run(restored, 'audit', 'succeed', '--reason', 'Restored, of 3 May')
   assert.equal(begun.code, 0, begun.stderr)

@@ -1,4 +1,5 @@
 import { type Engine, startEngine } from '../../src/storage/engine/pglite.ts'
+import { atEndOfProcess } from './end-of-file.ts'
 import { checkpoint } from './engine-checkpoint.ts'
 import { imageInMemory, type PgliteImage } from './pglite-image.ts'
 
@@ -38,6 +39,11 @@ export const engineAsNew = async (image: PgliteImage): Promise<Engine> => {
   const reusable = { engine, takeBack: checkpoint(engine) }
   return lent(engine, async () => void waiting.push(reusable))
 }
+
+// An open one has timers that would hold a process for ten seconds after its last test.
+atEndOfProcess(async () => {
+  for (const engines of kept.values()) for (const engine of engines) await engine.close()
+})
 
 /** The engine until it is closed by whom it was lent. */
 const lent = (engine: Started, giveBack: () => Promise<void>): Engine => {

@@ -4,80 +4,81 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cacheFolder } from './folders.ts'
 
-/** Which test files share a process. Those of no folder here have one of their own. */
+/** The programs that run the test files, and the order in which each comes to them. */
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * By the name of a program: the folders whose files it runs. They begin in this order, those that take longest
- * first, so that none is left to run alone at the end.
+ * By the name of a program: the folders whose files it comes to first, those that take longest before the others. As
+ * parts that share a process use the same modules, what is compiled for one file serves the next.
  */
 const folders = {
-  service: ['service'],
-  events: [
-    'operations/webhooks',
-    'operations/events',
-    'operations/audit',
-    'audit',
-    'witness',
-    'storage/audit',
-    'sdk/audit',
-    'outbound',
-    'sandbox',
-  ],
+  service: ['service', 'cli', 'service/config'],
   cards: [
     'operations/authorizations',
     'operations/cards',
     'operations/card-data',
     'operations/idempotency',
-    'sdk',
-    'sdk/client',
-    'sdk/device',
-  ],
-  keys: ['operations/keys', 'hsm', 'hsm/pkcs11'],
-  web: ['web', 'web/console', 'listeners/console', 'operations/approvals'],
-  storage: [
-    'support',
-    'storage',
-    'storage/engine',
     'storage/cards',
     'storage/idempotency',
+    'listeners/iso8583',
+    'crypto',
+    'domain',
+    'reference',
+  ],
+  keys: ['operations/keys', 'hsm/pkcs11', 'hsm', 'guides', 'package', 'scripts', 'fuzz'],
+  events: [
+    'audit',
+    'operations/webhooks',
+    'operations/audit',
+    'operations/events',
+    'storage/engine',
+    'storage',
+    'storage/audit',
     'storage/links',
+    'sdk',
+    'sdk/audit',
+    'sdk/client',
+    'sdk/device',
+    'witness',
+    'outbound',
+    'sandbox',
+    'support',
   ],
-  cli: ['cli'],
-  guides: ['guides', 'scripts', 'package'],
-  listeners: [
-    'listeners/http',
-    'listeners/oauth',
-    'listeners/public',
-    'listeners/private',
+  web: [
+    'web',
+    'web/console',
+    'listeners/console',
+    'operations/approvals',
     'operations/clients',
-    'service/config',
-    'fuzz',
+    'listeners/private',
+    'listeners/public',
+    'listeners/oauth',
+    'listeners/http',
   ],
-  iso8583: ['listeners/iso8583', 'crypto', 'domain', 'reference'],
 } as const
 
-export type Together = keyof typeof folders
+export type TestProgram = keyof typeof folders
 
-/** Everything that a run is given: programs that run many files, and files that run alone. */
-export const testPrograms = async (): Promise<string[]> => {
-  const together = Object.keys(folders) as Together[]
-  const shared = new Set(together.flatMap(filesOf))
-  const others = globSync('test/**/*.test.ts', { cwd: root }).filter((file) => !shared.has(file))
-  return [...(await Promise.all(together.map(programOf))), ...others.sort()]
+const names = Object.keys(folders) as TestProgram[]
+
+/** All test files, in the order in which this program comes to them: its own first, then those of the programs after it. */
+export const filesFor = (name: TestProgram): string[] => {
+  const at = names.indexOf(name)
+  const inTurn = [...names.slice(at), ...names.slice(0, at)].flatMap((each) => folders[each])
+  const patterns = [...inTurn.map((folder) => `test/${folder}/*.test.ts`), 'test/**/*.test.ts']
+  return [...new Set(patterns.flatMap((pattern) => globSync(pattern, { cwd: root }).sort()))]
 }
 
 /** The runner starts a process by a file, and gives it no word of its own. */
-const programOf = async (name: Together): Promise<string> => {
-  const program = join(await cacheFolder('programs'), `${name}.mjs`)
+export const testPrograms = async (): Promise<string[]> => {
+  const folder = await cacheFolder('programs')
   const { href } = new URL('together.ts', import.meta.url)
-  await writeFile(program, `import { runTogether } from '${href}'\nrunTogether('${name}')\n`)
-  return program
+  return Promise.all(
+    names.map(async (name) => {
+      const program = join(folder, `${name}.mjs`)
+      await writeFile(program, `import { runTogether } from '${href}'\nrunTogether('${name}')\n`)
+      return program
+    }),
+  )
 }
-
-export const filesOf = (name: Together): string[] =>
-  globSync(
-    folders[name].map((folder) => `test/${folder}/*.test.ts`),
-    { cwd: root },
-  ).sort()

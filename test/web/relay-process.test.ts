@@ -59,15 +59,16 @@ const readMemory = async (relay: ChildProcess): Promise<Buffer> => {
   const memory = await open(`/proc/${relay.pid}/mem`, 'r')
   try {
     const parts: Buffer[] = []
+    // One for all: thousands of them would have all garbage looked for again and again.
+    const piece = Buffer.alloc(pieceBytes)
     for (const { length, start } of await writableMappings(relay.pid ?? 0)) {
-      const part = Buffer.alloc(length)
       // What was mapped and never touched, or guards a stack, cannot be read.
       const { bytesRead } = await memory
-        .read(part, 0, length, start)
+        .read(piece, 0, length, start)
         .catch(() => ({ bytesRead: 0 }))
-      const read = part.subarray(0, bytesRead)
+      const read = piece.subarray(0, bytesRead)
       // Most of what is mapped was never written to.
-      if (!read.equals(zeros.subarray(0, bytesRead))) parts.push(read)
+      if (!read.equals(zeros.subarray(0, bytesRead))) parts.push(Buffer.from(read))
     }
     return Buffer.concat(parts)
   } finally {

@@ -137,6 +137,12 @@ export function holdsPan(text: string): boolean {
   })
 }
 
+/** A text without its UUIDs (RFC 9562, section 4): one of 170 random ones holds digits that may be a PAN. */
+export const withoutUuids = (text: string): string => text.replaceAll(uuid, 'uuid')
+
+const uuid =
+  /(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-z])/gi
+
 // Not every stretch of 12 digits counts: in 16 random digits, four times of five some stretch is
 // Luhn-valid by chance, and honest references would be refused.
 function holdsNetworkPan(digits: string): boolean {

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { holdsPan } from '../domain/pan.ts'
+import { holdsPan, withoutUuids } from '../domain/pan.ts'
 import type { AddressPolicy } from './address-policy.ts'
 
 export interface TargetRules {
@@ -31,7 +31,7 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
       [httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
-      [holdsPan(decoded(text)), 'must hold no card number'],
+      [holdsPan(withoutUuids(decoded(text))), 'must hold no card number'],
       [url.port === '0' || hostOf(url) === '', 'must name a host'],
       [ports?.includes(port) === false, `must be at one of the ports ${ports?.join(', ')}`],
       [own.has(hostAndPort(url)), 'must not lead to this service'],

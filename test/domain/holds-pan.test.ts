@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { buildPan, holdsPan, isLuhnValid, luhnCheckDigit } from '../../src/domain/pan.ts'
+import {
+  buildPan,
+  holdsPan,
+  isLuhnValid,
+  luhnCheckDigit,
+  withoutUuids,
+} from '../../src/domain/pan.ts'
 
 const digits = (minLength: number, maxLength = minLength): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength })
@@ -77,6 +83,19 @@ test('ordinary references and notes are left alone', () => {
     '4242 4242 (4242) 4242',
   ]
   for (const text of texts) assert.ok(!holdsPan(text), text)
+})
+
+test('a UUID is no PAN, whatever its digits; and hides none that stands beside it', () => {
+  const uuid = '87cbc1b5-527c-4f8c-b532-653032864aaf'
+  assert.ok(holdsPan(uuid))
+  assert.ok(!holdsPan(withoutUuids(uuid)))
+  assert.ok(!holdsPan(withoutUuids(`key ${uuid.toUpperCase()}, or ${uuid}`)))
+  fc.assert(fc.property(fc.uuid(), (drawn) => !holdsPan(withoutUuids(`/${drawn}/4242`))))
+  const pan = '4242-4242-4242-4242'
+  const hiding = [`${uuid} ${pan}`, `${pan}-${uuid}`, `${uuid}-${pan}`, `0${uuid}`]
+  // Of no version, and of no variant.
+  const others = ['42424242-4242-0242-8242-424242424242', '42424242-4242-4242-0242-424242424242']
+  for (const text of [...hiding, ...others]) assert.ok(holdsPan(withoutUuids(text)), text)
 })
 
 test('fewer than one in six honest references of 16 digits is taken for a PAN', () => {

@@ -100,8 +100,11 @@ test('public addresses and names are taken', () => {
     'https://8.8.8.8/a?b=c',
     'https://[2606:4700::1111]/',
     'https://client.example:8443/',
+    // Luhn-valid by chance: 532653032864.
+    'https://client.example/87cbc1b5-527c-4f8c-b532-653032864aaf',
   ]
   for (const url of urls) assert.equal(production(url), null, url)
+  assert.equal(production('https://8.8.8.8/4242424242424242'), 'must hold no card number')
 })
 
 test('what is no plain https URL of somebody else is refused', () => {

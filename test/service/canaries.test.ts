@@ -414,7 +414,9 @@ test('an idempotency key is kept nowhere as its caller wrote it', async () => {
 
 test('a request id that may be a card number is repeated to its caller, and recorded as one and the same hash', async () => {
   const { publicToken } = await service.createCard()
-  const requestIds = ['4000001234567899', 'req_4000.0012.3456.7899', 'harmless-1']
+  // Luhn-valid by chance: 532653032864.
+  const harmless = ['harmless-1', '87cbc1b5-527c-4f8c-b532-653032864aaf']
+  const requestIds = ['4000001234567899', 'req_4000.0012.3456.7899', ...harmless]
   for (const requestId of requestIds) {
     const headers = { 'x-request-id': requestId }
     const path = `/card-pin/${publicToken}/pin`
@@ -431,7 +433,7 @@ test('a request id that may be a card number is repeated to its caller, and reco
     assert.equal(row?.requestId, refused.json.requestId, 'the problem tells what is on record')
     const line = lines.findLast((each) => each.includes('"answered"')) ?? '{}'
     assert.equal(JSON.parse(line).requestId, row?.requestId)
-    if (requestId === 'harmless-1') assert.equal(row?.requestId, requestId)
+    if (harmless.includes(requestId)) assert.equal(row?.requestId, requestId)
     else assert.match(String(row?.requestId), /^hash-[A-Za-z0-9_-]{22}$/)
   }
 })

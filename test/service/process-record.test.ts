@@ -22,7 +22,7 @@ test('a process leaves on record when it starts and stops, its version and engin
     sql<ActRow>(
       database,
       `select act, subject, details, client_id as "clientId" from audit_act
-       where subject_kind in ('process', 'setting') order by acted_at, act_id`,
+       where subject_kind in ('process', 'setting') order by number`,
     )
   const env = { DATABASE_URL: url, SANDBOX: 'true', RATE_LIMIT: 'off', EVENT_RETENTION_DAYS: '7' }
   const program = await startProgram({ env })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { visit } from 'jsonc-parser'
-import { holdsPan } from '../../domain/pan.ts'
+import { holdsPan, withoutUuids } from '../../domain/pan.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
 /** The version of the interface (docs/api.md, "Versions"). */
@@ -20,7 +20,7 @@ export function givenRequestId({ headers }: Headers): string | null {
 export function riskyRequestId(request: Headers): string | null {
   const given = givenRequestId(request)
   // A point and a low line stand between digits as well as a dash does.
-  return given !== null && holdsPan(given.replaceAll(/[._]/g, '-')) ? given : null
+  return given !== null && holdsPan(withoutUuids(given).replaceAll(/[._]/g, '-')) ? given : null
 }
 
 /** What a request is recorded under at first: the caller's own id, or one made for it. */

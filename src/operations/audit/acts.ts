@@ -58,7 +58,7 @@ export const listOperatorActs = (
 ): Promise<OperatorActRow[]> => findOperatorActs(database, after ?? newestAct, limit)
 
 /** An act on a key, and where it stands in the list. */
-type ListedKeyAct = Pick<KeyActRow, 'actId' | 'at' | 'act' | 'clientId' | 'requestId'> & {
+type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> & {
   readonly key: string
 }
 

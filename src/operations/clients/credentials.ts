@@ -1,6 +1,7 @@
 import * as crypto from 'node:crypto'
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
+import { withoutUuids } from '../../domain/pan.ts'
 
 const secretLengthBytes = 32
 
@@ -76,7 +77,7 @@ function publicKeyOf(jwk: Members): Record<string, string> {
   }
   const given = ['kty', ...required, 'alg', 'kid'].filter((name) => jwk[name] !== undefined)
   const key = Object.fromEntries(given.map((name) => [name, String(jwk[name])]))
-  if (key.kid !== undefined && freeTextFault(key.kid) !== null) {
+  if (key.kid !== undefined && freeTextFault(withoutUuids(key.kid)) !== null) {
     throw new TypeError('The kid of a key holds no control characters and no card number.')
   }
   let publicKey: crypto.KeyObject

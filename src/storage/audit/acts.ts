@@ -25,13 +25,14 @@ export interface NewAct {
 /** Where a page of acts ends: newest first. */
 export interface ActPosition {
   readonly at: string
-  readonly actId: string
+  /** Acts of one instant are told apart by it: an embedded database knows instants by the millisecond. */
+  readonly number: number
 }
 
 /** Before all acts. */
 export const newestAct: ActPosition = {
   at: 'infinity',
-  actId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  number: Number.MAX_SAFE_INTEGER,
 }
 
 /** An act on a key. */
@@ -65,12 +66,12 @@ export const insertAct = async (
 const listStatement = (name: string, condition: string) =>
   statement(
     name,
-    `select act_id as "actId", to_char(acted_at at time zone 'UTC',
+    `select number::float8 as "number", to_char(acted_at at time zone 'UTC',
        'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", act, subject_kind as "subjectKind", subject,
        details, client_id as "clientId", request_id as "requestId"
      from audit_act
-     where ${condition} and (acted_at, act_id) < ($1::timestamptz, $2::uuid)
-     order by acted_at desc, act_id desc limit $3`,
+     where ${condition} and (acted_at, number) < ($1::timestamptz, $2::bigint)
+     order by acted_at desc, number desc limit $3`,
   )
 const listOperatorActsStatement = listStatement(
   'list_operator_acts',
@@ -84,11 +85,11 @@ export const findOperatorActs = (
   after: ActPosition,
   limit: number,
 ): Promise<OperatorActRow[]> =>
-  connection.query(listOperatorActsStatement, [after.at, after.actId, limit])
+  connection.query(listOperatorActsStatement, [after.at, after.number, limit])
 
 /** What was done to keys, the newest first. */
 export const findKeyActs = (
   connection: Connection,
   after: ActPosition,
   limit: number,
-): Promise<KeyActRow[]> => connection.query(listKeyActsStatement, [after.at, after.actId, limit])
+): Promise<KeyActRow[]> => connection.query(listKeyActsStatement, [after.at, after.number, limit])

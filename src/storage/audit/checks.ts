@@ -242,7 +242,7 @@ const findingsStatement = statement(
   'list_recent_findings',
   `select subject, details, acted_at as "at" from audit_act
    where subject_kind <> 'key' and acted_at > clock_timestamp() - make_interval(days => $1) and act = 'check.found'
-   order by acted_at desc, act_id desc limit $2`,
+   order by acted_at desc, number desc limit $2`,
 )
 
 /** What checks found within so many days, the newest first. */

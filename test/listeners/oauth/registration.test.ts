@@ -43,6 +43,13 @@ test('public keys of every accepted kind are stored, alone or as a set', () => {
   assert.equal(JSON.parse(parseClientJwks({ keys })).keys.length, 3)
 })
 
+test('the kid of a key is a UUID, whatever its digits, and no card number', () => {
+  const named = (kid: string) => () => parseClientJwks({ ...publicJwk('ec'), kid })
+  // Luhn-valid: 532653032864.
+  assert.equal(JSON.parse(named('87cbc1b5-527c-4f8c-b532-653032864aaf')()).keys.length, 1)
+  assert.throws(named('4242424242424242'), TypeError)
+})
+
 test('nothing is stored of a key but what verifies', () => {
   const stored = parseClientJwks({
     ...publicJwk('ec'),

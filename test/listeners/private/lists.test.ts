@@ -85,6 +85,15 @@ test('every list of the private listener ends at 100 unless fewer are asked for,
   }
 })
 
+test('acts of one instant are told the newest first', async () => {
+  const acts = (await pages('/keys/acts?limit=13')).flat() as { act: string }[]
+  const drawn = acts.map(({ act }) => act).filter((act) => act.startsWith('drawn '))
+  assert.deepEqual(
+    drawn,
+    Array.from({ length: 250 }, (_, index) => `drawn ${250 - index}`),
+  )
+})
+
 test('a limit beyond 100 and a cursor from nowhere are refused on every one', async () => {
   const cursors = [
     'zone',

@@ -74,7 +74,7 @@ test('a cursor with another position in it than its list wrote is refused, on ev
     '/webhooks': ids.map((each) => [each]),
     '//products': numbers.map((number) => [number]),
     '//clients': ['a\u0000b', 'a b', '', 7, 'a'.repeat(65)].map((each) => [each]),
-    '//acts': ids.map((each) => [at, each]),
+    '//acts': ['7', id, 7.5, 2 ** 53, null].map((each) => [at, each]),
     '//approvals': ids.map((each) => [at, each]),
   }
   for (const [path, positions] of Object.entries(lists)) {

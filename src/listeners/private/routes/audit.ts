@@ -1,5 +1,4 @@
 import Type from 'typebox'
-import { isUuid } from '../../../domain/identifiers.ts'
 import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { adminOrAudit, type PrivateApi } from '../api.ts'
@@ -26,8 +25,8 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
       const acts = await listOperatorActs(administration, after, pageSize + 1)
       return pageOf(request, reply, acts, {
         limit: pageSize,
-        positionOf: ({ actId, at }) => [at, actId],
-      }).map(({ actId: _, details, ...act }) => ({
+        positionOf: ({ at, number }) => [at, number],
+      }).map(({ details, number: _, ...act }) => ({
         ...act,
         details: JSON.parse(details) as unknown,
       }))
@@ -36,7 +35,9 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
 }
 
 /** Where a page of acts ends, as its cursor has it. */
-export function parseActPosition([at, actId]: readonly unknown[]): ActPosition | null {
+export function parseActPosition([at, number]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
-  return instant !== null && isUuid(actId) ? { at: instant, actId } : null
+  return instant !== null && Number.isSafeInteger(number)
+    ? { at: instant, number: Number(number) }
+    : null
 }

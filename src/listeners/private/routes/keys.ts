@@ -56,7 +56,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const acts = await listKeyActs(keys, after, pageSize + 1)
       return pageOf(request, reply, acts, {
         limit: pageSize,
-        positionOf: ({ actId, at }) => [at, actId],
+        positionOf: ({ at, number }) => [at, number],
       })
     },
   )

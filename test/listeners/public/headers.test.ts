@@ -225,7 +225,7 @@ test('an answer that discloses names its entry of the audit log, which is its ev
   const rows = await sql<{ id: string }>(
     service.database,
     `select event_id as "id" from event where type in ('pin.revealed', 'card_data.revealed')
-     order by occurred_at desc limit 2`,
+     order by occurred_at desc, sequence desc limit 2`,
   )
   assert.deepEqual(rows.map(({ id }) => id).reverse(), entries)
   assert.ok(entries.every((entry) => /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(entry) && !known.has(entry)))

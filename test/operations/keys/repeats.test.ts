@@ -52,7 +52,7 @@ const versionsOf = async ({ database }: TestService, name: string): Promise<numb
 const actsOn = async ({ database }: TestService, reference: string): Promise<string[]> => {
   const rows = await sql<{ act: string }>(
     database,
-    'select act from audit_act where subject = $1 order by acted_at',
+    'select act from audit_act where subject = $1 order by number',
     [reference],
   )
   return rows.map(({ act }) => act)

@@ -44,7 +44,6 @@ export type FunctionSize = {
   line: number
   name: string
   lineCount: number
-  parameterCount: number
 }
 
 /** Paths are from the project's root, with `/`; lines count from 1. */
@@ -117,7 +116,6 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
       line: lineOf(node),
       name: nameOf(node, tree),
       lineCount: lineAt(tree, node.end) - lineOf(node) + 1,
-      parameterCount: node.parameters.length,
     })),
     literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
     anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),

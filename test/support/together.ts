@@ -11,6 +11,9 @@ import { endFile } from './end-of-file.ts'
 import { filesFor, type TestProgram } from './programs.ts'
 import { followPromises } from './runner-hook.ts'
 
+/** A file takes seconds, on the busiest machine a few minutes: after this time it hangs, and the run says which. */
+const hangMs = 15 * 60_000
+
 /** Every file that none of the other programs of this run has taken. */
 export const runTogether = (name: TestProgram): void => {
   for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, endOfAll)
@@ -19,7 +22,7 @@ export const runTogether = (name: TestProgram): void => {
     for (const file of filesFor(name)) {
       if (!(await takes(file))) continue
       followPromises(true)
-      await program.test(file, async () => {
+      await program.test(file, { timeout: hangMs }, async () => {
         try {
           await import(new URL(`../../${file}`, import.meta.url).href)
         } finally {

@@ -1,15 +1,11 @@
 /**
  * Says of each statement of the program how many shards of a cluster it is sent to at once, by the plans that the
- * cluster makes of it: `node --import scripts/mutation/sql-seam.ts test/support/statement-shards.ts URL`.
+ * cluster makes of it: `node test/support/statement-shards.ts URL`.
  * One line of JSON: by name, the greatest number of tasks of a part of it; 0 where no part leaves the coordinator; the
  * engine's words where it takes it not at all.
  */
-import { globSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { made } from '../../scripts/mutation/sql-seam.ts'
-
-const root = fileURLToPath(new URL('../../', import.meta.url))
+import { listDeclaredStatements } from './declared-statements.ts'
 
 /** A value of each type that a statement takes. */
 const values: Readonly<Record<string, string>> = {
@@ -30,14 +26,6 @@ const values: Readonly<Record<string, string>> = {
   uuid: `'00000000-0000-4000-8000-000000000002'`,
   'uuid[]': `'{00000000-0000-4000-8000-000000000002}'`,
   regclass: `'card'`,
-}
-
-async function importStatements(): Promise<void> {
-  const inProcess = /pglite|make-|durable|data-directory/
-  const files = globSync('src/storage/**/*.ts', { cwd: root }).filter(
-    (file) => !inProcess.test(file),
-  )
-  for (const file of files) await import(new URL(`../../${file}`, import.meta.url).href)
 }
 
 /** Every number of tasks in a plan. */
@@ -71,11 +59,10 @@ async function shardsOf(client: pg.Client, text: string): Promise<number | strin
   }
 }
 
-await importStatements()
 const client = new pg.Client({ connectionString: process.argv[2] })
 await client.connect()
 const shards: Record<string, number | string> = {}
-for (const { name, text } of made) {
+for (const { name, text } of await listDeclaredStatements()) {
   // Those for several are never sent to a cluster.
   if (!name.endsWith('_several')) shards[name] = await shardsOf(client, text)
 }

@@ -206,13 +206,10 @@ const unenteredStatement = statement(
   `select exists (
      select 1 from feed_head
      left join audit_feed on audit_feed.client_id = feed_head.client_id
-     cross join lateral (
-       select occurred_at from published_event
-       where published_event.client_id = feed_head.client_id
-         and published_event.position > coalesce(audit_feed.position, 0)
-       order by published_event.position limit 1
-     ) as next
-     where last_position > coalesce(audit_feed.position, 0) and next.occurred_at <= $1::timestamptz
+     join published_event on published_event.client_id = feed_head.client_id
+       and published_event.position > coalesce(audit_feed.position, 0)
+     where last_position > coalesce(audit_feed.position, 0)
+       and published_event.occurred_at <= $1::timestamptz
    ) as "isThere"`,
 )
 

@@ -130,14 +130,14 @@ const ofAttempt = (table: string): string =>
   attemptKey.map((column) => `attempt.${column} = ${table}.${column}`).join(' and ')
 
 // Whether a result is there is a value of its own, which is looked up try by try whatever the planner takes the
-// tables for.
+// tables for. A cluster takes neither an aggregate in it nor a limit in a lateral subquery.
 const attemptsStatement = statement(
   'take_attempts_to_enter',
   `with waiting as materialized (
      select public_token, kind, try_number from attempt_to_enter
      where (
-       select bool_or(result <> 'unresolved'
-         or attempted_at < clock_timestamp() - interval '${resultSeconds} seconds')
+       select result <> 'unresolved'
+         or attempted_at < clock_timestamp() - interval '${resultSeconds} seconds'
        from attempt where ${ofAttempt('attempt_to_enter')}
      )
      limit $1
@@ -148,9 +148,7 @@ const attemptsStatement = statement(
    ${together(`select taken.public_token as "publicToken", taken.kind, taken.try_number as "tryNumber",
        network_id as "networkId", request_id as "requestId", ${utc('attempted_at')} as "at", result,
        remaining_tries as "remainingTries", entry_mode as "entryMode", reference
-     from taken cross join lateral (
-       select * from attempt where ${ofAttempt('taken')} limit 1
-     ) as attempt
+     from taken join attempt on ${onKey('attempt', 'taken', attemptKey)}
      order by attempted_at, taken.public_token, taken.kind, taken.try_number`)}`,
 )
 

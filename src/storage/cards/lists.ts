@@ -77,8 +77,8 @@ async function scanOf(
   if (!isUnswept) return { statement: listStatusStatement, conditions: [statusCode] }
   if (database.isCluster()) {
     return statusCode === '54'
-      ? { statement: listExpiredOnNodesStatement, conditions: [today] }
-      : { statement: listUnexpiredOnNodesStatement, conditions: [today, statusCode] }
+      ? { statement: listExpiredStatement, conditions: [today] }
+      : { statement: listUnexpiredStatement, conditions: [today, statusCode] }
   }
   const expiries = await listExpiries(database, clientId)
   return statusCode === '54'
@@ -150,36 +150,44 @@ interface PageStatement {
   readonly onNodes: Statement
 }
 
-/**
- * One page of cards, out of one scan or several. A server comes by each card of the page through its key; a cluster, which
- * has no such scan for each of several rows, is given all their tokens, and each node looks for all of them.
- */
-function page(name: string, ...scans: readonly string[]): PageStatement {
-  const read = (suffix: string, from: string) =>
-    statement(
-      `${name}${suffix}`,
-      `with scanned as (${scans.join(' union all ')}), page as materialized (
-         select public_token, created_at from scanned
-         order by created_at desc, public_token desc limit $4
-       )
-       select ${storedCards.cardColumns}, ${storedCards.triesColumns},
-         to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-       from ${from}
-       order by card.created_at desc, card.public_token desc`,
-    )
-  const isOnPage = (table: string) =>
-    `${table}.public_token = any(array(select public_token from page))`
-  return {
-    onServer: read('', `page cross join ${storedCards.cardWithTries('page.public_token')}`),
-    onNodes: read(
-      '_on_nodes',
+const pageText = (scans: readonly string[], from: string): string =>
+  `with scanned as (${scans.join(' union all ')}), page as materialized (
+     select public_token, created_at from scanned
+     order by created_at desc, public_token desc limit $4
+   )
+   select ${storedCards.cardColumns}, ${storedCards.triesColumns},
+     to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+   from ${from}
+   order by card.created_at desc, card.public_token desc`
+
+/** A server comes by each card of a page through its key. */
+const pageOnServer = (name: string, ...scans: readonly string[]): Statement =>
+  statement(
+    name,
+    pageText(scans, `page cross join ${storedCards.cardWithTries('page.public_token')}`),
+  )
+
+const isOnPage = (table: string): string =>
+  `${table}.public_token = any(array(select public_token from page))`
+
+/** A cluster, which has no such scan for each of several rows, has each node look for all tokens of a page. */
+const pageOnNodes = (name: string, ...scans: readonly string[]): Statement =>
+  statement(
+    name,
+    pageText(
+      scans,
       `card
          join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
          join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
        where ${['card', 'pin', 'cvv'].map(isOnPage).join(' and ')}`,
     ),
-  }
-}
+  )
+
+/** One page of cards, out of one scan or several. */
+const page = (name: string, ...scans: readonly string[]): PageStatement => ({
+  onServer: pageOnServer(name, ...scans),
+  onNodes: pageOnNodes(`${name}_on_nodes`, ...scans),
+})
 
 const inStatus = (value: string) => ['status_code', value] as const
 const ofClient = ['client_id', '$1'] as const
@@ -189,25 +197,28 @@ const listStatusStatement = page(
   'list_cards_in_status',
   scanText({ columns: [inStatus('$5'), ofClient] }),
 )
-const listUnexpiredStatement = page('list_unexpired_cards', scanExpiriesText('array[$6::text]'))
-const listExpiredStatement = page(
-  'list_expired_cards',
-  scanExpiriesText(`array[${storedCards.openStatusTexts.join()}]`),
-  scanText({ columns: [inStatus(`'54'`), ofClient] }),
-)
-
 // A cluster has no scan for each of several expiries: its nodes pass the others by one by one, each its own part.
-const listUnexpiredOnNodesStatement = page(
-  'list_unexpired_cards_on_nodes',
-  scanText({ columns: [inStatus('$6'), ofClient], filter: 'expiry_date >= $5::date' }),
-)
-const listExpiredOnNodesStatement = page(
-  'list_expired_cards_on_nodes',
-  ...storedCards.openStatusTexts.map((code) =>
-    scanText({ columns: [inStatus(code), ofClient], filter: 'expiry_date < $5::date' }),
+const listUnexpiredStatement: PageStatement = {
+  onServer: pageOnServer('list_unexpired_cards', scanExpiriesText('array[$6::text]')),
+  onNodes: pageOnNodes(
+    'list_unexpired_cards_on_nodes',
+    scanText({ columns: [inStatus('$6'), ofClient], filter: 'expiry_date >= $5::date' }),
   ),
-  scanText({ columns: [inStatus(`'54'`), ofClient] }),
-)
+}
+const listExpiredStatement: PageStatement = {
+  onServer: pageOnServer(
+    'list_expired_cards',
+    scanExpiriesText(`array[${storedCards.openStatusTexts.join()}]`),
+    scanText({ columns: [inStatus(`'54'`), ofClient] }),
+  ),
+  onNodes: pageOnNodes(
+    'list_expired_cards_on_nodes',
+    ...storedCards.openStatusTexts.map((code) =>
+      scanText({ columns: [inStatus(code), ofClient], filter: 'expiry_date < $5::date' }),
+    ),
+    scanText({ columns: [inStatus(`'54'`), ofClient] }),
+  ),
+}
 
 const scanReferenceText = (status: string, filter = 'true'): string =>
   scanText({

@@ -67,7 +67,7 @@ const effects: Record<
     position: ownPosition,
     givenBack: `'{}'::integer[]`,
     outstanding: 'outstanding_tries',
-    openSince: `open_since[:position - 1] || case position when 0 then '{}' else '{0}' end::bigint[]
+    openSince: `open_since[:position - 1] || case when position = 0 then '{}' else '{0}' end::bigint[]
       || open_since[position + 1:]`,
   },
   unresolved: {
@@ -111,8 +111,8 @@ const settledText = (comparison: Comparison, { carried, isListed }: ChangeForm):
      from settled cross join lateral unnest(given_back || $3) as try_number
    ), resolved as (
      update attempt set restored = restored or attempt.try_number = any(given_back),
-       result = case attempt.try_number when $3 then '${comparison}' else result end,
-       remaining_tries = case attempt.try_number when $3 then remaining else remaining_tries end
+       result = case when attempt.try_number = $3 then '${comparison}' else result end,
+       remaining_tries = case when attempt.try_number = $3 then remaining else remaining_tries end
      from moved_attempt
      where ${isListed('attempt', 'moved_attempt', { key: { public_token: '$1', kind: '$2' }, number: 'try_number' })}
    )`

@@ -91,10 +91,11 @@ const pruneStatement = statement(
    where ${onKey('attempt', 'old', ['public_token', 'kind', 'try_number'])}
      and now() - attempted_at > make_interval(days => $1)
      and (
-       select count(*) from attempt_to_enter
-       where attempt_to_enter.public_token = attempt.public_token and attempt_to_enter.kind = attempt.kind
+       select attempt_to_enter.try_number from attempt_to_enter
+       where attempt_to_enter.public_token = attempt.public_token
+         and attempt_to_enter.kind = attempt.kind
          and attempt_to_enter.try_number = attempt.try_number
-     ) = 0
+     ) is null
    returning attempt.try_number`,
 )
 

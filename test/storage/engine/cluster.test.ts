@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -14,6 +14,7 @@ import { migrate } from '../../../src/storage/engine/migrate.ts'
 import { placement } from '../../../src/storage/engine/placement.ts'
 import { launchPinfold } from '../../cli/run-pinfold.ts'
 import { endConnectionsToNodes, openCitus } from '../../support/citus.ts'
+import { listDocumented } from '../../support/cluster-document.ts'
 import { ask, issueCard, pinTry } from '../../support/network.ts'
 import { makeFolder } from '../../support/process.ts'
 import {
@@ -221,8 +222,6 @@ suite('on a cluster', { skip }, () => {
 
   test('docs/cluster.md lists what is sent to more than one shard at once, and what a cluster is never sent', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
-      '--import',
-      fileURLToPath(new URL('scripts/mutation/sql-seam.ts', root)),
       fileURLToPath(new URL('test/support/statement-shards.ts', root)),
       preparedUrl,
     ])
@@ -231,21 +230,12 @@ suite('on a cluster', { skip }, () => {
       Object.keys(shards)
         .filter((name) => is(shards[name] ?? 0))
         .sort()
-    const text = await readFile(new URL('docs/cluster.md', root), 'utf8')
-    const listed = (heading: string): string[] => {
-      const [, part = ''] = text.split(`### ${heading}\n`)
-      const [rows = ''] = part.split('\n#')
-      return [...rows.matchAll(/^\| (`[^|]+`) \|/gm)]
-        .flatMap(([, cell = '']) => [...cell.matchAll(/`([a-z_0-9]+)`/g)])
-        .map(([, name = '']) => name)
-        .sort()
-    }
     assert.deepEqual(
-      listed('Sent to every shard'),
+      await listDocumented('Sent to every shard'),
       names((count) => Number(count) > 1),
     )
     assert.deepEqual(
-      listed('Never sent to a cluster'),
+      await listDocumented('Never sent to a cluster'),
       names((count) => typeof count === 'string'),
     )
   })

@@ -32,6 +32,7 @@ export const scopeKinds = {
   admin: 'admin',
   'support.read': 'admin',
   'support.write': 'admin',
+  'support.pan': 'admin',
   'audit.read': 'admin',
   'keys.read': 'admin',
   'keys.write': 'admin',

@@ -16,8 +16,8 @@ export type Role = (typeof roles)[number]
 /** What each role may do: the scopes of the private listener that a person of it has, and no others. */
 export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: ['support.read'],
-  support: ['support.read', 'support.write'],
-  'support-lead': ['support.read', 'support.write', 'audit.read', 'approve'],
+  support: ['support.read', 'support.write', 'support.pan'],
+  'support-lead': ['support.read', 'support.write', 'support.pan', 'audit.read', 'approve'],
   'key-officer': ['keys.read', 'keys.write', 'approve'],
   'security-officer': ['admin', 'support.read', 'audit.read', 'keys.read', 'approve'],
   auditor: ['support.read', 'audit.read', 'keys.read'],

@@ -49,7 +49,15 @@ export const demoClients = {
     clientId: 'demo-admin',
     clientName: 'Demo operator',
     kind: 'admin',
-    scopes: ['admin', 'support.read', 'support.write', 'audit.read', 'keys.read', 'keys.write'],
+    scopes: [
+      'admin',
+      'support.read',
+      'support.write',
+      'support.pan',
+      'audit.read',
+      'keys.read',
+      'keys.write',
+    ],
   },
 } as const satisfies Record<string, DemoClient>
 

@@ -39,7 +39,12 @@ export const createIssuing = (
   refusedDisclosures: recordRefusals(database),
 })
 
-const noLimits: CardLimits = { reveals: null, badSessionKeys: null, unblocksPerCard: null }
+const noLimits: CardLimits = {
+  reveals: null,
+  badSessionKeys: null,
+  unblocksPerCard: null,
+  panSearches: null,
+}
 
 const limitsOf = (limits: Limits): CardLimits => ({
   reveals: hourly('reveal', 'disclosures', {
@@ -55,6 +60,12 @@ const limitsOf = (limits: Limits): CardLimits => ({
     purpose: 'unblocks',
     uses: limits.unblocksPerCardDay,
     windowSeconds: 24 * hourSeconds,
+  },
+  panSearches: {
+    limitName: 'search_pan',
+    purpose: 'searches by card number',
+    uses: limits.panSearchesPerPersonHour,
+    windowSeconds: hourSeconds,
   },
 })
 

@@ -46,7 +46,7 @@ test('a person may do what its roles may, together, and nothing without one', ()
   )
   assert.deepEqual(
     [...scopesOfPerson({ roles: ['support', 'viewer'] })],
-    ['support.read', 'support.write'],
+    ['support.read', 'support.write', 'support.pan'],
   )
 })
 
@@ -66,5 +66,6 @@ test('who may look at cards and who administers or keeps keys are different role
   assert.deepEqual(having('admin'), ['security-officer'])
   assert.deepEqual(having('keys.write'), ['key-officer'])
   assert.deepEqual(having('support.write'), ['support', 'support-lead'])
+  assert.deepEqual(having('support.pan'), ['support', 'support-lead'])
   assert.deepEqual(having('approve'), ['support-lead', 'key-officer', 'security-officer'])
 })

@@ -57,6 +57,7 @@ test('a setting weakens where it allows more or keeps less than what is usual, a
       REVEALS_PER_CARD_HOUR: '11',
       REVEALS_PER_CLIENT_HOUR: '1001',
       UNBLOCKS_PER_CARD_DAY: '11',
+      PAN_SEARCHES_PER_PERSON_HOUR: '21',
     },
     ...{ BAD_SESSION_KEYS_PER_CARD_HOUR: '101', BAD_SESSION_KEYS_PER_CLIENT_HOUR: '1001' },
     ...{ EVENT_RETENTION_DAYS: '29', ATTEMPT_RETENTION_DAYS: '399', AUDIT_RETENTION_DAYS: '399' },

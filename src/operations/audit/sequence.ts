@@ -137,6 +137,9 @@ const refusalEntry = (refusal: sources.RefusalToEnter): AuditEntry => {
     ...{ entry: entryId, at, act, client: clientId, request: requestId, outcome, reason, count },
     card: publicToken ?? undefined,
     device: device ?? undefined,
-    details: { includesPin, ...(count > 1 && { lastAt }) },
+    details: {
+      ...(act !== 'pan.searched' && { includesPin }),
+      ...(count > 1 && { lastAt }),
+    },
   }
 }

@@ -29,6 +29,8 @@ export interface CardLimits {
   readonly badSessionKeys: CardAndClientLimit | null
   /** For each kind of tries. */
   readonly unblocksPerCard: Limit | null
+  /** Of one operator, over the cards of all clients. */
+  readonly panSearches: Limit | null
 }
 
 /** A card as its creation answers it. There is no PAN, PIN or CVV in it to leak. */

@@ -3,18 +3,21 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
+import type { PanFingerprint } from '../../hsm/contract/card.ts'
+import { insertAct, type NewAct } from '../../storage/audit/acts.ts'
 import { searchAuthorizations } from '../../storage/cards/authorization-records.ts'
 import { findTokenByPan } from '../../storage/cards/authorizations.ts'
 import { type Limit, limitValues } from '../../storage/cards/limits.ts'
 import type { CardPosition } from '../../storage/cards/lists.ts'
 import * as stored from '../../storage/cards/search.ts'
 import { type CardOperations, statusNow } from './cards.ts'
+import { spendUse } from './limits.ts'
+import type { Operator } from './operator-acts.ts'
 import { type StatusReason, statusReason } from './timeline.ts'
 
 /** What an operator knows of the card that is looked for. */
 export type CardSearch =
   | { readonly publicToken: PublicToken }
-  | { readonly pan: Pan }
   | { readonly panLastFour: string; readonly after: CardPosition | null }
   | { readonly customerReference: string; readonly after: CardPosition | null }
   /** `before`: the id of the authorization that a page before ended with. */
@@ -47,14 +50,6 @@ export async function searchAllCards(
   if ('publicToken' in search) {
     return found(stored.findCardsByTokens(database, [search.publicToken]))
   }
-  if ('pan' in search) {
-    const known = await operations.hsm.fingerprintPan(search.pan)
-    const publicToken = await findTokenByPan(
-      database,
-      known.map(({ fingerprint }) => fingerprint),
-    )
-    return publicToken ? found(stored.findCardsByTokens(database, [publicToken])) : []
-  }
   if ('authorizationReference' in search) return searchByAuthorization(operations, search, limit)
   const { after } = search
   return 'panLastFour' in search
@@ -65,6 +60,51 @@ export async function searchAllCards(
           limit,
         }),
       )
+}
+
+/**
+ * The card of any client that has this PAN. The search is counted for the operator before anything is looked for, and is on
+ * record, with the fingerprint in place of the PAN, before its result is known outside.
+ * @throws `Problem` `rate_limited`.
+ */
+export async function searchByPan(
+  operations: CardOperations,
+  { operatorId, requestId }: Operator,
+  pan: Pan,
+): Promise<FoundCard[]> {
+  const { database, hsm, limits } = operations
+  await spendUse(database, 'client', operatorId, limits.panSearches)
+  const known = await hsm.fingerprintPan(pan)
+  const publicToken = await findTokenByPan(
+    database,
+    known.map(({ fingerprint }) => fingerprint),
+  )
+  const [card] = publicToken ? await stored.findCardsByTokens(database, [publicToken]) : []
+  await insertAct(database, {
+    act: 'pan.searched',
+    ...subjectOfSearch(known, card),
+    clientId: operatorId,
+    requestId,
+  })
+  return card ? [foundCard(operations, card)] : []
+}
+
+/** A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on the fingerprint alone. */
+function subjectOfSearch(
+  [active]: readonly PanFingerprint[],
+  card: stored.FoundCardRow | undefined,
+): Pick<NewAct, 'subjectKind' | 'subject' | 'details'> {
+  if (!active) throw new Error('The HSM gave no fingerprint of a PAN.')
+  const { fingerprint, keyVersion } = active
+  // In hexadecimal it may have a run of digits that looks like a PAN.
+  const panFingerprint = Buffer.from(fingerprint).toString('base64url')
+  if (!card) {
+    const details = JSON.stringify({ found: false, panFingerprint, keyVersion })
+    return { subjectKind: 'pan', subject: panFingerprint, details }
+  }
+  const { clientId: cardClient, publicToken: subject } = card
+  const details = JSON.stringify({ found: true, panFingerprint, keyVersion, cardClient })
+  return { subjectKind: 'card', subject, details }
 }
 
 async function searchByAuthorization(

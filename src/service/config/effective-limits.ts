@@ -99,6 +99,12 @@ const switched: readonly Row[] = [
     variables: ['UNBLOCKS_PER_CARD_DAY'],
     amountOf: ({ limits }) => limits?.unblocksPerCardDay,
   },
+  {
+    name: 'pan-searches-per-person',
+    unit: 'searches by card number an hour',
+    variables: ['PAN_SEARCHES_PER_PERSON_HOUR'],
+    amountOf: ({ limits }) => limits?.panSearchesPerPersonHour,
+  },
 ]
 
 const others: readonly Row[] = [

@@ -17,6 +17,7 @@ export interface Limits {
   readonly badKeysPerCardHour: number
   readonly badKeysPerClientHour: number
   readonly unblocksPerCardDay: number
+  readonly panSearchesPerPersonHour: number
 }
 
 /** Calls a second, after a first burst. */
@@ -43,6 +44,7 @@ export function readLimits(read: VariableReader): Limits | null {
     badKeysPerCardHour: read.integer('BAD_SESSION_KEYS_PER_CARD_HOUR', 100, 1, 1_000_000),
     badKeysPerClientHour: read.integer('BAD_SESSION_KEYS_PER_CLIENT_HOUR', 1_000, 1, 1_000_000),
     unblocksPerCardDay: read.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
+    panSearchesPerPersonHour: read.integer('PAN_SEARCHES_PER_PERSON_HOUR', 20, 1, 1_000_000),
   }
   return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
 }

@@ -51,6 +51,11 @@ const bounds: readonly {
     numberOf: ({ limits }) => limits?.unblocksPerCardDay,
   },
   {
+    variable: 'PAN_SEARCHES_PER_PERSON_HOUR',
+    weaker: 'more',
+    numberOf: ({ limits }) => limits?.panSearchesPerPersonHour,
+  },
+  {
     variable: 'EVENT_RETENTION_DAYS',
     weaker: 'less',
     numberOf: ({ delivery }) => delivery.retention.eventDays,

@@ -12,6 +12,7 @@ export interface NewAct {
     | 'log'
     | 'person'
     | 'card'
+    | 'pan'
     | 'approval'
   /** Names it. */
   readonly subject: string

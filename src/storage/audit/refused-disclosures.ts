@@ -5,7 +5,7 @@ export interface RefusedDisclosure {
   readonly clientId: string
   /** As it was asked for, whether or not it is the client's card; null where it can be no card's token. */
   readonly publicToken: string | null
-  readonly act: 'pin.revealed' | 'card_data.revealed' | 'cardholder.revealed'
+  readonly act: 'pin.revealed' | 'card_data.revealed' | 'cardholder.revealed' | 'pan.searched'
   readonly includesPin: boolean
   /** The thumbprint of the key that it was to be sealed to, where there was one. */
   readonly device: string | null

@@ -141,3 +141,10 @@ test('the clock moves forward and never back', async () => {
   assert.ok((await ask('sandbox/clock')).now >= `${now}:00`)
   assert.equal((await send('/sandbox/clock', { now: '2020-01-01T00:00' })).status, 422)
 })
+
+test('a role that does not search by card number is told so on the screen, and the number is in no page', async () => {
+  const answered = await send('/search', { text: '4000 0012 3456 7899' })
+  assert.equal(answered.status, 200)
+  assert.match(answered.text, /Your role does not search by card number/)
+  assert.ok(!answered.text.includes('4567899'))
+})

@@ -367,7 +367,12 @@ suite('a console that may only be read', () => {
     const shown = await show(console, headers, '/console/keys')
     assert.equal(shown.statusCode, 200)
     for (const { scopes } of console.calls) {
-      assert.deepEqual(scopes.toSorted(), ['audit.read', 'keys.read', 'support.read'])
+      assert.deepEqual(scopes.toSorted(), [
+        'audit.read',
+        'keys.read',
+        'support.pan',
+        'support.read',
+      ])
     }
   })
 

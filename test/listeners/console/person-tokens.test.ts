@@ -43,6 +43,7 @@ test('it is the person that issuer and subject are, with the scopes of the roles
   assert.deepEqual([...caller.scopes].toSorted(), [
     'approve',
     'audit.read',
+    'support.pan',
     'support.read',
     'support.write',
   ])

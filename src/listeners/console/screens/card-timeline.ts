@@ -24,6 +24,7 @@ const actNames: Readonly<Record<string, string>> = {
   'card.status_changed': 'Status changed',
   'card_data.revealed': 'Card data sealed to a device',
   'cardholder.revealed': 'Cardholder shown to an operator',
+  'pan.searched': 'Card found by its number',
   'pin.set': 'PIN set',
   'pin.revealed': 'PIN shown to the client',
   'pin.attempt_failed': 'Wrong PIN',

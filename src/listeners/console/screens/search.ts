@@ -64,7 +64,7 @@ export const searchScreen: Screen = {
   show: async (visit) => ({
     title,
     body: html`${searchForm(visit, '')}<p class="hint">Cards of every client are searched. A card number is compared by its
-      fingerprint: it is in no address, no log and no page.</p>`,
+      fingerprint: it is in no address, no log and no page. Each search by card number is recorded under your name, and limited.</p>`,
   }),
 }
 
@@ -75,7 +75,11 @@ export const searchAct: Act = {
   readsOnly: true,
   async perform(visit, { cursor, member, text: given = '' }) {
     const text = given.trim()
-    const readings = readingsOf(text).filter((each) => !member || each.member === member)
+    const all = readingsOf(text).filter((each) => !member || each.member === member)
+    // The route would refuse it, and what else the text may be is searched for all the same.
+    const mayNotSearchPan =
+      !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
+    const readings = mayNotSearchPan ? all.filter((each) => each.member !== 'pan') : all
     const results = await Promise.all(
       readings.map(async (reading) => ({ reading, ...(await find(visit, reading, cursor)) })),
     )
@@ -89,8 +93,8 @@ export const searchAct: Act = {
     return {
       title,
       body: html`${searchForm(visit, shown)}<div role="status">${
-        found.length === 0 && nothingFound(readings)
-      }</div>${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
+        mayNotSearchPan && panRefused
+      }${found.length === 0 && (readings.length > 0 || !mayNotSearchPan) && nothingFound(readings)}</div>${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
     }
   },
 }
@@ -108,6 +112,9 @@ async function find(
   if (answer.status !== 200) throw problemOfAnswer(answer)
   return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
 }
+
+const panRefused = html`<p class="empty">Your role does not search by card number. Ask for the token or a reference, or ask a colleague
+  of a support role.</p>`
 
 const nothingFound = (readings: readonly Reading[]): Content =>
   readings.length === 0

@@ -22,6 +22,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'authorizations.write': 'Ask for authorizations, on the private listener.',
   admin: 'Administer, on the private listener.',
   'support.read': 'Find cards of every client, and see what became of them.',
+  'support.pan': 'Find a card of any client by its whole number. Each search is on record.',
   'support.write': 'Freeze and unblock cards of every client; send deliveries again.',
   'audit.read': 'Read the audit log, and who was shown what.',
   'keys.read': 'Read which keys there are.',

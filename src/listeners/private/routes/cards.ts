@@ -1,12 +1,17 @@
+import type { FastifyRequest } from 'fastify'
+import { Counter } from 'prom-client'
 import Type from 'typebox'
 import { isPositiveInteger, isPublicToken, isUuid } from '../../../domain/identifiers.ts'
 import { parsePan } from '../../../domain/pan.ts'
+import type { Problem } from '../../../domain/problem.ts'
 import {
   type CardSearch,
   readSupportedCard,
   searchAllCards,
+  searchByPan,
 } from '../../../operations/cards/search.ts'
 import { readTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
+import { callerOf, requireScope } from '../../http/authentication.ts'
 import * as pages from '../../http/pages.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { cardOf, type PrivateApi, support } from '../api.ts'
@@ -16,7 +21,32 @@ const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
 /** Cards of all clients, by what somebody on the telephone knows of one. */
-export function searchCardsRoute({ app, cards }: PrivateApi): void {
+export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
+  const panSearches = new Counter({
+    name: 'pinfold_pan_searches_total',
+    help: 'Searches of operators by a whole card number, by their result.',
+    labelNames: ['result'],
+    registers: [metrics.registry],
+  })
+  /** What is refused of the searches by card number is counted and on record, too. */
+  async function recordRefusal(request: FastifyRequest, problem: Problem): Promise<void> {
+    const { body } = request
+    if (typeof body !== 'object' || body === null || !('pan' in body)) return
+    const outcome = problem.status < 500 ? 'refused' : 'failed'
+    panSearches.inc({ result: outcome })
+    await cards.refusedDisclosures.record(
+      {
+        clientId: callerOf(request).clientId,
+        publicToken: null,
+        act: 'pan.searched',
+        includesPin: false,
+        device: null,
+        outcome,
+        reason: problem.code,
+      },
+      request.id,
+    )
+  }
   app.post(
     '/cards/search',
     {
@@ -24,6 +54,8 @@ export function searchCardsRoute({ app, cards }: PrivateApi): void {
         ...support,
         notRepeatable: 'It changes nothing.',
         bodyRequired: true,
+        problems: ['rate_limited'],
+        beforeProblem: recordRefusal,
         bodyRules: [
           exactlyOneOf(
             'publicToken',
@@ -38,7 +70,7 @@ export function searchCardsRoute({ app, cards }: PrivateApi): void {
         operationId: 'searchCards',
         summary: 'Search cards of all clients',
         description:
-          'Newest first. A body, so that a card number is in no URL. The `Link` of a page is called with the same body.',
+          'Newest first. A body, so that a card number is in no URL. The `Link` of a page is called with the same body. To search by `pan` takes the scope `support.pan` as well; each such search is recorded, found or not, and limited.',
         tags,
         querystring: pages.PageQuerySchema,
         body: cardSchemas.SearchCardsSchema,
@@ -47,6 +79,16 @@ export function searchCardsRoute({ app, cards }: PrivateApi): void {
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
+      if (request.body.pan !== undefined) {
+        requireScope(callerOf(request), 'support.pan')
+        const pan = parsePan(request.body.pan)
+        // What can be no card's number is looked for nowhere.
+        if (!pan) return []
+        const operator = { operatorId: callerOf(request).clientId, requestId: request.id }
+        const ofPan = await searchByPan(cards, operator, pan)
+        panSearches.inc({ result: ofPan.length > 0 ? 'hit' : 'miss' })
+        return ofPan
+      }
       const search = searchOf(request.body, cursor)
       if (!search) return []
       const pageSize = pages.parseLimit(limit)
@@ -61,15 +103,12 @@ export function searchCardsRoute({ app, cards }: PrivateApi): void {
 }
 
 type SearchBody = Partial<
-  Record<
-    'publicToken' | 'pan' | 'panLastFour' | 'customerReference' | 'authorizationReference',
-    string
-  >
+  Record<'publicToken' | 'panLastFour' | 'customerReference' | 'authorizationReference', string>
 >
 
 /** What is looked for; null where no card can be found by it. One member is given: the route's rule has seen to that. */
 function searchOf(
-  { authorizationReference, customerReference, pan: digits, panLastFour, publicToken }: SearchBody,
+  { authorizationReference, customerReference, panLastFour, publicToken }: SearchBody,
   cursor: string | undefined,
 ): CardSearch | null {
   if (authorizationReference !== undefined) {
@@ -82,8 +121,6 @@ function searchOf(
   })
   if (panLastFour !== undefined) return { panLastFour, after }
   if (customerReference !== undefined) return { customerReference, after }
-  const pan = parsePan(digits ?? '')
-  if (pan) return { pan }
   return isPublicToken(publicToken) ? { publicToken } : null
 }
 

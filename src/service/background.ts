@@ -12,6 +12,7 @@ import { createFollower, createSigner } from '../operations/audit/sign.ts'
 import { countAnswered } from '../operations/authorizations/records.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
+import { longestRestMs } from '../operations/events/publish.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
@@ -102,7 +103,7 @@ export function startBackground(
 /** Work that is done again and again. */
 interface Job {
   /** From the end of one run to the start of the next. */
-  readonly everyMs: number
+  readonly everyMs: number | (() => number)
   /** The same after a run that failed, where it is another time. */
   readonly retryMs?: number
   /** What the log says of a run that failed. */
@@ -119,14 +120,16 @@ const finished = Symbol('finished')
 export function startJobs(jobs: readonly Job[], log: Logger): Background {
   const stopping = new AbortController()
   const stop = stopping.signal
-  const repeat = async ({ everyMs, failure, retryMs = everyMs, run }: Job) => {
+  const repeat = async ({ everyMs, failure, retryMs, run }: Job) => {
+    const afterRunMs = typeof everyMs === 'number' ? () => everyMs : everyMs
     while (!stop.aborted) {
-      let restMs = everyMs
+      let restMs: number
       try {
         if ((await run(stop)) === finished) return
+        restMs = afterRunMs()
       } catch (err) {
         if (!stop.aborted) log.warn({ err }, failure)
-        restMs = retryMs
+        restMs = retryMs ?? afterRunMs()
       }
       await wait(restMs, undefined, { signal: stop }).catch(() => undefined)
     }
@@ -239,9 +242,10 @@ export function auditLogJob(audit: AuditLogOperations): Job {
   const { database } = audit
   const holder = randomUUID()
   const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
-  let [isHolder, claimAtMs] = [false, 0]
+  let [isHolder, claimAtMs, entered] = [false, 0, 0]
   return {
-    everyMs: 250,
+    // At rest on a cluster, where each look goes to every shard, no more often than what is published is looked for.
+    everyMs: () => (entered === 0 ? Math.max(250, longestRestMs(database)) : 250),
     retryMs: 1_000,
     failure: 'acts could not be entered in the audit log, or what is entered not be signed',
     async run(stop) {
@@ -250,8 +254,11 @@ export function auditLogJob(audit: AuditLogOperations): Job {
         claimAtMs = performance.now() + (isHolder ? auditLease.renewAfterMs : auditLease.standByMs)
       }
       if (!isHolder) return follow()
+      entered = 0
       for (let batch = 0; batch < batchesAtOnce && !stop.aborted; batch += 1) {
-        if ((await enter()) < batchSize / 4) break
+        const count = await enter()
+        entered += count
+        if (count < batchSize / 4) break
       }
       if (!stop.aborted) await sign()
     },

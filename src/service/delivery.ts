@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import type { Rests } from '../operations/events/rests.ts'
 import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
 import { createPost } from '../operations/webhooks/post.ts'
 import type { WebhookOperations } from '../operations/webhooks/webhooks.ts'
@@ -17,7 +18,7 @@ interface DeliveryParts {
 /** Makes what delivers events, from the configuration. */
 export function createDelivering(
   config: Config,
-  { database, hsm }: WebhookOperations,
+  { database, hsm, rests }: WebhookOperations & { readonly rests: Rests },
   registry: Registry,
   log: Logger,
 ): DeliveryParts {
@@ -26,6 +27,7 @@ export function createDelivering(
   const post = createPost({ ...rules, resolve: nameServers(), timeoutMs })
   const delivering: DeliveryContext = {
     database,
+    rests,
     post,
     postTimeoutMs: timeoutMs,
     revealSecret: (webhookId, sealed) => hsm.revealRecord('webhook-secret', webhookId, sealed),

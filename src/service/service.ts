@@ -20,6 +20,7 @@ import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
 import type { CardDataOperations } from '../operations/card-data/card-data.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
+import { createRests, type Rests, wakingDatabase } from '../operations/events/rests.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
@@ -94,10 +95,12 @@ export interface Service {
  */
 export async function createService(
   config: Config,
-  databases: Databases,
+  opened: Databases,
   log: Logger,
   peers: Peers | null = null,
 ): Promise<Service> {
+  const rests = createRests()
+  const databases = wakingDatabases(opened, rests)
   const { background: database } = databases
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
@@ -115,11 +118,18 @@ export async function createService(
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
   const wired = {
     ...{ databases, issuing, keys, audit, approvals, clock, authentication },
-    ...{ demo, stopping, peers, profiles, sandboxFile: sandbox },
+    ...{ demo, stopping, peers, profiles, rests, sandboxFile: sandbox },
   }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
 }
+
+/** What clients and networks change gives the background work something to do. */
+const wakingDatabases = (databases: Databases, rests: Rests): Databases => ({
+  ...databases,
+  clients: wakingDatabase(databases.clients, rests),
+  networks: wakingDatabase(databases.networks, rests),
+})
 
 /** What the servers are made of. */
 interface Wired {
@@ -134,6 +144,7 @@ interface Wired {
   readonly stopping: AbortController
   readonly peers: Peers | null
   readonly profiles: Profiles
+  readonly rests: Rests
   readonly sandboxFile: SandboxFile | null
 }
 
@@ -143,13 +154,18 @@ async function createServers(
   log: Logger,
 ): Promise<Omit<Service, 'issuing' | 'keys' | 'audit' | 'approvals' | 'sandbox' | 'stopping'>> {
   const { baseUrl, network, processorPath, sandbox } = config
-  const { approvals, audit, clock, databases, demo, issuing, keys, peers, stopping } = wired
+  const { approvals, audit, clock, databases, demo, issuing, keys, peers, rests, stopping } = wired
   const { hsm } = issuing
   const { authorizationServer, verifiers } = wired.authentication
   const { admissions, authorizing, links, metrics, tls } = createNetworkSide(config, wired, log)
   const { registry } = metrics
   const background = { ...issuing, database: databases.background }
-  const { delivering, faultOfTarget } = createDelivering(config, background, registry, log)
+  const { delivering, faultOfTarget } = createDelivering(
+    config,
+    { ...background, rests },
+    registry,
+    log,
+  )
   const { rate, ...openLimiters } = createLimiters(config, peers && sharedLimits(peers))
   const common = { ...commonOptions(config, issuing, metrics, log), rate, admissions }
   const connections = createListenerConnections(network, common.callers, registry, log)

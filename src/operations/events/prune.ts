@@ -22,7 +22,8 @@ import {
   removeWebhook,
 } from '../../storage/webhooks/retention.ts'
 import { pruneFormerSecrets } from '../../storage/webhooks/secrets.ts'
-import { type EventContext, pause } from './publish.ts'
+import type { EventContext } from './publish.ts'
+import { pause } from './rests.ts'
 
 const intervalMs = 60_000
 /** Rows that one statement forgets. */

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import * as storedEvents from '../../storage/events/publish.ts'
+import { pause, type Rests, shortestRestMs } from './rests.ts'
 
 /** What events are published and forgotten with. */
 export interface EventContext {
   readonly database: Database
+  readonly rests: Rests
   readonly observe: {
     /** Something failed that will be tried again by itself. */
     faulted(error: unknown, what: string): void
@@ -16,9 +17,15 @@ export interface EventContext {
 const leaseName = 'publish-events'
 const leaseSeconds = 5
 const renewAfterMs = 1_500
-const pollMs = 100
 /** How long a process waits that is not the one to publish. */
 const standByMs = 1_000
+/** How long work that finds nothing rests on a cluster, where each look goes to every shard. */
+const clusterRestMs = 1_000
+
+/** How long work of a database rests at most while it finds nothing. */
+export const longestRestMs = (database: Database): number =>
+  database.isCluster() ? clusterRestMs : shortestRestMs
+
 /** Events that are looked at together. */
 const batchSize = 500
 
@@ -27,10 +34,11 @@ const batchSize = 500
  * lease. The lease spares work; the order is right without it.
  */
 export async function publishEvents(
-  { database, observe }: EventContext,
+  { database, observe, rests }: EventContext,
   stop: AbortSignal,
 ): Promise<void> {
   const holder = randomUUID()
+  const rest = rests.begin(() => longestRestMs(database))
   let renewAtMs = 0
   while (!stop.aborted) {
     try {
@@ -42,7 +50,9 @@ export async function publishEvents(
         renewAtMs = performance.now() + renewAfterMs
       }
       const published = await publishBatch(database)
-      if (published < batchSize) await pause(pollMs, stop)
+      // There are deliveries to begin.
+      if (published > 0) rests.wake()
+      if (published < batchSize) await rest(published > 0, stop)
     } catch (error) {
       observe.faulted(error, 'events could not be published')
       renewAtMs = 0
@@ -92,9 +102,4 @@ export async function publishBatch(database: Database, size = batchSize): Promis
     throw new AggregateError(faults.values(), 'Not all events could be published.', { cause })
   }
   return published
-}
-
-/** Waits, but no longer than until it is stopped. */
-export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
-  await sleep(milliseconds, undefined, { signal: stop }).catch(() => undefined)
 }

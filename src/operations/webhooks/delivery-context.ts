@@ -1,11 +1,13 @@
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/queues.ts'
 import type { Retention } from '../events/prune.ts'
+import type { Rests } from '../events/rests.ts'
 import type { Post } from './post.ts'
 
 /** What delivering works with. */
 export interface DeliveryContext {
   readonly database: Database
+  readonly rests: Rests
   readonly post: Post
   /** For the whole of one request. A lease is longer, so that it ends before the lease does. */
   readonly postTimeoutMs: number

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { claimQueues } from '../../storage/webhooks/queues.ts'
 import { pruneRegularly } from '../events/prune.ts'
-import { pause, publishEvents } from '../events/publish.ts'
+import { longestRestMs, publishEvents } from '../events/publish.ts'
 import { type DeliveryContext, leaseSecondsOf, type Stopping } from './delivery-context.ts'
 import { drainQueue } from './drain.ts'
 
@@ -37,14 +37,15 @@ export function startDelivery(context: DeliveryContext): RunningDelivery {
 const endpointsMax = { healthy: 64, failing: 16 } as const
 /** So many are claimed at a time, now and then by chance: the processes share what is due. */
 const claimsMax = 8
-const pollMs = 100
 
 /** Drains endpoints, side by side with every other process, until it is stopped. */
 async function drainQueues(context: DeliveryContext, stopping: Stopping): Promise<void> {
-  const { database, observe } = context
+  const { database, observe, rests } = context
+  const rest = rests.begin(() => longestRestMs(database))
   const seconds = leaseSecondsOf(context)
   const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
   while (!stopping.stop.aborted) {
+    let isSome = false
     for (const kind of ['healthy', 'failing'] as const) {
       const limit = Math.min(claimsMax, endpointsMax[kind] - drains[kind].size)
       if (limit === 0) continue
@@ -53,6 +54,7 @@ async function drainQueues(context: DeliveryContext, stopping: Stopping): Promis
       const wanted = { failing: kind === 'failing', limit }
       try {
         for (const claimed of await claimQueues(database, holder, wanted, seconds)) {
+          isSome = true
           const draining = drainQueue(context, { ...claimed, holder }, stopping)
             .catch((error: unknown) => observe.faulted(error, 'deliveries were broken off'))
             .finally(() => {
@@ -64,7 +66,7 @@ async function drainQueues(context: DeliveryContext, stopping: Stopping): Promis
         observe.faulted(error, 'endpoints could not be claimed')
       }
     }
-    await pause(pollMs * (0.5 + Math.random()), stopping.stop)
+    await rest(isSome, stopping.stop)
   }
   await Promise.all([...drains.healthy, ...drains.failing])
 }

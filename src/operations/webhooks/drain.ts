@@ -1,7 +1,7 @@
 import { queueUndelivered } from '../../storage/webhooks/deliveries.ts'
 import * as storedGroups from '../../storage/webhooks/delivery-groups.ts'
 import * as storedQueues from '../../storage/webhooks/queues.ts'
-import { pause } from '../events/publish.ts'
+import { pause } from '../events/rests.ts'
 import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
 import { type DeliveryContext, leaseSecondsOf, type Stopping } from './delivery-context.ts'

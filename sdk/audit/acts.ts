@@ -1,8 +1,9 @@
 /** What the entries of a log say, one after another: that no number is left out, and what was erased. */
-import type { Report } from './findings.ts'
 
-/** Entries of a log from one to another, both among them. */
-type Range = readonly [from: number, to: number]
+import type { Report } from './findings.ts'
+import { type Beginning, createGaps, type Gaps } from './gaps.ts'
+import { type Range, rangesIn } from './ranges.ts'
+import { readSaid, type Said, textIn } from './said.ts'
 
 /** What a successor's first entry says of the log before it. */
 export interface Succession {
@@ -13,62 +14,82 @@ export interface Succession {
   readonly reason: string
 }
 
+/** An entry that asks for an erasure. */
+export interface ErasureRequest {
+  readonly erasure: string
+  readonly index: number
+  /** Of what: a card, a client, or what is old. */
+  readonly of: string | null
+  /** Who asked; null of what is old. */
+  readonly by: string | null
+  readonly reason: string
+}
+
+/** An entry that names other entries as erased. */
+export interface ErasureEntry {
+  readonly index: number
+  /** The log whose entries it names. */
+  readonly origin: string
+  /** The request that it belongs to. */
+  readonly erasure: string | null
+  readonly by: string | null
+  /** Null where they are none. */
+  readonly ranges: readonly Range[] | null
+}
+
 /** What was read from the entries of one log. */
 export interface Acts {
   /** @param text what it says; null where that is not there, undefined where it is not what was signed */
   see(index: number, text: string | null | undefined): void
+  /** Reports what can only be told when all entries were seen. */
+  finish(): void
   /** Entries that say nothing, in their order. */
   readonly silent: readonly Range[]
-  /** What erasures cover, by the origin of their log. */
-  readonly erasures: readonly { readonly origin: string; readonly range: Range }[]
+  readonly requests: readonly ErasureRequest[]
+  readonly erasures: readonly ErasureEntry[]
   readonly succession: Succession | null
+  /** How many cards the log says to be older than itself, and how many of these begin in its midst. */
+  readonly older: { readonly said: number; readonly met: number }
 }
 
 /** Takes the entries of one log in, in their order. */
 export function createActs(report: Report): Acts {
-  const cards = new Map<string, Place>()
   const silent: [number, number][] = []
-  const erasures: Acts['erasures'][number][] = []
-  let lastNumber: Place | null = null
+  const [requests, erasures]: [ErasureRequest[], ErasureEntry[]] = [[], []]
+  const older = { said: 0, met: 0 }
   let succession: Succession | null = null
-  let silences = 0
-  /** Reports a gap before a number. @returns its place. */
-  const follow = (kind: Kind, last: Place | null, value: number, where: string, of = ''): Place => {
-    const detail = `${names[kind]} ${value}${of} comes after ${last?.value}`
-    const missing = last ? value - last.value - 1 : 0
-    if (missing < 0) report(`${kind}_repeated`, where, detail)
-    // Where so many entries between the two say nothing any more, what is missing may be among them.
-    if (missing > silences - (last?.silences ?? 0)) report(`${kind}_skipped`, where, detail)
-    return { value, silences }
-  }
+  let gaps: Gaps = createGaps({ isSuccessor: false, olderCards: 0 }, report)
   const begin = (text: string | null | undefined): void => {
-    succession = typeof text === 'string' ? successionOf(read(text)) : null
+    const said = readSaid(text ?? '')
+    succession = successionOf(said)
+    older.said = olderCardsOf(said)
     // The first log of all begins with 1. One that follows another says so in its first entry, which is never erased.
-    if (text !== undefined && !succession) lastNumber = { value: 0, silences: 0 }
-  }
-  const count = ({ card, number, sequence }: Said, where: string): void => {
-    if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
-    if (typeof card === 'string' && typeof sequence === 'number') {
-      const last = cards.get(card) ?? null
-      cards.set(card, follow('sequence', last, sequence, where, ` of card ${card}`))
-    }
+    const isSuccessor = text === undefined || succession !== null
+    const beginning: Beginning = { isSuccessor, olderCards: older.said }
+    gaps = createGaps(beginning, report)
   }
   return {
     silent,
+    requests,
     erasures,
+    older,
     get succession() {
       return succession
     },
     see(index, text) {
       if (index === 0) begin(text)
       if (typeof text !== 'string') {
-        silences += 1
+        gaps.skip()
         if (text === null) extend(silent, index)
         return
       }
-      const said = read(text)
-      count(said, `entry ${index}`)
-      erasures.push(...erasuresOf(said))
+      const said = readSaid(text)
+      gaps.count(said, `entry ${index}`)
+      if (said.act === 'erasure.requested') requests.push(requestOf(said, index))
+      if (said.act === 'entries.erased') erasures.push(erasureOf(said, index))
+    },
+    finish() {
+      older.met = gaps.finish()
     },
   }
 }
@@ -80,64 +101,30 @@ function extend(ranges: [number, number][], index: number): void {
   else ranges.push([index, index])
 }
 
-/** A number that was seen, and how many entries had said nothing by then. */
-interface Place {
-  readonly value: number
-  readonly silences: number
+const requestOf = ({ client, details, subject }: Said, index: number): ErasureRequest => ({
+  erasure: String(subject),
+  index,
+  of: textIn(details.of),
+  by: textIn(client),
+  reason: textIn(details.reason) ?? '',
+})
+
+const erasureOf = ({ details, subject }: Said, index: number): ErasureEntry => ({
+  index,
+  origin: String(subject),
+  erasure: textIn(details.erasure),
+  by: textIn(details.requestedBy),
+  ranges: rangesIn(details.ranges),
+})
+
+function successionOf({ act, details, reason }: Said): Succession | null {
+  const { log } = details
+  if (act !== 'log.succeeded' || !Number.isSafeInteger(log)) return null
+  const predecessorCheckpoint = textIn(details.predecessorCheckpoint)
+  return { log: Number(log), predecessorCheckpoint, reason: textIn(reason) ?? '' }
 }
 
-type Kind = 'number' | 'sequence'
-
-const names: Readonly<Record<Kind, string>> = { number: 'act', sequence: 'event' }
-
-type Said = Readonly<Record<string, unknown>>
-
-/** The members of an entry's text; none where it is no object. */
-function read(text: string): Said {
-  try {
-    const said: unknown = JSON.parse(text)
-    return typeof said === 'object' && said !== null ? { ...said } : {}
-  } catch {
-    return {}
-  }
-}
-
-const detailsOf = ({ details }: Said): Record<string, unknown> =>
-  typeof details === 'object' && details !== null ? { ...details } : {}
-
-function erasuresOf(said: Said): Acts['erasures'][number][] {
-  if (said.act !== 'entries.erased') return []
-  const { ranges } = detailsOf(said)
-  const pairs: unknown[] = Array.isArray(ranges) ? ranges : []
-  return pairs.flatMap((pair) => {
-    const [from, to] = Array.isArray(pair) ? pair : []
-    const isRange = Number.isSafeInteger(from) && Number.isSafeInteger(to)
-    return isRange ? [{ origin: String(said.subject), range: [from, to] as const }] : []
-  })
-}
-
-function successionOf(said: Said): Succession | null {
-  const { log, predecessorCheckpoint } = detailsOf(said)
-  if (said.act !== 'log.succeeded' || !Number.isSafeInteger(log)) return null
-  const checkpoint = typeof predecessorCheckpoint === 'string' ? predecessorCheckpoint : null
-  return { log: Number(log), predecessorCheckpoint: checkpoint, reason: String(said.reason ?? '') }
-}
-
-/** Of ranges in their order what others do not cover. */
-export function uncovered(ranges: readonly Range[], covers: readonly Range[]): Range[] {
-  const sorted = covers.toSorted((one, other) => one[0] - other[0])
-  let next = 0
-  const left: Range[] = []
-  for (const [from, to] of ranges) {
-    let at = from
-    // Covers may overlap: the one before may reach into this range, too.
-    for (let cover = sorted[next]; cover && cover[0] <= to; cover = sorted[next]) {
-      if (cover[0] > at) left.push([at, cover[0] - 1])
-      at = Math.max(at, cover[1] + 1)
-      if (cover[1] > to) break
-      next += 1
-    }
-    if (at <= to) left.push([at, to])
-  }
-  return left
+function olderCardsOf({ act, details }: Said): number {
+  const { olderCards } = details
+  return act === 'log.began' && Number.isSafeInteger(olderCards) ? Number(olderCards) : 0
 }

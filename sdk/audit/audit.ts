@@ -10,6 +10,7 @@
  */
 export { AuditFault, type AuditFaultCode } from './audit-fault.ts'
 export type { ReadFile } from './bundle.ts'
+export type { ErasureReport } from './erasures.ts'
 export type { Finding, FindingCode } from './findings.ts'
 export { type FolderOptions, type FolderReport, type LogReport, verifyFolder } from './folder.ts'
 export { type Growth, lookAtGrowth } from './monitor.ts'

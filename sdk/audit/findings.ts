@@ -9,9 +9,11 @@
  * | `entry_added` | an entry stands before or behind those that were signed |
  * | `opening_changed`, `opening_swapped` | what an entry is given to say is not what was entered, or is what another says |
  * | `opening_missing` | what an entry says is gone, and no erasure in the log covers it |
+ * | `erasure_unfounded` | an entry names others as erased that are not before it, or at nobody's request |
  * | `tree_changed` | entries and tiles agree with each other, and not with what was signed |
  * | `number_skipped`, `number_repeated` | acts on keys and of administration are not numbered without gaps |
  * | `sequence_skipped`, `sequence_repeated` | a card's events are not numbered without gaps |
+ * | `try_skipped`, `try_repeated` | a card's tries are not numbered without gaps |
  * | `two_roots` | another tree of the same size was signed |
  * | `rolled_back` | a larger tree was signed than there is |
  */
@@ -26,11 +28,14 @@ export type FindingCode =
   | 'opening_changed'
   | 'opening_swapped'
   | 'opening_missing'
+  | 'erasure_unfounded'
   | 'tree_changed'
   | 'number_skipped'
   | 'number_repeated'
   | 'sequence_skipped'
   | 'sequence_repeated'
+  | 'try_skipped'
+  | 'try_repeated'
   | 'two_roots'
   | 'rolled_back'
 

@@ -1,5 +1,6 @@
-import { type Acts, createActs, type Succession, uncovered } from './acts.ts'
+import { type Acts, createActs, type Succession } from './acts.ts'
 import type { ReadFile } from './bundle.ts'
+import { type ErasureReport, judgeErasures } from './erasures.ts'
 import type { Finding, Report } from './findings.ts'
 import {
   claimOf,
@@ -24,6 +25,11 @@ export interface FolderOptions {
   readonly keys?: readonly VerifierKey[] | undefined
   /** Checkpoints that were had before, signed notes: the log must go on from them. */
   readonly remembered?: readonly string[] | undefined
+  /**
+   * Origins of successors that may explain why a log before them has fewer entries than were signed. Of others that is a
+   * finding.
+   */
+  readonly acceptedSuccessors?: readonly string[] | undefined
   /** Is told now and then how many entries of a log have been looked at. */
   onProgress?(origin: string, seen: number, size: number): void
 }
@@ -42,6 +48,8 @@ export interface LogReport {
 export interface FolderReport {
   /** The log in use first, then those before it. */
   readonly logs: readonly LogReport[]
+  /** Entries that name others as erased, and at whose request: each is for people to read. */
+  readonly erasures: readonly ErasureReport[]
   readonly findings: readonly Finding[]
   /** What could not be checked, and why. */
   readonly unchecked: readonly string[]
@@ -63,7 +71,13 @@ interface Context {
   readonly findings: Finding[]
   readonly unchecked: string[]
   readonly notes: string[]
+  readonly acceptedSuccessors: readonly string[]
   readonly onProgress: FolderOptions['onProgress']
+}
+
+/** What a log says of the one before it, and the name of the one that says so. */
+interface Successor extends Succession {
+  readonly origin: string
 }
 
 /**
@@ -75,25 +89,36 @@ export async function verifyFolder(
   read: ReadFile,
   options: FolderOptions = {},
 ): Promise<FolderReport> {
-  const { onProgress, remembered = [] } = options
+  const { acceptedSuccessors = [], onProgress, remembered = [] } = options
   const keys = options.keys ?? (await parseVerifierKeys(textOf(await read('keys'))))
   const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
   const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
-  const context: Context = { keys, known, findings, unchecked, notes, onProgress }
+  const context: Context = {
+    ...{ keys, known, findings, unchecked, notes },
+    ...{ acceptedSuccessors, onProgress },
+  }
   if (!options.keys) notes.push('The keys are those of the folder: compare them with others.')
   const walked: Walked[] = []
-  let succession: Succession | null = null
+  let succession: Successor | null = null
   for (let number = Number.POSITIVE_INFINITY; number > 0; ) {
     const prefix = succession ? `logs/${number}/` : ''
     const log = await verifyLog((path) => read(`${prefix}${path}`), succession, context)
     if (!log) break
     walked.push(log)
-    succession = log.acts.succession
+    const { acts, report } = log
+    succession = acts.succession && { ...acts.succession, origin: report.origin }
     // Each has a smaller number than the one after it, whatever a folder says of itself.
     number = succession ? Math.min(succession.log, number) - 1 : 0
   }
   for (const each of known) reportUnheld(each, walked, context)
-  return { logs: reportErased(walked, findings), findings, unchecked, notes }
+  const {
+    erased,
+    erasures,
+    findings: bare,
+  } = judgeErasures(walked.map(({ acts, report: { origin, size } }) => ({ acts, origin, size })))
+  findings.push(...bare)
+  const logs = walked.map(({ report }) => ({ ...report, erased: erased.get(report.origin) ?? 0 }))
+  return { logs, erasures, findings, unchecked, notes }
 }
 
 /** Says of a checkpoint that none of the logs could be held against why that is. */
@@ -109,33 +134,12 @@ function reportUnheld(
   else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
 }
 
-/** Reports what is missing and was not erased. @returns the logs, with how much of each was. */
-function reportErased(walked: readonly Walked[], findings: Finding[]): LogReport[] {
-  const erasures = walked.flatMap(({ acts }) => acts.erasures)
-  return walked.map(({ acts, report }): LogReport => {
-    const covers = erasures.filter(({ origin }) => origin === report.origin)
-    const bare = uncovered(
-      acts.silent,
-      covers.map(({ range }) => range),
-    )
-    for (const [from, to] of bare) {
-      const where = from === to ? `entry ${from}` : `entries ${from} to ${to}`
-      const detail = 'what it says is not there, and no erasure covers it'
-      findings.push({ code: 'opening_missing', origin: report.origin, where, detail })
-    }
-    return { ...report, erased: countOf(acts.silent) - countOf(bare) }
-  })
-}
-
-const countOf = (ranges: Acts['silent']): number =>
-  ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0)
-
 const textOf = (bytes: Bytes | null): string => new TextDecoder().decode(bytes ?? new Uint8Array())
 
 /** @param succession what the log after it says of it. @returns null where nothing of it can be looked at. */
 async function verifyLog(
   read: ReadFile,
-  succession: Succession | null,
+  succession: Successor | null,
   context: Context,
 ): Promise<Walked | null> {
   const note = await read('checkpoint')
@@ -173,6 +177,12 @@ async function verifyLog(
       if (index % progressEvery === 0) context.onProgress?.(origin, index, size)
     },
   })
+  acts.finish()
+  const { met, said } = acts.older
+  if (said > 0) {
+    const cards = `${said} cards are older than the log, and ${met} of them begin in its midst`
+    context.notes.push(`${origin}: it says that ${cards}.`)
+  }
   if (walked < size) {
     const rest = `entries ${walked} to ${size - 1}`
     context.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
@@ -214,7 +224,7 @@ function holdAgainst(
   log: {
     readonly claim: Checkpoint
     readonly roots: ReadonlyMap<number, Bytes>
-    readonly succession: Succession | null
+    readonly succession: Successor | null
     readonly report: Report
     readonly context: Context
   },
@@ -222,9 +232,12 @@ function holdAgainst(
   const { claim, context, report } = log
   const own = size === claim.size ? claim.root : log.roots.get(size)
   if (size > claim.size && isExplained) {
-    const left = `${size} entries were signed, ${claim.size} are left`
-    const reason = log.succession?.reason
-    context.notes.push(`${claim.origin}: ${left}; its successor says why: ${reason}`)
+    const { origin = '', reason } = log.succession ?? {}
+    const lost = `${size} entries were signed, ${claim.size} are left`
+    const detail = `${lost}; ${origin}, which follows it, says why: ${reason}`
+    if (context.acceptedSuccessors.includes(origin)) {
+      context.notes.push(`${claim.origin}: ${detail}`)
+    } else report('rolled_back', where, detail)
   } else if (size > claim.size) {
     report('rolled_back', where, `${size} entries were signed, and there are ${claim.size}`)
   } else if (size > 0 && !(own && isSame(own, root))) {

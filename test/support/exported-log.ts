@@ -143,3 +143,24 @@ export function numberedEntries(count: number): AuditEntry[] {
     return { entry, at: time, act: 'pin.revealed', client: 'acme', ...on, outcome: 'done' }
   })
 }
+
+/** An entry that asks for an erasure, and one that names what is erased of a log. */
+export function erasureEntries(
+  origin: string,
+  ranges: readonly (readonly [from: number, to: number])[],
+): [requested: AuditEntry, erased: AuditEntry] {
+  const at = '2026-11-22T00:00:00.000000Z'
+  const [erasure, by] = ['01900000-0000-7000-9000-000000000001', 'admin-1']
+  const reason = 'The cardholder asked for it.'
+  return [
+    {
+      ...{ entry: '01900000-0000-7000-9000-000000000002', at, act: 'erasure.requested' },
+      ...{ client: by, subject: erasure, outcome: 'done', details: { of: 'card', reason } },
+    },
+    {
+      ...{ entry: '01900000-0000-7000-9000-000000000003', at, act: 'entries.erased' },
+      ...{ subject: origin, outcome: 'done' },
+      details: { erasure, of: 'card', requestedBy: by, reason, ranges },
+    },
+  ]
+}

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import {
   AuditFault,
   type AuditFaultCode,
+  type ErasureReport,
   type Finding,
   type Growth,
   lookAtGrowth,
@@ -64,6 +65,11 @@ export const auditCommands: readonly cli.Command[] = [
         value: 'FILE',
         help: 'a checkpoint that was had before: the log must go on from it',
       },
+      'accept-successor': {
+        type: 'string',
+        value: 'NAMES',
+        help: 'logs, with commas between, that may say why the one before has fewer entries than were signed',
+      },
     },
     example: 'pinfold audit verify ./audit-2026 --keys audit-log-keys',
     run: (call) =>
@@ -79,15 +85,17 @@ export const auditCommands: readonly cli.Command[] = [
           {
             keys: await givenKeys(call),
             remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
+            acceptedSuccessors: cli.listOf(call, 'accept-successor'),
             onProgress: (origin, seen, size) =>
               progress.show(`${origin}: entry ${seen} of ${size}`),
           },
         ).finally(progress.end)
-        const { findings, logs, notes } = report
+        const { erasures, findings, logs, notes } = report
         const lines = [
           ...findings.map(lineOf),
           ...report.unchecked.map((each) => `could not be checked: ${each}`),
           ...notes.map((each) => `note: ${each}`),
+          ...erasures.map(erasureLine),
           ...logs.map(({ checkpoint, erased, origin, size }) => {
             const names = checkpoint?.cosignedBy.map(({ name }) => name) ?? []
             const cosigned = names.length > 0 ? `, cosigned by ${names.join(', ')}` : ''
@@ -97,7 +105,7 @@ export const auditCommands: readonly cli.Command[] = [
         const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
         return {
           json: {
-            ...{ findings, unchecked: report.unchecked, notes },
+            ...{ findings, unchecked: report.unchecked, notes, erasures },
             logs: logs.map(({ checkpoint: _, ...log }) => log),
           },
           text: lines.join('\n'),
@@ -192,6 +200,19 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
 
 const lineOf = ({ code, detail, origin, where }: Finding): string =>
   `${code} ${where} of ${origin || 'the log'}: ${detail}`
+
+/** Ranges that a line names, of more how many there are. */
+const rangesMost = 5
+
+function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: ErasureReport): string {
+  const named = ranges
+    .slice(0, rangesMost)
+    .map(([from, to]) => (from === to ? from : `${from}-${to}`))
+  const more = ranges.length > rangesMost ? ` and ${ranges.length - rangesMost} more ranges` : ''
+  const by = asked.requestedBy === null ? 'nobody' : asked.requestedBy
+  const what = `entries ${named.join(', ')}${more} of ${log} (${of})`
+  return `erasure ${erasure} by entry ${index} of ${origin}: ${what}, asked for by ${by}: ${asked.reason}`
+}
 
 /** @throws UsageError where they are named and there are none. */
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { type AuditEntry, commitEntries } from '../../domain/audit-entry.ts'
 import {
   appendHashes,
   entryOf,
@@ -11,6 +13,7 @@ import { insertEntries, type NewEntry } from '../../storage/audit/entries.ts'
 import {
   type AuditLogRow,
   beginAuditLog,
+  countOlderCards,
   findAuditLog,
   findTile,
   findTiles,
@@ -43,10 +46,23 @@ export async function openAuditLog({
 }: Pick<AuditLogOperations, 'database' | 'origin'>): Promise<AuditLogRow> {
   const known = await findAuditLog(database)
   if (known) return known
-  await beginAuditLog(database, { log: 1, origin, predecessorCheckpoint: null, reason: null })
+  await database.transaction((connection) => beginFirst(connection, origin))
   const begun = await findAuditLog(database)
   if (!begun) throw new Error('No audit log has begun.')
   return begun
+}
+
+/** Lets the first log begin. Where there are cards whose first events can never be entered, it says how many. */
+async function beginFirst(connection: Connection, origin: string): Promise<void> {
+  const log = { log: 1, origin, predecessorCheckpoint: null, reason: null }
+  if (!(await beginAuditLog(connection, log))) return
+  const olderCards = await countOlderCards(connection)
+  if (olderCards === 0) return
+  const first: AuditEntry = {
+    ...{ entry: randomUUID(), at: new Date().toISOString().replace('Z', '000Z') },
+    ...{ act: 'log.began', subject: origin, outcome: 'done', details: { olderCards } },
+  }
+  await appendEntries(connection, { log: 1, size: 0 }, commitEntries([first]))
 }
 
 /** Reads the tiles of a log. */

@@ -8,7 +8,8 @@ import { findAuditEntry } from '../../storage/audit/entries.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { AuditLogOperations } from './audit-log.ts'
-import { type AuditFinding, followEntries, recordFinding } from './follow.ts'
+import { followEntries } from './follow.ts'
+import { type AuditFinding, recordFinding } from './record-finding.ts'
 
 /** How a check goes on. */
 interface CheckTerms {

@@ -41,18 +41,29 @@ export const requestErasure = (
       ? (['card', wanted.publicToken] as const)
       : (['client', wanted.clientId] as const)
     const { reason } = wanted
-    const erasure = await erasures.insertErasure(connection, kind, subject, reason)
+    const asked = { kind, subject, reason, requestedBy: clientId }
+    const erasure = await erasures.insertErasure(connection, asked)
     if (!erasure) throw new Error('An erasure of a card or a client is always a new one.')
-    // It says of what, and not of whom: else the log would go on naming who is erased from it.
-    await insertAct(connection, {
-      act: 'erasure.requested',
-      subjectKind: 'log',
-      subject: erasure.erasureId,
-      details: JSON.stringify({ of: kind, reason }),
-      ...{ clientId, requestId },
-    })
+    await recordRequest(connection, erasure, { clientId, requestId })
     return describe(erasure)
   })
+
+/** Puts on record that an erasure was asked for. */
+async function recordRequest(
+  connection: Connection,
+  { erasureId, kind, reason }: erasures.ErasureRow,
+  by: { readonly clientId: string | null; readonly requestId: string | null },
+): Promise<void> {
+  // It says of what, and not of whom: else the log would go on naming who is erased from it.
+  const requestAct = await insertAct(connection, {
+    act: 'erasure.requested',
+    subjectKind: 'log',
+    subject: erasureId,
+    details: JSON.stringify({ of: kind, reason }),
+    ...by,
+  })
+  await erasures.setRequestAct(connection, erasureId, requestAct)
+}
 
 /** One erasure. @throws `Problem` `not_found`. */
 export async function readErasure(
@@ -77,7 +88,7 @@ const describe = ({
 })
 
 /** Acts whose entries stay: without them nobody could tell what was erased from what was lost. */
-const keptActs = ['entries.erased', 'log.succeeded']
+const keptActs = ['erasure.requested', 'entries.erased', 'log.began', 'log.succeeded']
 /** Entries that a step looks at, and ranges of them that one act names. */
 const lookedAt = 10_000
 const rangesMost = 500
@@ -103,7 +114,8 @@ export async function eraseDue(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const reason = `They are older than ${terms.retentionDays} days.`
-  await erasures.insertErasure(database, 'age', null, reason)
+  const ofAge = { kind: 'age', subject: null, reason, requestedBy: null } as const
+  await erasures.insertErasure(database, ofAge)
   const unfinished = await erasures.listUnfinishedErasures(database, 100)
   // What is erased cannot be followed any more.
   if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries({ database }, stop)
@@ -163,8 +175,15 @@ async function goOn(
     const bounds = { exceptActs: keptActs, limit: rangesMost }
     const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const { erasureId, reason } = erasure
-    const named = { erasure: erasureId, reason, ranges: ranges.map(({ from, to }) => [from, to]) }
+    const { erasureId, kind, reason, requestedBy } = erasure
+    const named = {
+      ...{ erasure: erasureId, of: kind, requestedBy, reason },
+      ranges: ranges.map(({ from, to }) => [from, to]),
+    }
+    // Nobody asks for what is old: the first act that names some comes after one that says so.
+    if (ranges.length > 0 && erasure.requestAct === null) {
+      await recordRequest(connection, erasure, { clientId: null, requestId: null })
+    }
     const act = { act: 'entries.erased', subjectKind: 'log', subject: log.origin } as const
     const by = { clientId: null, requestId: null }
     const pendingAct =

@@ -1,37 +1,11 @@
-import { insertAct } from '../../storage/audit/acts.ts'
 import * as digests from '../../storage/audit/card-digests.ts'
 import { type CheckRow, lockCheck, setFollowed } from '../../storage/audit/checks.ts'
 import { digestedCardColumns } from '../../storage/audit/digested-columns.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { AuditLogOperations } from './audit-log.ts'
-
-/** Something that an entry should tell of, and none does, or an entry that nothing is left of. */
-export interface AuditFinding {
-  readonly found:
-    | 'sequence missing'
-    | 'number missing'
-    | 'card behind its entries'
-    | 'card ahead of its entries'
-    | 'card gone'
-    | 'card changed'
-    | 'row changed'
-    | 'row gone'
-    | 'row new'
-    | 'digests changed'
-  readonly details: object
-}
-
-/** Puts a finding on record: it is entered as any act is. */
-export const recordFinding = (
-  connection: Connection,
-  { details, found }: AuditFinding,
-): Promise<string> =>
-  insertAct(connection, {
-    ...{ act: 'check.found', subjectKind: 'log', subject: found },
-    details: JSON.stringify(details),
-    ...{ clientId: null, requestId: null },
-  })
+import { checkErasures } from './erasure-check.ts'
+import { recordFinding } from './record-finding.ts'
 
 /** Entries that one transaction follows. */
 const followedAtOnce = 5_000
@@ -63,6 +37,9 @@ async function followNext(connection: Connection, check: CheckRow): Promise<bool
     if (log.closedAt === null) return false
     await setFollowed(connection, { log: log.log + 1, index: 0 })
     return true
+  }
+  for (const finding of await checkErasures(connection, logs, log, [from, end])) {
+    await recordFinding(connection, finding)
   }
   const entries = await digests.listCardEntries(connection, log.log, [from, end])
   const tokens = entries.map(({ publicToken }) => publicToken)

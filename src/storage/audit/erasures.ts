@@ -11,6 +11,10 @@ export interface ErasureRow {
   readonly subject: string | null
   readonly reason: string
   readonly requestedAt: Date
+  /** Null where nobody asked: it is of what is old. */
+  readonly requestedBy: string | null
+  /** The act that says that it was asked for; null before that is on record. */
+  readonly requestAct: string | null
   /** The entry from which on it is still to be looked. */
   readonly log: number
   readonly nextIndex: number
@@ -30,25 +34,45 @@ interface EntryRange {
   readonly to: number
 }
 
-const columns = `erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt", log,
+const columns = `erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
+  requested_by as "requestedBy", request_act as "requestAct", log,
   next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo", erased::float8 as "erased",
   finished_at as "finishedAt"`
 
 const insertStatement = statement(
   'insert_audit_erasure',
-  `insert into audit_erasure (kind, subject, reason) values ($1, $2, $3) on conflict do nothing
-   returning ${columns}`,
+  `insert into audit_erasure (kind, subject, reason, requested_by) values ($1, $2, $3, $4)
+   on conflict do nothing returning ${columns}`,
 )
 
 /** Asks for an erasure. @returns it; null where what is old is looked for already. */
 export const insertErasure = async (
   connection: Connection,
-  kind: ErasureKind,
-  subject: string | null,
-  reason: string,
-): Promise<ErasureRow | null> =>
-  firstRow(await connection.query<ErasureRow>(insertStatement, [kind, subject, reason]))
+  {
+    kind,
+    reason,
+    requestedBy,
+    subject,
+  }: Pick<ErasureRow, 'kind' | 'subject' | 'reason' | 'requestedBy'>,
+): Promise<ErasureRow | null> => {
+  const values = [kind, subject, reason, requestedBy]
+  return firstRow(await connection.query<ErasureRow>(insertStatement, values))
+}
+
+const requestActStatement = statement(
+  'set_audit_erasure_request',
+  'update audit_erasure set request_act = $2::uuid where erasure_id = $1::uuid',
+)
+
+/** Says which act tells that an erasure was asked for. */
+export const setRequestAct = async (
+  connection: Connection,
+  erasureId: string,
+  actId: string,
+): Promise<void> => {
+  await connection.query(requestActStatement, [erasureId, actId])
+}
 
 const findStatement = statement(
   'find_audit_erasure',
@@ -60,6 +84,17 @@ export const findErasure = async (
   erasureId: string,
 ): Promise<ErasureRow | null> =>
   firstRow(await connection.query<ErasureRow>(findStatement, [erasureId]))
+
+const knownStatement = statement(
+  'list_audit_erasures',
+  `select ${columns} from audit_erasure where erasure_id = any($1::uuid[])`,
+)
+
+/** Those of these ids that there are. */
+export const listErasures = (
+  connection: Connection,
+  erasureIds: readonly string[],
+): Promise<ErasureRow[]> => connection.query(knownStatement, [erasureIds])
 
 const listStatement = statement(
   'list_unfinished_audit_erasures',

@@ -54,15 +54,40 @@ interface NewLog {
 const beginStatement = statement(
   'begin_audit_log',
   `insert into audit_log (log, origin, predecessor_checkpoint, reason) values ($1, $2, $3, $4)
-   on conflict do nothing`,
+   on conflict do nothing returning log`,
 )
 
-/** Lets a log begin, unless another process was first. */
+/** Lets a log begin, unless another process was first. @returns whether it did. */
 export const beginAuditLog = async (
   connection: Connection,
   { log, origin, predecessorCheckpoint, reason }: NewLog,
-): Promise<void> => {
-  await connection.query(beginStatement, [log, origin, predecessorCheckpoint, reason])
+): Promise<boolean> => {
+  const values = [log, origin, predecessorCheckpoint, reason]
+  return (await connection.query(beginStatement, values)).length > 0
+}
+
+// Three counts, each of which a cluster can take from every shard. In this order: an event that is published between two of
+// them, or a card that is made meanwhile, makes the difference larger and never smaller.
+const creationStatements = [
+  statement(
+    'count_published_creations',
+    'select count(*)::float8 as "count" from published_event where sequence = 1',
+  ),
+  statement(
+    'count_unpublished_creations',
+    'select count(*)::float8 as "count" from event where not published and sequence = 1',
+  ),
+]
+const cardsStatement = statement('count_cards', 'select count(*)::float8 as "count" from card')
+
+/** How many cards there are whose creation is no event any more, so that it can never be entered. */
+export async function countOlderCards(connection: Connection): Promise<number> {
+  let creations = 0
+  for (const each of creationStatements) {
+    creations += firstRow(await connection.query<{ count: number }>(each))?.count ?? 0
+  }
+  const cards = firstRow(await connection.query<{ count: number }>(cardsStatement))?.count ?? 0
+  return Math.max(0, cards - creations)
 }
 
 const closeStatement = statement(

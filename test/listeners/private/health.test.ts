@@ -1,7 +1,7 @@
 /** The health document: what is wrong though everything goes on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordFinding } from '../../../src/operations/audit/follow.ts'
+import { recordFinding } from '../../../src/operations/audit/record-finding.ts'
 import { appendMany, signAll } from '../../support/audit.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { checkDue } from '../../../src/operations/audit/check.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
@@ -7,7 +8,7 @@ import {
   digestedCardColumns,
   digestedRowColumns,
 } from '../../../src/storage/audit/digested-columns.ts'
-import { enterAll } from '../../support/audit.ts'
+import { enterAll, origin } from '../../support/audit.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import {
   openTestDatabase,
@@ -266,6 +267,56 @@ for (const { name, open, skip } of databaseEngines) {
       await sql(service.database, 'delete from card_digest where public_token = $1', [card])
       const found = (await check(service)).map((each) => each.found)
       assert.ok(found.includes('digests changed') && found.includes('card ahead of its entries'))
+    })
+
+    test('finds an act that names entries as erased, or asks for that, and that the table of erasures does not know', async () => {
+      const insert = (act: string, subject: string, details: object) =>
+        sql(
+          service.database,
+          `insert into audit_act (act, subject_kind, subject, details) values ($1, 'log', $2, $3)`,
+          [act, subject, JSON.stringify(details)],
+        )
+      const erasure = randomUUID()
+      await insert('erasure.requested', erasure, { of: 'card', reason: 'Nobody asked.' })
+      const everything = { ranges: [[0, 2 ** 53 - 1]] }
+      await insert('entries.erased', origin, { erasure, requestedBy: null, ...everything })
+      await insert('entries.erased', origin, everything)
+      const found = await check(service)
+      assert.deepEqual(
+        found.map((each) => each.found),
+        ['erasure unfounded', 'erasure unfounded', 'erasure unfounded'],
+      )
+      const [{ erasureId = '' } = {}] = await sql<{ erasureId: string }>(
+        service.database,
+        `insert into audit_erasure (kind, subject, reason, requested_by, finished_at)
+         values ('card', null, 'Asked.', 'admin-1', now()) returning erasure_id as "erasureId"`,
+      )
+      await insert('entries.erased', origin, {
+        erasure: erasureId,
+        requestedBy: 'admin-1',
+        ranges: [[0, 0]],
+      })
+      assert.deepEqual(await check(service), [], 'what the table knows')
+      const known = { erasure: erasureId, requestedBy: 'admin-1' }
+      await insert('entries.erased', origin, { ...known, ...everything })
+      await insert('entries.erased', origin, { ...known, requestedBy: 'admin-2', ranges: [[0, 0]] })
+      assert.equal((await check(service)).length, 2)
+    })
+
+    test('finds an entry that says nothing before anybody could have erased it', async () => {
+      await service.createCard()
+      await enterAll(service.database)
+      const [{ index = -1 } = {}] = await sql<{ index: number }>(
+        service.database,
+        `update audit_entry set text = null, salt = null
+         where entry_index = (select max(entry_index) from audit_entry where act = 'card.created')
+         returning entry_index::float8 as "index"`,
+      )
+      const blank = (await check(service)).filter(({ found }) => found === 'entry blank')
+      assert.deepEqual(
+        blank.map((each) => each.index),
+        [index],
+      )
     })
 
     test('leaves what it found to be seen: by the metric, and by doctor as a fault', async () => {

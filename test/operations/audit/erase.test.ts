@@ -260,6 +260,40 @@ suite('what the audit log says is erased', () => {
     assert.deepEqual(named(await entries()), [0, 2, 3])
   })
 
+  test('by entries that say who asked for it and why, after one that asks, also of what is old', async () => {
+    await enter([{ publicToken: card }, {}])
+    await request({ publicToken: card, reason: 'The cardholder asked for it.' })
+    await eraseAll()
+    await sql(
+      service.database,
+      `update audit_entry set entered_at = now() - interval '401 days' where entry_index <= $1::bigint`,
+      [first + 1],
+    )
+    await eraseAll()
+    const rows = await entries()
+    const said = (at: number) => JSON.parse(rows[at]?.text ?? '')
+    const acts = rows.flatMap(({ act }, at) => (act === 'entries.erased' ? [at] : []))
+    assert.equal(acts.length, 2)
+    const [ofCard, ofAge] = acts.map(said)
+    const whole = await sql<{ text: string }>(
+      service.database,
+      `select text from audit_entry where act = 'erasure.requested'`,
+    )
+    const requestOf = ({ details }: typeof ofCard) =>
+      whole.map(({ text }) => JSON.parse(text)).find((each) => each.subject === details.erasure)
+    assert.equal(ofCard.details.requestedBy, requestOf(ofCard).client)
+    assert.deepEqual(
+      [ofCard.details.of, ofCard.details.reason],
+      ['card', 'The cardholder asked for it.'],
+    )
+    assert.deepEqual([ofAge.details.of, ofAge.details.requestedBy], ['age', null])
+    assert.deepEqual(requestOf(ofAge).details, {
+      of: 'age',
+      reason: 'They are older than 400 days.',
+    })
+    assert.ok(requestOf(ofAge).number < ofAge.number)
+  })
+
   test('entry by entry where they stand apart: no act names more than 500 ranges', async () => {
     const given = Array.from({ length: 1_203 }, (_, at) => ({ publicToken: at % 2 ? null : card }))
     await enter(given)

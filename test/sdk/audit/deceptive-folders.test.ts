@@ -6,6 +6,7 @@ import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
 import { verifierKeyText } from '../../../src/domain/audit-notes.ts'
 import {
   type Exported,
+  erasureEntries,
   exportLog,
   type LogKey,
   makeLogKey,
@@ -31,11 +32,6 @@ async function verify(
   const report = await verifyFolder(readerOf(files), { keys, remembered })
   return [report.findings.map(({ code, where }) => `${code} ${where}`), report.unchecked]
 }
-
-const erasure = (origin: string, from: number, to: number): AuditEntry => ({
-  ...{ entry: 'erasure', at: '2026-11-22T00:00:00.000000Z', act: 'entries.erased' },
-  ...{ subject: origin, outcome: 'done', details: { ranges: [[from, to]] } },
-})
 
 /** A log that says of itself that it follows another. */
 function follower(
@@ -74,7 +70,7 @@ test('whichever bit of an export is turned, it is not said to be good', async ()
     [22, 47],
     [300, 9_973],
   ] as const) {
-    const entries = [...numberedEntries(size), erasure(first.origin, 3, 5)]
+    const entries = [...numberedEntries(size), ...erasureEntries(first.origin, [[3, 5]])]
     const { files, note } = await exportLog(first, entries, new Set([3, 4, 5]))
     files.set('checkpoints.jsonl', Buffer.from(`${JSON.stringify(note)}\n`))
     assert.deepEqual(await verify(files), [[], []])
@@ -116,7 +112,7 @@ test('acts are numbered from 1 on, but in a log that follows another', async () 
     [],
   ])
   // Where what came before was erased, the numbers may have been there.
-  const covered = [...late, erasure(first.origin, 0, 2)]
+  const covered = [...late, ...erasureEntries(first.origin, [[0, 2]])]
   const erased = await exportLog(first, covered, new Set([0, 1, 2]))
   assert.deepEqual(await verify(erased.files), [[], []])
   const one = await exportLog(first, numberedEntries(30))

@@ -4,6 +4,7 @@ import { parseVerifierKeys, verifyFolder } from '../../../sdk/audit/audit.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
 import {
   type Exported,
+  erasureEntries,
   exportLog,
   makeLogKey,
   numberedEntries,
@@ -181,15 +182,10 @@ test('a number of an act, or of an event of a card, that was never entered is fo
   ])
 })
 
-const erasure = (ranges: readonly (readonly [number, number])[]): AuditEntry => ({
-  ...{ entry: 'erasure', at: '2026-11-22T00:00:00.000000Z', act: 'entries.erased' },
-  ...{ subject: key.origin, outcome: 'done', details: { ranges } },
-})
-
 test('what was erased is missing rightly where an erasure in the log covers it, and only there', async () => {
   const entries = [
     ...numberedEntries(600),
-    erasure([
+    ...erasureEntries(key.origin, [
       [0, 100],
       [90, 299],
     ]),
@@ -250,9 +246,10 @@ async function succeeded(
   return { ...log, files: new Map([...log.files, ...before]) }
 }
 
-const reportOfBoth = async (files: Files) =>
+const reportOfBoth = async (files: Files, acceptedSuccessors: readonly string[] = []) =>
   verifyFolder(readerOf(files), {
     keys: await parseVerifierKeys(`${key.text}\n${successorKey.text}`),
+    acceptedSuccessors,
   })
 
 test('a successor is verified with the log before it, which it says the newest checkpoint of', async () => {
@@ -265,9 +262,6 @@ test('a successor is verified with the log before it, which it says the newest c
       [key.origin, 700],
     ],
   )
-  const lost = await reportOfBoth((await succeeded(signNote(key, 800, exported.root))).files)
-  assert.deepEqual(lost.findings, [])
-  assert.match(lost.notes[0] ?? '', /800 entries were signed, 700 are left.*Restored from/)
   const other = await reportOfBoth((await succeeded(signNote(key, 600, exported.root))).files)
   assert.deepEqual(
     other.findings.map(({ code, where }) => [code, where]),
@@ -282,13 +276,142 @@ test('a successor is verified with the log before it, which it says the newest c
 
 test('what was erased in a log is covered by its successor, which names the log', async () => {
   const former = await exportLog(key, numberedEntries(700), new Set([5, 6, 7]))
-  const covered = await succeeded(former.note, [erasure([[5, 7]])], former)
+  const covered = await succeeded(former.note, erasureEntries(key.origin, [[5, 7]]), former)
   const { findings: none, logs } = await reportOfBoth(covered.files)
   assert.deepEqual([none, logs[1]?.erased], [[], 3])
-  const elsewhere = { ...erasure([[5, 7]]), subject: successorKey.origin }
-  const bare = await reportOfBoth((await succeeded(former.note, [elsewhere], former)).files)
+  const elsewhere = erasureEntries(successorKey.origin, [[5, 7]])
+  const bare = await reportOfBoth((await succeeded(former.note, elsewhere, former)).files)
   assert.deepEqual(
     bare.findings.map(({ code, where }) => `${code} ${where}`),
     ['opening_missing entries 5 to 7'],
   )
+})
+
+test('entries that were lost behind a successor are a finding, until that one is accepted by its name', async () => {
+  const { files } = await succeeded(signNote(key, 900, exported.root))
+  const lost = /900 entries were signed, 700 are left; cards\.example\/audit\/2-abcd.*Restored from/
+  for (const accepted of [[], [key.origin], ['cards.example/audit/2']]) {
+    const { findings: found } = await reportOfBoth(files, accepted)
+    assert.deepEqual(
+      found.map(({ code, where }) => `${code} ${where}`),
+      ['rolled_back what its successor says'],
+    )
+    assert.match(found[0]?.detail ?? '', lost)
+  }
+  const { findings: none, notes } = await reportOfBoth(files, [successorKey.origin])
+  assert.deepEqual(none, [])
+  assert.match(notes[0] ?? '', lost)
+})
+
+/** What is found in a log whose first three entries say nothing, and that ends with these. */
+const foundOfBlank = async (more: readonly AuditEntry[]): Promise<string[]> =>
+  findings(
+    () => undefined,
+    await exportLog(key, [...numberedEntries(30), ...more], new Set([0, 1, 2])),
+  )
+
+const blank = 'opening_missing entries 0 to 2'
+
+test('an erasure explains what is missing only where an entry before it asks for it, and only before itself', async () => {
+  const [requested, erased] = erasureEntries(key.origin, [[0, 2]])
+  assert.deepEqual(await foundOfBlank([requested, erased]), [])
+  const unfounded = (index: number) => [`erasure_unfounded entry ${index}`, blank]
+  assert.deepEqual(await foundOfBlank([erased]), unfounded(30))
+  assert.deepEqual(await foundOfBlank([erased, requested]), unfounded(30))
+  const ofAnother = { ...requested, subject: '01900000-0000-7000-9000-000000000009' }
+  assert.deepEqual(await foundOfBlank([ofAnother, erased]), unfounded(31))
+  const byAnother = { ...requested, client: 'admin-2' }
+  assert.deepEqual(await foundOfBlank([byAnother, erased]), unfounded(31))
+  for (const range of [
+    [0, 2 ** 53 - 1],
+    [0, 2 ** 53],
+    [0, 31],
+    [-1, 2],
+    [2, 0],
+    [0, 1.5],
+  ] as const) {
+    const forged = erasureEntries(key.origin, [range])
+    assert.deepEqual(await foundOfBlank(forged), unfounded(31), range.join())
+  }
+})
+
+test('each erasure is told of: who asked for it, why, and which entries it names', async () => {
+  const entries = [...numberedEntries(30), ...erasureEntries(key.origin, [[0, 2]])]
+  const { files } = await exportLog(key, entries, new Set([0, 1, 2]))
+  const { erasures } = await reportOf(files)
+  assert.deepEqual(erasures, [
+    {
+      ...{ origin: key.origin, index: 31, erasure: '01900000-0000-7000-9000-000000000001' },
+      ...{ of: 'card', requestedBy: 'admin-1', reason: 'The cardholder asked for it.' },
+      ...{ log: key.origin, ranges: [[0, 2]] },
+    },
+  ])
+})
+
+test('an erasure of entries of a log before it does not reach into what that never had', async () => {
+  const former = await exportLog(key, numberedEntries(700), new Set([5]))
+  const forged = erasureEntries(key.origin, [[5, 2 ** 53 - 1]])
+  const { findings: found } = await reportOfBoth(
+    (await succeeded(former.note, forged, former)).files,
+  )
+  assert.deepEqual(
+    found.map(({ code, where }) => `${code} ${where}`),
+    ['erasure_unfounded entry 22', 'opening_missing entry 5'],
+  )
+})
+
+test('the first events of a card that were never entered are found', async () => {
+  const late = without(100, ({ card, sequence = 0 }) => card === 'card-2' && sequence < 3)
+  const found = await findings(() => undefined, await exportLog(key, late))
+  assert.deepEqual(found, ['sequence_skipped entry 10'])
+  const isLate = ({ card = '', sequence = 0 }: AuditEntry) => card !== 'card-0' && sequence < 2
+  const four = await findings(() => undefined, await exportLog(key, without(100, isLate)))
+  assert.equal(four.length, 4)
+})
+
+const at = '2026-11-22T00:00:00.000000Z'
+
+const tryOf = (card: string, tryNumber: number, act = 'pin.attempted'): AuditEntry => ({
+  ...{ entry: `${card} ${act} ${tryNumber}`, at, act, client: 'network-1', card },
+  ...{ outcome: 'refused', details: { tryNumber, remainingTries: 2 } },
+})
+
+test('a try of a card that was never entered is found, the first as well, in whichever order the others came', async () => {
+  const found = async (numbers: readonly number[], more: readonly AuditEntry[] = []) =>
+    findings(
+      () => undefined,
+      await exportLog(key, [...numbers.map((number) => tryOf('card-9', number)), ...more]),
+    )
+  assert.deepEqual(await found([1, 2, 3]), [])
+  assert.deepEqual(await found([2, 1, 4, 3, 5]), [])
+  assert.deepEqual(await found([1, 2], [tryOf('card-9', 1, 'cvv.attempted')]), [])
+  assert.deepEqual(await found([2, 3]), ['try_skipped entry 1'])
+  assert.deepEqual(await found([1, 3]), ['try_skipped entry 1'])
+  assert.deepEqual(await found([3, 4, 2]), ['try_skipped entry 2'])
+  assert.deepEqual(await found([1], [tryOf('card-9', 2, 'cvv.attempted')]), ['try_skipped entry 1'])
+  assert.deepEqual(await found([1, 2, 2]), ['try_repeated entry 2'])
+})
+
+test('so many cards may begin in the midst of a log as it says, where it begins, to be older', async () => {
+  const begun = (olderCards: number): AuditEntry => ({
+    ...{ entry: 'begun', at, act: 'log.began', subject: key.origin, outcome: 'done' },
+    details: { olderCards },
+  })
+  const late = without(100, ({ card = '', sequence = 0 }) => card < 'card-2' && sequence < 3)
+  const tries = [4, 5].map((number) => tryOf('card-0', number))
+  const reportFrom = async (...entries: AuditEntry[]) =>
+    reportOf((await exportLog(key, [...entries, ...late, ...tries])).files)
+  const two = await reportFrom(begun(2))
+  assert.deepEqual(two.findings, [])
+  assert.match(two.notes[0] ?? '', /2 cards are older than the log, and 2 of them begin/)
+  const codes = (report: typeof two) => report.findings.map(({ code }) => code)
+  assert.deepEqual(codes(await reportFrom(begun(1))), ['sequence_skipped'])
+  assert.deepEqual(codes(await reportFrom()), [
+    'sequence_skipped',
+    'sequence_skipped',
+    'try_skipped',
+  ])
+  // Only its first entry can say so.
+  const [first, ...others] = late
+  assert.equal(codes(await reportFrom(first ?? begun(9), begun(9), ...others)).length >= 3, true)
 })

@@ -1,0 +1,123 @@
+/** Which entries were erased rightly: at a request that stands before them in the log. */
+import type { Acts, ErasureEntry, ErasureRequest } from './acts.ts'
+import type { Finding } from './findings.ts'
+import { countOf, nameOf, type Range, uncovered } from './ranges.ts'
+
+/** An entry that names others as erased, and why it may. */
+export interface ErasureReport {
+  /** The log in which it stands, and where. */
+  readonly origin: string
+  readonly index: number
+  /** The id of the erasure. */
+  readonly erasure: string
+  /** Of what: `card`, `client`, or `age`. */
+  readonly of: string | null
+  /** Who asked; null of what is old. */
+  readonly requestedBy: string | null
+  readonly reason: string
+  /** The log whose entries it names, and which they are. */
+  readonly log: string
+  readonly ranges: readonly Range[]
+}
+
+/** A log whose entries were read. */
+interface ReadLog {
+  readonly origin: string
+  readonly size: number
+  readonly acts: Acts
+}
+
+/** What became of the entries that say nothing. */
+interface Judgement {
+  /** Those that name entries rightly, the oldest first. */
+  readonly erasures: readonly ErasureReport[]
+  /** How many entries of each log say nothing and are covered, by its origin. */
+  readonly erased: ReadonlyMap<string, number>
+  readonly findings: readonly Finding[]
+}
+
+/** A request, and the place of its log among all. */
+interface PlacedRequest {
+  readonly request: ErasureRequest
+  readonly at: number
+}
+
+/** Judges what is missing in logs by what they say of erasures. @param logs the one in use first, then those before it */
+export function judgeErasures(logs: readonly ReadLog[]): Judgement {
+  const requests = firstRequests(logs)
+  const findings: Finding[] = []
+  const erasures: ErasureReport[] = []
+  const judge = (entry: ErasureEntry, at: number, origin: string): void => {
+    const request = requestBefore(entry, at, requests)
+    const detail = faultOf(entry, request, logs, at)
+    if (request && detail === null) erasures.push(reportOf(origin, entry, request))
+    if (detail === null) return
+    findings.push({ code: 'erasure_unfounded', origin, where: `entry ${entry.index}`, detail })
+  }
+  for (const [at, { acts, origin }] of [...logs.entries()].reverse()) {
+    for (const entry of acts.erasures) judge(entry, at, origin)
+  }
+  const erased = new Map<string, number>()
+  for (const { acts, origin } of logs) {
+    const covers = erasures.filter(({ log }) => log === origin).flatMap(({ ranges }) => ranges)
+    const bare = uncovered(acts.silent, covers)
+    findings.push(...bare.map((range) => missingOpening(origin, range)))
+    erased.set(origin, countOf(acts.silent) - countOf(bare))
+  }
+  return { erasures, erased, findings }
+}
+
+const missingOpening = (origin: string, range: Range): Finding => ({
+  code: 'opening_missing',
+  origin,
+  where: nameOf(range),
+  detail: 'what it says is not there, and no erasure covers it',
+})
+
+function requestBefore(
+  { erasure, index }: ErasureEntry,
+  at: number,
+  requests: ReadonlyMap<string, PlacedRequest>,
+): ErasureRequest | null {
+  const asked = requests.get(erasure ?? '')
+  if (!asked) return null
+  return asked.at > at || (asked.at === at && asked.request.index < index) ? asked.request : null
+}
+
+/** The first request for each erasure: the oldest log has the last place. */
+function firstRequests(logs: readonly ReadLog[]): ReadonlyMap<string, PlacedRequest> {
+  const requests = new Map<string, PlacedRequest>()
+  for (const [at, { acts }] of logs.entries()) {
+    for (const request of acts.requests.toReversed()) requests.set(request.erasure, { request, at })
+  }
+  return requests
+}
+
+/** Why an entry does not explain what is missing; null where it does. @param at the place of its log among all */
+function faultOf(
+  { by, index, origin, ranges }: ErasureEntry,
+  request: ErasureRequest | null,
+  logs: readonly ReadLog[],
+  at: number,
+): string | null {
+  if (!request) return 'it names entries as erased, and no entry before it asks for that'
+  if (request.by !== by) return `it says that ${by} asked for it, and ${request.by} did`
+  if (!ranges) return 'what it names as erased are no ranges of entries'
+  const named = logs.findIndex((each) => each.origin === origin)
+  if (named >= 0 && named < at) return `it names entries of ${origin}, which began after it`
+  const last = ranges.reduce((most, [, to]) => Math.max(most, to), -1)
+  // Of a log that was closed before its last entries were signed, the log after it has these.
+  const former = (logs[named]?.size ?? 0) + (logs[named - 1]?.size ?? 0)
+  const end = named === at ? index : former
+  if (named < 0 || last < end) return null
+  return `it names entries up to ${last} of ${origin} as erased, and there were ${end} before it`
+}
+
+const reportOf = (
+  origin: string,
+  { index, origin: log, ranges }: ErasureEntry,
+  { by: requestedBy, erasure, of, reason }: ErasureRequest,
+): ErasureReport => ({
+  ...{ origin, index, erasure, of, requestedBy, reason, log },
+  ranges: ranges ?? [],
+})

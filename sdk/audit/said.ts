@@ -1,0 +1,26 @@
+/** What an entry says: the members of its text, of which none is certain to be there. */
+export interface Said extends Readonly<Record<string, unknown>> {
+  /** What the entry says of its act; no members where it says nothing. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Reads an entry's text; it says nothing where it is no object. */
+export function readSaid(text: string): Said {
+  const said = parseObject(text)
+  return { ...said, details: membersOf(said.details) }
+}
+
+const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return membersOf(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
+/** A member that is a text; null where it is none. */
+export const textIn = (member: unknown): string | null =>
+  typeof member === 'string' ? member : null

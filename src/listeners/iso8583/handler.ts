@@ -116,6 +116,10 @@ const ask: Handler = async (services, conversation, received) => {
   const { message } = received
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const { link, profile } = conversation
+  const service = questions.serviceOf(profile, message)
+  if (service !== 'authorized') {
+    return reply(conversation, message, service === 'unsaid' ? '30' : '57')
+  }
   const origin = originOf(services, conversation)
   const question = questions.questionOf(profile, origin, message)
   if (!question) return reply(conversation, message, '30')

@@ -3,7 +3,7 @@ import { entryModes } from '../../operations/authorizations/authorization.ts'
 import type { QuestionAnswer } from '../../operations/links/questions.ts'
 
 /** What a message came to: what a question did, or what is answered without one. */
-export type LinkOutcome = QuestionAnswer['outcome'] | '12' | '25' | '30' | '63'
+export type LinkOutcome = QuestionAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
 
 /** Every outcome, so that a profile can be held to have a response code for each. */
 export const outcomes: readonly LinkOutcome[] = [
@@ -18,6 +18,7 @@ export const outcomes: readonly LinkOutcome[] = [
     '46',
     '54',
     '55',
+    '57',
     '62',
     '63',
     '75',
@@ -171,6 +172,20 @@ export const ProfileSchema = Type.Object(
         atm: Type.Object(
           { merchantField: FieldNumber, merchantTypes: Texts, processingCodes: Texts },
           closed,
+        ),
+      },
+      closed,
+    ),
+    /** What field 3 asks for: its first two digits, and whether that is done. What is not named is not done. */
+    processing: Type.Object(
+      {
+        codes: Type.Record(
+          Type.String({ pattern: '^[0-9]{2}$' }),
+          Type.Enum(['authorized', 'declined']),
+        ),
+        /** Function codes that ask for another thing, whatever the processing code says. */
+        declinedFunctions: Type.Optional(
+          Type.Object({ field: FieldNumber, values: Texts }, closed),
         ),
       },
       closed,

@@ -178,12 +178,14 @@ function faultsOf(
     mac,
     management,
     pin,
+    processing,
   }: Omit<ProfileText, 'layout' | 'encoding'>,
   fields: Readonly<Record<string, FieldLayout>>,
 ): string[] {
   const named = [
     ...[...echoed, ...keyFields],
-    ...[management.field, entryMode.field, pin.field, pin.control],
+    ...[management.field, entryMode.field, pin.field, pin.control, '3'],
+    ...(processing.declinedFunctions ? [processing.declinedFunctions.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
     ...[keyChange.block, keyChange.checkValue, '38', '39'],

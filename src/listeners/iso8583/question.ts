@@ -35,6 +35,19 @@ export function functionOf(mti: string): 'request' | 'advice' | 'other' | 'answe
 export const keyOf = ({ fields, mti }: IsoMessage): string =>
   JSON.stringify([classOf(mti), ...keyFields.map((field) => fields[field] ?? '')])
 
+/** Whether a message asks for what is authorized here; `unsaid`: it does not say what it asks for. */
+export function serviceOf(
+  { processing }: Profile,
+  { fields }: IsoMessage,
+): 'authorized' | 'declined' | 'unsaid' {
+  const { codes, declinedFunctions } = processing
+  const code = fields['3']
+  if (code === undefined) return 'unsaid'
+  const named = declinedFunctions && fields[declinedFunctions.field]
+  if (named !== undefined && declinedFunctions?.values.includes(named)) return 'declined'
+  return codes[code.slice(0, 2)] ?? 'declined'
+}
+
 /** What a message asks; null where a CVV2 is said to be there, and none is. */
 export function questionOf(
   profile: Profile,

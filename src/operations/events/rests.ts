@@ -54,11 +54,12 @@ export const wakingDatabase = (database: Database, rests: Pick<Rests, 'wake'>): 
     rests.wake()
     return result
   }
-  return {
-    ...database,
+  const changing: Pick<Database, 'change' | 'transaction'> = {
     change: (...asked) => waking(database.change(...asked)),
     transaction: (work) => waking(database.transaction(work)),
   }
+  // All else is looked up in the database itself, not in a copy of it.
+  return Object.assign(Object.create(database) as Database, changing)
 }
 
 /** Waits, but no longer than until it is stopped. */

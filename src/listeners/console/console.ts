@@ -121,7 +121,7 @@ async function showScreen(
     if (isByScript) return sendPage(reply, signedOutPage(request.url))
     return reply.redirect(`/console/sign-in?to=${encodeURIComponent(request.url)}`, 303)
   }
-  const visit = visitOf(options, session, request, null)
+  const visit = visitOf(options, session, request, request.url, null)
   const frame = { visit, screens: options.screens.filter(({ access }) => allows(visit, access)) }
   try {
     const page = allows(visit, screen.access)
@@ -141,9 +141,10 @@ async function performAct(
 ): Promise<FastifyReply> {
   const form = parseForm(request.body)
   const session = await sessionOf(options, request)
-  if (!session) return sendPage(reply, signedOutPage('/console'))
+  const here = findFormPage(options, act, request)
+  if (!session) return sendPage(reply, signedOutPage(here))
   refuseForeignForm(options, request, session, form)
-  const visit = visitOf(options, session, request, form[formFieldNames.key] ?? null)
+  const visit = visitOf(options, session, request, here, form[formFieldNames.key] ?? null)
   const frame = { visit, screens: options.screens.filter(({ access }) => allows(visit, access)) }
   if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
@@ -158,6 +159,29 @@ async function performAct(
   }
 }
 
+/**
+ * The address of the page that a form stands on: the screen whose path the path of the act begins with. The address of the
+ * act itself answers no GET, so nothing may lead a person back to it. The query that the page was read with is kept.
+ */
+function findFormPage(
+  { screens, url: base }: Pick<ConsoleOptions, 'screens' | 'url'>,
+  act: Act,
+  { headers, url }: FastifyRequest,
+): string {
+  const depths = screens
+    .filter(({ path }) => act.path === path || act.path.startsWith(`${path}/`))
+    .map(({ path }) => path.split('/').length)
+  const [address = ''] = url.split('?')
+  const page = address
+    .split('/')
+    .slice(0, Math.max(...depths, 2))
+    .join('/')
+  const { referer = '' } = headers
+  const from = URL.canParse(referer) ? new URL(referer) : null
+  const isFromPage = from?.origin === new URL(base).origin && from.pathname === page
+  return isFromPage ? `${page}${from.search}` : page
+}
+
 /** What each scope that changes something leaves of itself where nothing may be changed. */
 const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
   admin: ['support.read', 'audit.read', 'keys.read'],
@@ -169,7 +193,8 @@ const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
 function visitOf(
   { callAs, isReadOnly, isSandbox }: ConsoleOptions,
   { person, secret }: CookieSession,
-  { id: requestId, params, query, url }: FastifyRequest,
+  { id: requestId, params, query }: FastifyRequest,
+  here: string,
   formKey: string | null,
 ): Visit {
   const held = [...scopesOfPerson(person)]
@@ -187,7 +212,7 @@ function visitOf(
     })
   }
   return {
-    ...{ person, scopes, isSandbox, isReadOnly, formToken: formTokenOf(secret), here: url },
+    ...{ person, scopes, isSandbox, isReadOnly, formToken: formTokenOf(secret), here },
     params: Object(params),
     query: Object.fromEntries(
       Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),

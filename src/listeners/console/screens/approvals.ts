@@ -142,8 +142,9 @@ function decision({ here, person, scopes, ...visit }: Visit, approval: Approval)
     scopes.has('approve') &&
     approval.scopes.some((scope) => [...scopes].some((each) => each === scope))
   const isFresh = isFreshLogin(person, new Date())
-  const signIn = html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to approve</a></p>
-    <p class="hint">Whoever approves has signed in within the last ${duration(freshLoginSeconds)}.</p>`
+  const signIn = (purpose: string) =>
+    html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a></p>
+    <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
   if (isMine) {
     return html`<p class="hint">You asked for this: another person approves it.</p>
       <form method="post" action="${action}/withdraw">${formFields(visit)}<button class="quiet">Withdraw it</button></form>${
@@ -154,7 +155,7 @@ function decision({ here, person, scopes, ...visit }: Visit, approval: Approval)
               'Break the glass',
               'In an emergency alone: it is carried out without a second person. That is an entry of its own kind in the audit log, and whoever watches this installation hears of it.',
             )
-          : signIn)
+          : signIn('break the glass'))
       }`
   }
   if (!mayApprove)
@@ -163,7 +164,7 @@ function decision({ here, person, scopes, ...visit }: Visit, approval: Approval)
     isFresh
       ? html`<form method="post" action="${action}/approve">${formFields(visit)}<input type="hidden" name="hash" value="${payloadHash}">
         <p class="hint">You approve exactly what stands below, by its hash. It is carried out at once, and once.</p><button>Approve</button></form>`
-      : signIn
+      : signIn('approve')
   }${reasonForm('refuse', 'Refuse', 'Whoever asked reads the reason.')}`
 }
 

@@ -1,0 +1,101 @@
+/** Where a form leads that was refused: back to the page that it stands on, which answers a GET. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { acts, screensOf } from '../../../src/listeners/console/screens.ts'
+import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
+import { sql } from '../../support/service.ts'
+import { type Console, linkOf, openConsole } from '../support/console.ts'
+import { askForAdministrator } from '../support/console-world.ts'
+
+let service: Console
+let url: string
+
+before(async () => {
+  service = await openConsole({ APPROVALS: 'administrator' })
+  url = service.url('')
+})
+
+const signIn = async (who: string): Promise<Browser> => {
+  const browser = openBrowser()
+  assert.equal((await browser.visit(linkOf(service, who))).status, 200)
+  return browser
+}
+
+/** Makes the last sign-in of everybody too old to approve anything. */
+const ageSignIns = () =>
+  sql(
+    service.database,
+    `update console_session set authenticated_at = clock_timestamp() - interval '6 minutes'
+     returning session_id`,
+  )
+
+/** Follows the link of a page that asks for a fresh sign-in, and signs in again. */
+const signInAgain = async (browser: Browser, text: string) => {
+  const [, href = ''] = /href="([^"]*sign-in\?again=yes[^"]*)"/.exec(text) ?? []
+  assert.notEqual(href, '', 'No link leads to a sign-in.')
+  const asked = await browser.visit(`${url}${href.replaceAll('&amp;', '&')}`)
+  return browser.send(asked.url, {})
+}
+
+test('who approves after a sign-in that is too old comes back to the approval, and approves it', async () => {
+  const { approvalId } = await askForAdministrator(service, 'admin-read-slowly')
+  const address = `${url}/console/approvals/${approvalId}`
+  const approver = await signIn('Sol Security')
+  const page = await approver.visit(`${address}?list=mine`)
+  const [, hash = ''] = /name="hash" value="([^"]+)"/.exec(page.text) ?? []
+  await ageSignIns()
+  const form = { ...hiddenFields(page), hash }
+  const refused = await approver.send(`${address}/approve`, form, { referer: page.url })
+  assert.equal(refused.status, 401, refused.text)
+  const back = await signInAgain(approver, refused.text)
+  assert.equal(back.status, 200, back.text)
+  assert.equal(back.url, page.url)
+  assert.match(back.text, /<button>Approve<\/button>/)
+  const approved = await approver.send(`${address}/approve`, { ...hiddenFields(back), hash })
+  assert.equal(approved.status, 200, approved.text)
+  assert.equal(approved.url, address)
+})
+
+test('who breaks the glass after a sign-in that is too old comes back to the approval', async () => {
+  const requester = await signIn('Sol Security')
+  const { approvalId } = await askForAdministrator(service, 'admin-urgent')
+  await sql(
+    service.database,
+    `update approval set requester_id = (select person_id from person where display_name = $1)
+     where approval_id = $2 returning approval_id`,
+    ['Sol Security', approvalId],
+  )
+  const address = `${url}/console/approvals/${approvalId}`
+  const page = await requester.visit(address)
+  await ageSignIns()
+  const form = { ...hiddenFields(page), reason: 'The second officer cannot be reached' }
+  const refused = await requester.send(`${address}/break-glass`, form)
+  assert.equal(refused.status, 401, refused.text)
+  const back = await signInAgain(requester, refused.text)
+  assert.equal(back.status, 200, back.text)
+  assert.equal(back.url, address)
+  assert.match(back.text, /Break the glass/)
+})
+
+test('a form whose session is over leads, by way of a sign-in, to the page that it stands on', async () => {
+  const { publicToken } = await service.createCard()
+  for (const [path, page] of [
+    [`/cards/${publicToken}/pin/unblock`, `/cards/${publicToken}`],
+    ['/keys/cvk/rotate', '/keys'],
+    ['/unblock', '/unblock'],
+  ]) {
+    const answer = await openBrowser().send(`${url}/console${path}`, {})
+    assert.equal(answer.status, 401, answer.text)
+    assert.ok(answer.text.includes(`to=${encodeURIComponent(`/console${page}`)}"`), answer.text)
+  }
+})
+
+test('each act has a screen other than Home that its path begins with', () => {
+  const paths = screensOf(true).map(({ path }) => path)
+  const isOn = (act: string) => (screen: string) =>
+    screen !== '/console' && (act === screen || act.startsWith(`${screen}/`))
+  assert.deepEqual(
+    acts.map(({ path }) => path).filter((act) => !paths.some(isOn(act))),
+    [],
+  )
+})

@@ -148,3 +148,27 @@ test('a role that does not search by card number is told so on the screen, and t
   assert.match(answered.text, /Your role does not search by card number/)
   assert.ok(!answered.text.includes('4567899'))
 })
+
+test('a customer reference is found whatever its length, digits only too, and a card number is looked for as nothing else', async () => {
+  for (const customerReference of [
+    'ABCDEFGHIJKL',
+    'C-2026-11-25',
+    'Ref 12 chars',
+    '202611250018',
+    '20261125-001',
+    '2026112500018',
+    '2026-11-25 000017',
+    '12345',
+  ]) {
+    const { publicToken } = await service.createCard({ customerReference })
+    const found = await send('/search', { text: customerReference })
+    assert.equal(found.status, 200, found.text)
+    assert.match(found.text, /By customer reference/, customerReference)
+    assert.ok(found.text.includes(`/console/cards/${publicToken}`), customerReference)
+  }
+  for (const text of ['4111 1111 1111 1111', '4111-1111-1111-1111', 'Card 4111111111111111']) {
+    const found = await send('/search', { text })
+    assert.doesNotMatch(found.text, /(customer|authorization) reference( or|\.)/)
+    assert.ok(!withoutIds(found.text).includes('1111'))
+  }
+})

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { parsePan } from '../../../domain/pan.ts'
+import { holdsPan, parsePan } from '../../../domain/pan.ts'
 import { FoundCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
 import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
@@ -16,35 +16,37 @@ interface Reading {
   readonly value: string
 }
 
-const forms = [
-  { member: 'publicToken', name: 'token', form: /^[1-9][0-9]{9}$/ },
-  { member: 'panLastFour', name: 'last four digits', form: /^[0-9]{4}$/ },
-  // A retrieval reference number has 12 digits. A longer run of them is a card number with a slip in it.
+/** Twelve digits are a retrieval reference number (ISO 8583, field 37), even where they might be a card number as well. */
+const isRetrievalReference = (text: string): boolean => /^[0-9]{12}$/.test(text)
+
+const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string): boolean })[] = [
+  { member: 'publicToken', name: 'token', isFor: (text) => /^[1-9][0-9]{9}$/.test(text) },
+  { member: 'panLastFour', name: 'last four digits', isFor: (text) => /^[0-9]{4}$/.test(text) },
   {
     member: 'authorizationReference',
     name: 'authorization reference',
-    form: /^(?![0-9-]{13,}$)[A-Za-z0-9-]{1,35}$/,
+    isFor: (text) =>
+      isRetrievalReference(text) || (/^[A-Za-z0-9-]{1,35}$/.test(text) && !holdsPan(text)),
   },
-  { member: 'customerReference', name: 'customer reference', form: /^(?![0-9 -]{13,}$).{1,25}$/u },
+  {
+    // No card has a reference that holds a card number: such a reference was refused when the card was created.
+    member: 'customerReference',
+    name: 'customer reference',
+    isFor: (text) => /^.{1,25}$/u.test(text) && !holdsPan(text),
+  },
 ]
 
 /**
  * Everything that a text may be, all of which is searched for: four digits may be a client's own reference, too. A
- * card number is looked for as nothing else, unless it may be a retrieval reference number.
+ * card number is told by its digits, and is searched for as nothing else, unless it may be a retrieval reference number.
  */
 function readingsOf(text: string): Reading[] {
   const digits = text.replaceAll(/[ -]/g, '')
-  const pan = parsePan(digits) ? [{ member: 'pan', name: 'card number', value: digits }] : []
-  const isReference = digits.length === 12 && digits === text
-  const others = pan.length > 0 && !isReference ? [] : forms
-  return [
-    ...pan,
-    ...others
-      .filter(
-        ({ form, member }) => form.test(text) && !(isReference && member === 'customerReference'),
-      )
-      .map(({ member, name }) => ({ member, name, value: text })),
-  ]
+  const isPan = parsePan(digits) !== null
+  const readings = forms
+    .filter(({ isFor }) => isFor(text) && (!isPan || isRetrievalReference(text)))
+    .map(({ member, name }) => ({ member, name, value: text }))
+  return isPan ? [{ member: 'pan', name: 'card number', value: digits }, ...readings] : readings
 }
 
 const access = 'support.read'

@@ -94,6 +94,11 @@ export interface AskedRequest {
   readonly body: object | null
 }
 
+/** A request that is carried out, and who approved it. */
+export interface ApprovedCall extends AskedRequest {
+  readonly approvedBy?: string | null
+}
+
 /**
  * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its hash, which stays on record,
  * from telling what it was once it is forgotten.

@@ -6,6 +6,8 @@ export const isClientId = (text: unknown): text is string =>
 export interface Requester {
   readonly clientId: string
   readonly requestId: string
+  /** The person who approved it, where it is carried out after an approval. */
+  readonly approvedBy?: string | null
 }
 
 /** The two listeners, each an audience of its own for access tokens. */
@@ -65,9 +67,10 @@ export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256
 export interface ProvenanceAct {
   /**
    * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`: made sure
-   * that its credentials are in the hands of the one it stands for, and by nobody else.
+   * that its credentials are in the hands of the one it stands for, and by nobody else; `approved`: let another
+   * person register it or give it credentials.
    */
-  readonly act: 'created' | 'credentials_set' | 'confirmed'
+  readonly act: 'created' | 'credentials_set' | 'confirmed' | 'approved'
   readonly by: string
   /** Everybody who could have acted for that one then, itself among them. */
   readonly controlledBy: readonly string[]
@@ -78,13 +81,26 @@ export interface ProvenanceAct {
  * or could have acted for one who did. A confirmation takes away all of these who could not have acted for
  * the one who confirmed, too: alone they cannot have made it up.
  */
-export function controllersOf(
+export const controllersOf = (
+  clientId: string,
+  provenance: readonly ProvenanceAct[],
+): readonly string[] =>
+  listParties(
+    clientId,
+    provenance.filter(({ act }) => act !== 'approved'),
+  )
+
+/**
+ * Everyone who approves nothing that a client requests: its controllers, and the people who approved its registration or its
+ * credentials. A confirmation takes these away as it does the controllers.
+ */
+export function listParties(
   clientId: string,
   provenance: readonly ProvenanceAct[],
 ): readonly string[] {
   const confirmations = provenance.filter(({ act }) => act === 'confirmed')
-  const givers = provenance.filter(({ act }) => act !== 'confirmed')
-  const others = givers
+  const hands = provenance.filter(({ act }) => act !== 'confirmed')
+  const others = hands
     .flatMap(({ controlledBy }) => controlledBy)
     .filter((id) => confirmations.every(({ controlledBy }) => controlledBy.includes(id)))
   return [...new Set([clientId, ...others])].sort()

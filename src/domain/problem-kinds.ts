@@ -48,8 +48,10 @@ export const problemKinds = {
     status: 403,
     title: 'Another person has to approve this.',
     explanation:
-      'Whoever asked for something cannot approve it, from whatever session, device or role. Who that ' +
-      'is say issuer and subject of the token. Ask somebody else who has the scope approve.',
+      'The requester cannot approve their own request, from whatever session, device or role: issuer ' +
+      'and subject of the token say who that is. Where a client asked, the people who registered it, ' +
+      'gave it its credentials or approved these cannot approve it either, and a first administrator, ' +
+      'whose holder no record names, cannot ask. Ask another person who has the scope approve.',
   },
   not_requester: {
     status: 403,

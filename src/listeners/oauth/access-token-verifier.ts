@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
-import type { AskedRequest } from '../../domain/approval.ts'
+import type { ApprovedCall } from '../../domain/approval.ts'
 import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
 import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -21,7 +21,7 @@ export interface Caller {
   /** Who that is, where a person calls and no program. */
   readonly person: Person | null
   /** The approved request that it calls with: of calls that this process makes alone, and that no token can make. */
-  readonly carriesOut?: AskedRequest
+  readonly carriesOut?: ApprovedCall
 }
 
 export interface AccessTokenVerifierOptions {

@@ -85,10 +85,10 @@ export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as 
 export const keysChange = { ...keysAct, bodyRequired: true } as const
 
 /** Who administers, as its token says. */
-export const operatorOf = (request: FastifyRequest): Requester => ({
-  clientId: callerOf(request).clientId,
-  requestId: request.id,
-})
+export const operatorOf = (request: FastifyRequest): Requester => {
+  const { carriesOut, clientId } = callerOf(request)
+  return { clientId, requestId: request.id, approvedBy: carriesOut?.approvedBy ?? null }
+}
 
 /** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
 export function clientIdOf({ params }: { params: { clientId: string } }): string {

@@ -21,6 +21,8 @@ export interface ApprovalOperations {
   readonly required: ReadonlySet<rules.ApprovalKind>
   /** So many cards are unblocked at once without one. */
   readonly unblockCardsMost: number
+  /** Whether a client that was registered by nobody here may request what needs one. */
+  readonly takesFirstAdministrators: boolean
   /** Tells whoever watches that somebody let their own request pass. */
   glassBroken(approval: Approval): void
 }

@@ -17,6 +17,7 @@ import {
   showApproval,
   storedPerson,
 } from './approvals.ts'
+import { findRequesterParties } from './parties.ts'
 import { stateDigestOf, subjectOf } from './subject.ts'
 
 /** A request that is not carried out before it is approved. */
@@ -50,6 +51,7 @@ export async function askForApproval(
   // Whom an erasure is about stands in the payload alone, which is forgotten.
   const subject = subjectOf(approvalKinds[kind].isForgotten ? {} : members)
   return once(approvals, request, async (connection) => {
+    const requesterParties = await findRequesterParties(approvals, connection, requester)
     const row = await insertApproval(connection, {
       ...{ approvalId, kind, method, path, access, requestId },
       ...{ payload: sealed, payloadHash: payloadHashOf(payload) },
@@ -57,6 +59,7 @@ export async function askForApproval(
       stateDigest: await stateDigestOf(connection, kind, subject),
       requesterId: requester.clientId,
       requesterPerson: storedPerson(requester.person),
+      requesterParties,
     })
     await recordStep(connection, 'asked', row, { by: requester, requestId })
     return showApproval(approvals, requester, row)

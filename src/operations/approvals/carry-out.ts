@@ -20,6 +20,8 @@ import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts
 /** A request that was approved, and whose it is. */
 interface ApprovedRequest extends AskedRequest {
   readonly approvalId: string
+  /** The person who approved it. */
+  readonly approvedBy: string | null
   readonly requester: {
     readonly clientId: string
     readonly person: Person | null
@@ -94,7 +96,7 @@ async function carryOut(
   const requester = await requesterNow(database, row)
   const answer = isTooOld
     ? givenUp
-    : await send({ ...parsePayload(payload), approvalId, requester })
+    : await send({ ...parsePayload(payload), approvalId, approvedBy: row.deciderId, requester })
   if (isPassing(answer) && !isTooOld) {
     const seconds = Math.min(2 ** Math.min(attempts, 10), backoffMostSeconds)
     await deferApproval(database, approvalId, holder, seconds)

@@ -13,11 +13,11 @@ import {
   type ApprovalOperations,
   type Party,
   recordStep,
-  requesterOf,
   type ShownApproval,
   showApproval,
   visibleApproval,
 } from './approvals.ts'
+import { isRequester, requireAnotherPerson } from './parties.ts'
 import { type ApprovalSubject, stateDigestOf } from './subject.ts'
 
 /** Who decides what, and under which request id. */
@@ -40,8 +40,7 @@ export const approve = (
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> =>
   decide(approvals, decider, request, async (connection, row) => {
-    const isRequester = row.requesterId === decider.clientId || isSamePerson(row, decider)
-    if (isRequester) throw new Problem('same_person')
+    await requireAnotherPerson(approvals, connection, decider, row)
     requireApprover(decider, row)
     if (payloadHash !== Buffer.from(row.payloadHash).toString('hex')) {
       throw new Problem('payload_hash_mismatch')
@@ -57,9 +56,7 @@ export const refuseRequest = (
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> =>
   decide(approvals, decider, request, (connection, row) => {
-    if (row.requesterId === decider.clientId || isSamePerson(row, decider)) {
-      throw new Problem('same_person')
-    }
+    if (isRequester(decider, row)) throw new Problem('same_person')
     requireScopeOf(decider, row)
     return end(connection, decider, row, { state: 'refused', reason })
   })
@@ -120,13 +117,6 @@ async function decide(
   if (isRefusal && approval.state === 'stale') throw new Problem('approval_stale')
   if (isRefusal) throw new Problem('approval_over', { detail: `It is ${approval.state}.` })
   return { replayed, result: approval }
-}
-
-/** Issuer and subject say who somebody is; a client that asked is nobody's. */
-function isSamePerson(row: ApprovalRow, { person }: Decider): boolean {
-  const requester = requesterOf(row)
-  if (!requester || !person) return false
-  return requester.issuer === person.issuer && requester.subject === person.subject
 }
 
 /** @throws `Problem` unless somebody may approve this, and is who they were within five minutes. */

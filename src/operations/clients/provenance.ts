@@ -7,12 +7,29 @@ import { isSame } from '../audit/acts.ts'
 /** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
 export async function recordProvenance(
   connection: Connection,
-  { clientId: by }: Requester,
+  operator: Requester,
   clientId: string,
   act: 'created' | 'credentials_set' | 'confirmed',
 ): Promise<void> {
+  const by = operator.clientId
   const controlledBy = controllersOf(by, await storedProvenance.listProvenance(connection, [by]))
   await storedProvenance.insertProvenance(connection, { clientId, act, by, controlledBy })
+  await recordApprover(connection, operator, clientId)
+}
+
+/** Puts on record who approved the credentials of a client. */
+async function recordApprover(
+  connection: Connection,
+  { approvedBy }: Requester,
+  clientId: string,
+): Promise<void> {
+  if (!approvedBy) return
+  await storedProvenance.insertProvenance(connection, {
+    clientId,
+    act: 'approved',
+    by: approvedBy,
+    controlledBy: [approvedBy],
+  })
 }
 
 /**
@@ -26,7 +43,7 @@ export async function recordCredentials(
   clientId: string,
 ): Promise<void> {
   await storedProvenance.countCredentials(connection, clientId)
-  if (operator.clientId === clientId) return
+  if (operator.clientId === clientId) return recordApprover(connection, operator, clientId)
   await recordProvenance(connection, operator, clientId, 'credentials_set')
   await storedProvenance.voidConfirmations(connection, clientId)
 }

@@ -6,6 +6,8 @@ export interface ApprovalConfig {
   readonly required: ReadonlySet<ApprovalKind>
   /** So many cards are unblocked at once without an approval. */
   readonly unblockCardsMost: number
+  /** Whether a client that the configuration named may request what needs an approval. */
+  readonly takesFirstAdministrators: boolean
 }
 
 const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
@@ -16,6 +18,12 @@ const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
  */
 export function readApprovals(read: VariableReader, isSandbox: boolean): ApprovalConfig {
   const unblockCardsMost = read.integer('APPROVALS_UNBLOCK_CARDS', 10, 1, 1_000)
+  const takesFirstAdministrators =
+    read.oneOf(
+      'APPROVALS_FIRST_ADMINISTRATORS',
+      ['ask', 'refuse'],
+      isSandbox ? 'ask' : 'refuse',
+    ) === 'ask'
   const hasPeople = isSandbox || read.text('CONSOLE_ISSUER') !== null
   const text = read.text('APPROVALS') ?? (isSandbox || !hasPeople ? 'none' : 'all')
   const names = text.split(',').map((name) => name.trim())
@@ -30,7 +38,7 @@ export function readApprovals(read: VariableReader, isSandbox: boolean): Approva
       'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there are none.',
     )
   }
-  return { required, unblockCardsMost }
+  return { required, unblockCardsMost, takesFirstAdministrators }
 }
 
 /** What one person may do here although another could approve it: of an installation with people, and no sandbox. */

@@ -83,11 +83,15 @@ export function findWeakSettings(settings: Settings, read: VariableReader): Weak
       const fault = find(settings, read)
       return fault === null ? [] : [{ variable, found: fault }]
     })
+  const { takesFirstAdministrators } = settings.approvals
   const unapproved = approvalsLeftOut(settings, read)
   return [
     ...(settings.sandbox ? [{ variable: 'SANDBOX', found: 'is yes' }] : []),
     ...found,
     ...beyond,
+    ...(takesFirstAdministrators && !settings.sandbox
+      ? [{ variable: 'APPROVALS_FIRST_ADMINISTRATORS', found: 'is ask' }]
+      : []),
     ...(unapproved.length > 0
       ? [{ variable: 'APPROVALS', found: `leaves out ${unapproved.join(', ')}` }]
       : []),

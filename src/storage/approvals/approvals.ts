@@ -18,6 +18,8 @@ interface NewApproval {
   readonly requesterId: string
   /** The person who asked, as JSON; null where a client did. */
   readonly requesterPerson: string | null
+  /** Everyone who could have acted for the requester when it asked, and cannot approve it. */
+  readonly requesterParties: readonly string[]
   readonly requestId: string
 }
 
@@ -47,7 +49,7 @@ const lifetime = `interval '24 hours'`
 
 const columns = `approval_id::text as "approvalId", kind, state, method, path, access, payload,
   payload_hash as "payloadHash", subject, state_digest as "stateDigest", requester_id as "requesterId",
-  requester_person as "requesterPerson", request_id as "requestId",
+  requester_person as "requesterPerson", requester_parties as "requesterParties", request_id as "requestId",
   to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "requestedAt",
   requested_at + ${lifetime} as "expiresAt", clock_timestamp() - requested_at > ${lifetime} as "isLate",
   decider_id as "deciderId", decider_name as "deciderName", decision_reason as "decisionReason",
@@ -57,8 +59,8 @@ const columns = `approval_id::text as "approvalId", kind, state, method, path, a
 const insertStatement = statement(
   'insert_approval',
   `insert into approval (approval_id, kind, method, path, access, payload, payload_hash, subject, state_digest,
-     requester_id, requester_person, request_id)
-   values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     requester_id, requester_person, request_id, requester_parties)
+   values ($1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::text[])
    returning ${columns}`,
 )
 
@@ -71,7 +73,7 @@ export async function insertApproval(
     await connection.query(insertStatement, [
       ...[asked.approvalId, asked.kind, asked.method, asked.path, asked.access],
       ...[asked.payload, asked.payloadHash, asked.subject, asked.stateDigest],
-      ...[asked.requesterId, asked.requesterPerson, asked.requestId],
+      ...[asked.requesterId, asked.requesterPerson, asked.requestId, asked.requesterParties],
     ]),
   )
   if (!row) throw new Error('The database did not keep an approval.')

@@ -41,6 +41,33 @@ export const callAs = async (
   return { status, body: answered }
 }
 
+/** Asks the private listener as a client that has these scopes. */
+export const callAsClient = async (
+  service: TestService,
+  clientId: string,
+  scopes: readonly string[],
+  method: string,
+  path: string,
+  { body, key }: PersonCall = {},
+  // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
+): Promise<{ status: number; body: any }> => {
+  const caller = {
+    clientId,
+    kind: 'admin',
+    scopes: new Set(scopes),
+    person: null,
+    boundThumbprint: null,
+    expiresAt: new Date(Date.now() + 60_000),
+  } as const
+  const { status, body: answered } = await service.calls.callAs(
+    service.privateServer,
+    '127.0.0.1:8080',
+    caller,
+    { method, path, body: body ?? null, idempotencyKey: key ?? null },
+  )
+  return { status, body: answered }
+}
+
 /** Carries out what is approved, as a worker of the service does. */
 export const carryOut = (service: TestService): Promise<void> =>
   carryOutApproved(

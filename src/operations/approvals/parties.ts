@@ -1,0 +1,64 @@
+import { listParties, originOf } from '../../domain/client.ts'
+import { personIdOf } from '../../domain/person.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
+import { listProvenance } from '../../storage/clients/provenance.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { type ApprovalOperations, type Party, requesterOf } from './approvals.ts'
+
+type Rules = Pick<ApprovalOperations, 'takesFirstAdministrators'>
+
+/**
+ * Everyone who cannot approve what a party requests now: a person alone; a client with its controllers and the people
+ * who approved its credentials.
+ * @throws `Problem` `same_person` where it cannot be known whose client it is: nobody here registered it.
+ */
+export async function findRequesterParties(
+  { takesFirstAdministrators }: Rules,
+  connection: Connection,
+  { clientId, person }: Pick<Party, 'clientId' | 'person'>,
+): Promise<readonly string[]> {
+  if (person) return [clientId]
+  const provenance = await listProvenance(connection, [clientId])
+  if (originOf(provenance).createdBy === null && !takesFirstAdministrators) {
+    throw new Problem('same_person', {
+      detail:
+        'The record does not say who holds the credentials of this client: the configuration named it. ' +
+        'Ask as a person who signed in, or as a client that such a person registered.',
+    })
+  }
+  return listParties(clientId, provenance)
+}
+
+/**
+ * Refuses an approver who is the requester, or could have acted for it when it asked or can now.
+ * @throws `Problem` `same_person`.
+ */
+export async function requireAnotherPerson(
+  rules: Rules,
+  connection: Connection,
+  { clientId, person }: Pick<Party, 'clientId' | 'person'>,
+  row: ApprovalRow,
+): Promise<void> {
+  if (isRequester({ clientId, person }, row)) throw new Problem('same_person')
+  const requester = { clientId: row.requesterId, person: requesterOf(row) }
+  const now = await findRequesterParties(rules, connection, requester)
+  const parties = [...row.requesterParties, ...now]
+  const isParty = parties.includes(clientId) || (person && parties.includes(personIdOf(person)))
+  if (!isParty) return
+  throw new Problem('same_person', {
+    detail:
+      'You registered the client that asked for this, or gave it its credentials, or approved them.',
+  })
+}
+
+/** Whether a party asked for something itself. Issuer and subject say who a person is. */
+export function isRequester(
+  { clientId, person }: Pick<Party, 'clientId' | 'person'>,
+  row: ApprovalRow,
+): boolean {
+  if (row.requesterId === clientId) return true
+  const requester = requesterOf(row)
+  if (!requester || !person) return false
+  return requester.issuer === person.issuer && requester.subject === person.subject
+}

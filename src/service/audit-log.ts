@@ -5,7 +5,11 @@ import { parseWitnessPolicy } from '../domain/witness-policy.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { readCheckState } from '../operations/audit/findings.ts'
-import { type AuditLogHealth, readAuditLogHealth } from '../operations/audit/health.ts'
+import {
+  type AuditLogHealth,
+  readAuditLogHealth,
+  readEnteringHealth,
+} from '../operations/audit/health.ts'
 import type { Witnesses } from '../operations/audit/witnesses.ts'
 import { guardedRequests, textPoster } from '../outbound/guarded-request.ts'
 import { machineNames } from '../outbound/resolve-host.ts'
@@ -80,6 +84,16 @@ export function watchAuditLog(
       this.reset()
       const state = await readCheckState(audit.database).catch(() => null)
       if (state) this.set(state.findings.length)
+    },
+  })
+  new Gauge({
+    name: 'pinfold_audit_unentered_seconds',
+    help: 'For how long the oldest act has waited that is not entered in the audit log; 0 where there is none.',
+    registers,
+    async collect() {
+      this.reset()
+      const health = await readEnteringHealth(audit.database).catch(() => null)
+      if (health) this.set(health.waitingMs / 1_000)
     },
   })
   const figures: readonly (readonly [string, string, (log: AuditLogHealth) => number | null])[] = [

@@ -7,6 +7,7 @@ import { expireApprovals } from '../operations/approvals/decide.ts'
 import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
 import { checkDue, nightly } from '../operations/audit/check.ts'
 import { eraseDue } from '../operations/audit/erase.ts'
+import { auditLeaseName } from '../operations/audit/health.ts'
 import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
 import { createFollower, createSigner } from '../operations/audit/sign.ts'
 import { countAnswered } from '../operations/authorizations/records.ts'
@@ -230,7 +231,7 @@ function approvalJobs({
   ]
 }
 
-const auditLease = { name: 'keep-audit-log', seconds: 5, renewAfterMs: 1_500, standByMs: 1_000 }
+const auditLease = { name: auditLeaseName, seconds: 5, renewAfterMs: 1_500, standByMs: 1_000 }
 /** Batches after which it is signed what is entered, however many more there are. */
 const batchesAtOnce = 10
 

@@ -124,12 +124,18 @@ export async function createService(
   return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
 }
 
-/** What clients and networks change gives the background work something to do. */
-const wakingDatabases = (databases: Databases, rests: Rests): Databases => ({
-  ...databases,
-  clients: wakingDatabase(databases.clients, rests),
-  networks: wakingDatabase(databases.networks, rests),
-})
+/**
+ * What clients and networks change gives the background work something to do. Of one database for everybody nothing tells
+ * their changes from those of that work itself, which would wake it for ever.
+ */
+const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
+  databases.clients === databases.background
+    ? databases
+    : {
+        ...databases,
+        clients: wakingDatabase(databases.clients, rests),
+        networks: wakingDatabase(databases.networks, rests),
+      }
 
 /** What the servers are made of. */
 interface Wired {

@@ -1,6 +1,9 @@
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { findEntryAgeMs } from '../../storage/audit/entries.ts'
 import { findAuditLog } from '../../storage/audit/log.ts'
+import { findWaitingMs } from '../../storage/audit/waiting.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import { isLeaseHeld } from '../../storage/engine/leases.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import { isCosigned } from './witnesses.ts'
 
@@ -36,4 +39,27 @@ export async function readAuditLogHealth({
     ...{ origin, size, signedSize, unsignedMs, refusal },
     isCosigned: asked ? isCosigned(asked, newest.note) : null,
   }
+}
+
+/** The lease of the process that enters acts. */
+export const auditLeaseName = 'keep-audit-log'
+
+/** Acts that are not entered in the audit log yet. */
+export interface EnteringHealth {
+  readonly status: 'pass' | 'warn' | 'fail'
+  /** For how long the oldest of them has waited; 0: there is none. */
+  readonly waitingMs: number
+  /** Whether a process is at it. */
+  readonly isEntering: boolean
+}
+
+/** A try without a result is entered after 35 s, and a refusal after its minute: twice as much is late. */
+const lateMs = 120_000
+/** So long no act was entered: what is done meanwhile is on record nowhere but in the database. */
+const failedMs = 600_000
+
+export async function readEnteringHealth(database: Database): Promise<EnteringHealth> {
+  const waitingMs = await findWaitingMs(database)
+  const status = waitingMs > failedMs ? 'fail' : waitingMs > lateMs ? 'warn' : 'pass'
+  return { status, waitingMs, isEntering: await isLeaseHeld(database, auditLeaseName) }
 }

@@ -1,5 +1,6 @@
 import { examineLog } from '../../operations/audit/continuation.ts'
 import { readCheckState } from '../../operations/audit/findings.ts'
+import { readEnteringHealth } from '../../operations/audit/health.ts'
 import { checkpointFile } from '../../storage/audit/checkpoint-file.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { Config } from '../config/config.ts'
@@ -28,6 +29,24 @@ export async function auditLogFindings(
       'Find out which of them it was. Then let a successor of the log begin: pinfold audit succeed --reason TEXT.',
     ),
   ]
+}
+
+/** Whether acts are entered in the audit log. */
+export async function auditEnteringFindings(database: Database): Promise<Finding[]> {
+  const { isEntering, status, waitingMs } = await readEnteringHealth(database)
+  const seconds = Math.round(waitingMs / 1_000)
+  if (status === 'pass') return [good('audit-entering', 'No act waits for long to be entered.')]
+  if (!isEntering) {
+    return [
+      good('audit-entering', `An act of ${seconds} s ago is entered once the service is started.`),
+    ]
+  }
+  const found = `An act of ${seconds} s ago is not entered in the audit log, though a process is at it.`
+  const why =
+    'Acts go on, but nobody can verify them, and what is to be erased or forgotten waits for them.'
+  const remedy = 'Look into the log for "acts could not be entered in the audit log".'
+  const report = status === 'fail' ? fault : warning
+  return [report('audit-entering', found, why, remedy)]
 }
 
 /** What was found by holding rows against their entries of the audit log (docs/audit-records.md). */

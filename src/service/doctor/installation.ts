@@ -11,7 +11,7 @@ import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { listLinksAfter } from '../../storage/links/links.ts'
 import type { Config } from '../config/config.ts'
 import { installationKindOf } from '../database.ts'
-import { auditCheckFindings, auditLogFindings } from './audit-check.ts'
+import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
 const migrations = new URL('../../../migrations/', import.meta.url)
@@ -34,6 +34,7 @@ export async function contentFindings(
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
     ...(facts.newestMigration === known ? await linkFindings(database) : []),
     ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
+    ...(facts.newestMigration === known ? await auditEnteringFindings(database) : []),
     ...(facts.newestMigration === known ? await auditCheckFindings(database, now) : []),
   ]
 }

@@ -54,3 +54,12 @@ export async function freeEveryLease(connection: Connection): Promise<void> {
   await connection.query(freeStreams)
   await connection.query(freeQueues)
 }
+
+const heldStatement = statement(
+  'is_lease_held',
+  'select 1 as "one" from lease where lease_name = $1 and leased_until > now()',
+)
+
+/** Whether any process has a lease. */
+export const isLeaseHeld = async (connection: Connection, leaseName: string): Promise<boolean> =>
+  (await connection.query(heldStatement, [leaseName])).length === 1

@@ -1,8 +1,14 @@
 /** The health document: what is wrong though everything goes on. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { auditLeaseName } from '../../../src/operations/audit/health.ts'
 import { recordFinding } from '../../../src/operations/audit/record-finding.ts'
-import { appendMany, signAll } from '../../support/audit.ts'
+import { publishBatch } from '../../../src/operations/events/publish.ts'
+import { auditEnteringFindings } from '../../../src/service/doctor/audit-check.ts'
+import { claimLease } from '../../../src/storage/engine/leases.ts'
+import { appendMany, enterAll, signAll } from '../../support/audit.ts'
+import { issueCard } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 const healthOf = async (service: TestService) => {
@@ -25,6 +31,7 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
   assert.deepEqual([signed.code, signed.status], [200, 'pass'])
   assert.deepEqual(statusesOf(signed), {
     ...{ database: 'pass', hsm: 'pass', 'audit-log:signing': 'pass', 'audit-log:rows': 'pass' },
+    'audit-log:entering': 'pass',
     ...{ 'events:unsent': 'pass', 'deliveries:due': 'pass', 'deliveries:failing': 'pass' },
     ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass', 'approvals:broken-glass': 'pass' },
   })
@@ -43,6 +50,70 @@ test('entries that are under no checkpoint for a minute are a warning, and say f
   assert.match(late.checks['audit-log:signing'][0].output, /for (9\d|1\d\d) s/)
   const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
   assert.match(metrics.text, /^pinfold_audit_unsigned_seconds (9\d|1\d\d)\.?\d*$/m)
+})
+
+/** What waits to be entered, each by a statement that makes it older. */
+const waiting: Readonly<Record<string, (age: string) => string>> = {
+  'an act': (age) => `update audit_act set acted_at = clock_timestamp() - interval '${age}'`,
+  'a refusal': (age) =>
+    `insert into refused_disclosure
+       (minute, client_id, act, includes_pin, outcome, reason, count, first_at, last_at, request_id)
+     select at, 'x', 'pin.revealed', true, 'refused', 'not_found', 1, at, at, 'x'
+     from (select clock_timestamp() - interval '${age}' as at) as given`,
+  'an event that is in no feed': (age) =>
+    `update event set occurred_at = clock_timestamp() - interval '${age}'`,
+  'a try': (age) =>
+    `with attempted as (
+       insert into attempt (public_token, kind, try_number, epoch, attempted_at, result,
+         remaining_tries, entry_mode, reference)
+       select public_token, 'pin', 1, 1, clock_timestamp() - interval '${age}', 'mismatch', 2,
+         'chip', 'r'
+       from card limit 1
+       on conflict (public_token, kind, try_number) do update set attempted_at = excluded.attempted_at
+       returning public_token
+     )
+     insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
+     select public_token, 'pin', 1, 'n', 'r' from attempted on conflict do nothing`,
+}
+
+for (const [name, madeOlder] of Object.entries(waiting)) {
+  test(`${name} that no process enters warns after two minutes, fails after ten, and is entered in the end`, async () => {
+    const service = await openTestService()
+    await issueCard(service)
+    const health = async () => {
+      const { checks, status } = await healthOf(service)
+      return [status, checks['audit-log:entering'][0].status]
+    }
+    assert.deepEqual(await health(), ['pass', 'pass'])
+    await sql(service.database, madeOlder('130 s'))
+    const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    assert.match(metrics.text, /^pinfold_audit_unentered_seconds 1[3-9]\d\.?\d*$/m)
+    assert.equal((await health())[1], 'warn')
+    await claimLease(service.database, auditLeaseName, randomUUID(), 600)
+    const verdict = async () => (await auditEnteringFindings(service.database))[0]?.verdict
+    assert.equal(await verdict(), 'warning')
+    await sql(service.database, madeOlder('11 minutes'))
+    assert.deepEqual(await health(), ['fail', 'fail'])
+    assert.equal(await verdict(), 'fault')
+    await enterAll(service.database)
+    await signAll(service.audit)
+    assert.deepEqual([await health(), await verdict()], [['pass', 'pass'], 'good'])
+  })
+}
+
+test('a feed that is published and not entered warns, and says nothing wrong while the service is stopped', async () => {
+  const service = await openTestService()
+  await issueCard(service)
+  await sql(service.database, `update event set occurred_at = occurred_at - interval '11 minutes'`)
+  while ((await publishBatch(service.database)) > 0);
+  const { checks, code } = await healthOf(service)
+  assert.deepEqual([code, checks['audit-log:entering'][0].status], [503, 'fail'])
+  assert.match(checks['audit-log:entering'][0].output, /An act of (6[6-9]|7)\d s ago/)
+  const [stopped] = await auditEnteringFindings(service.database)
+  assert.equal(stopped?.verdict, 'good')
+  assert.match(stopped?.found ?? '', /is entered once the service is started/)
+  await enterAll(service.database)
+  assert.equal((await healthOf(service)).checks['audit-log:entering'][0].status, 'pass')
 })
 
 test('a row that no entry accounts for is a warning', async () => {

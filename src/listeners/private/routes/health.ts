@@ -2,7 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Type from 'typebox'
 import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
 import { readCheckState } from '../../../operations/audit/findings.ts'
-import { type AuditLogHealth, readAuditLogHealth } from '../../../operations/audit/health.ts'
+import {
+  type AuditLogHealth,
+  type EnteringHealth,
+  readAuditLogHealth,
+  readEnteringHealth,
+} from '../../../operations/audit/health.ts'
 import type { PrivateApi } from '../api.ts'
 
 /** Beyond it what waits to be signed or sent no longer waits for the work of a second. */
@@ -52,6 +57,12 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
     const [database, hsm] = await Promise.all([answers(pings.database), answers(pings.hsm)])
     const reads: readonly [name: string, read: () => Promise<Checks>][] = [
       ['audit-log:signing', () => auditChecks(audit)],
+      [
+        'audit-log:entering',
+        async () => ({
+          'audit-log:entering': enteringCheck(await readEnteringHealth(audit.database)),
+        }),
+      ],
       ['events:unsent', async () => backlogChecks(await watching.backlog())],
       ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
       ['links:dialled', async () => ({ 'links:dialled': linkCheck(await watching.links()) })],
@@ -165,6 +176,13 @@ function checksOf({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
     'audit-log:signing': refusal === null ? signing : { status: 'fail', output: refusal },
     ...(isCosigned !== null && { 'audit-log:witnesses': witnesses }),
   }
+}
+
+function enteringCheck({ status, waitingMs }: EnteringHealth): Check {
+  const observed = { observedValue: Math.round(waitingMs / 1_000), observedUnit: 's' }
+  if (status === 'pass') return { status, ...observed }
+  const output = `An act of ${observed.observedValue} s ago is not entered in the audit log. The service's log says why.`
+  return { status, output, ...observed }
 }
 
 async function approvalChecks(approvals: PrivateApi['approvals']): Promise<Checks> {

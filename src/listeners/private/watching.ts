@@ -1,6 +1,7 @@
 import { measureKeys } from '../../operations/keys/uses.ts'
 import { listLinks } from '../../operations/links/links.ts'
 import { readBacklog } from '../../operations/webhooks/deliveries.ts'
+import { readFailingWebhooks } from '../../operations/webhooks/operator-acts.ts'
 import type { Metrics, TimedRoute } from '../http/metrics.ts'
 
 /** What is known is good for so long: whoever watches asks often, and several may. */
@@ -30,6 +31,7 @@ interface Latency {
 /** What health and figures are read from: never more often than every two seconds, however many ask. */
 export interface Watching {
   readonly backlog: () => ReturnType<typeof readBacklog>
+  readonly failingWebhooks: () => ReturnType<typeof readFailingWebhooks>
   readonly keys: () => ReturnType<typeof measureKeys>
   readonly links: () => ReturnType<typeof listLinks>
   /** The samples that this process keeps in its memory, the oldest first. */
@@ -67,6 +69,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
   onClose(() => clearInterval(timer))
   return {
     backlog,
+    failingWebhooks: atMostEvery(goodForMs, () => readFailingWebhooks(cards)),
     keys: atMostEvery(goodForMs, () => measureKeys(keys)),
     links: atMostEvery(goodForMs, () => listLinks(links, '', linksMost)),
     samples: () => samples,

@@ -4,8 +4,10 @@ import { insertAct } from '../../storage/audit/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
 import {
+  type FailingWebhookRow,
   findWatchedWebhook,
   findWatchedWebhooks,
+  listFailingWebhooks,
   type WatchedFilter,
   type WatchedWebhookRow,
 } from '../../storage/webhooks/watched-webhooks.ts'
@@ -39,6 +41,15 @@ export async function getWatchedWebhook(
   if (!row) throw new Problem('not_found')
   return watchedWebhook(row)
 }
+
+/** Webhooks that are looked at: of more, the number is said as so many or more. */
+const failingMost = 1_000
+
+/** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
+export const readFailingWebhooks = ({
+  database,
+}: Pick<WebhookOperations, 'database'>): Promise<FailingWebhookRow[]> =>
+  listFailingWebhooks(database, failingMost)
 
 const watchedWebhook = ({
   createdAt,

@@ -9,6 +9,7 @@ import type { Database } from '../../storage/engine/database.ts'
 import { type DatabaseFacts, findInstallation } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { listLinksAfter } from '../../storage/links/links.ts'
+import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
 import type { Config } from '../config/config.ts'
 import { installationKindOf } from '../database.ts'
 import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
@@ -30,6 +31,7 @@ export async function contentFindings(
     ...(await clusterFindings(database, facts, known)),
     ...(await installationFindings(config, database, facts, known)),
     ...(await suspensionFindings(database, facts, known)),
+    ...(facts.newestMigration === known ? await webhookFindings(database) : []),
     // The table of keys is read as this program's schema has it.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
     ...(facts.newestMigration === known ? await linkFindings(database) : []),
@@ -161,6 +163,26 @@ export async function suspensionFindings(
       `Deliveries are suspended, as their clients are disabled or have lost events.read and webhooks.write: ${each.join(', ')}.`,
       'What waits is kept until it is delivered, also beyond EVENT_RETENTION_DAYS.',
       'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go on in their order.',
+    ),
+  ]
+}
+
+const failingMost = 20
+
+/** Webhooks whose receivers have refused everything for long. */
+export async function webhookFindings(database: Database): Promise<Finding[]> {
+  const failing = await listFailingWebhooks(database, failingMost)
+  if (failing.length === 0) return [good('webhooks', 'No webhook fails.')]
+  const each = failing.map(
+    ({ clientId, consecutiveFailures, webhookId }) =>
+      `${webhookId} of ${clientId} (${consecutiveFailures} times in a row)`,
+  )
+  return [
+    warning(
+      'webhooks',
+      `Deliveries of webhooks fail: ${each.join(', ')}.`,
+      'Their receivers miss events, and a webhook that fails for three days is disabled.',
+      "Read the answers of the receiver under Webhooks in the console, or in GET /clients/{clientId}/webhooks/{webhookId}/deliveries, and ask the webhook's client to mend its receiver.",
     ),
   ]
 }

@@ -108,6 +108,7 @@ const releaseStatement = statement(
   'release_delivery_queue',
   `update delivery_queue set holder = null, leased_until = '-infinity',
      consecutive_failures = $5, failing = $5 >= ${failuresOfFailing},
+     failing_since = case when $5 >= ${failuresOfFailing} then coalesce(failing_since, now()) end,
      due_at = coalesce((
        select min(due_at) from delivery_group
        where client_id = $1 and webhook_id = $2 and pending > 0
@@ -144,7 +145,8 @@ export const releaseQueue = async (
 const abandonStatement = statement(
   'abandon_delivery_queue',
   `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now(),
-     consecutive_failures = $4, failing = $4 >= ${failuresOfFailing}
+     consecutive_failures = $4, failing = $4 >= ${failuresOfFailing},
+     failing_since = case when $4 >= ${failuresOfFailing} then coalesce(failing_since, now()) end
    where client_id = $1 and webhook_id = $2 and holder = $3`,
 )
 

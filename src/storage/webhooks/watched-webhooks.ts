@@ -61,3 +61,35 @@ export const findWatchedWebhook = async (
   webhookId: string,
 ): Promise<WatchedWebhookRow | null> =>
   firstRow(await connection.query<WatchedWebhookRow>(findWatchedStatement, [clientId, webhookId]))
+
+/** An enabled webhook whose deliveries have failed for so long, or so often in a row, that a person has to look. */
+export interface FailingWebhookRow {
+  readonly clientId: string
+  readonly webhookId: string
+  readonly consecutiveFailures: number
+}
+
+/** So many failures in a row are a finding, however short the time. */
+const failuresOfFinding = 20
+/** A webhook that fails for so many seconds is a finding, however few the failures. */
+const failingSecondsOfFinding = 600
+
+const listFailingStatement = statement(
+  'list_failing_webhooks',
+  `select webhook.client_id as "clientId", webhook.webhook_id as "webhookId",
+     consecutive_failures as "consecutiveFailures"
+   from delivery_queue join webhook
+     on webhook.client_id = delivery_queue.client_id
+     and webhook.webhook_id = delivery_queue.webhook_id
+   where failing and (
+     consecutive_failures >= ${failuresOfFinding}
+     or failing_since <= now() - interval '${failingSecondsOfFinding} seconds'
+   ) and status = 'Enabled' and deleted_at is null
+   order by consecutive_failures desc, webhook.client_id, webhook.webhook_id limit $1`,
+)
+
+/** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
+export const listFailingWebhooks = (
+  connection: Connection,
+  limit: number,
+): Promise<FailingWebhookRow[]> => connection.query(listFailingStatement, [limit])

@@ -33,6 +33,7 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
     ...{ database: 'pass', hsm: 'pass', 'audit-log:signing': 'pass', 'audit-log:rows': 'pass' },
     'audit-log:entering': 'pass',
     ...{ 'events:unsent': 'pass', 'deliveries:due': 'pass', 'deliveries:failing': 'pass' },
+    ...{ 'webhooks:failing': 'pass' },
     ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass', 'approvals:broken-glass': 'pass' },
   })
 })

@@ -83,7 +83,7 @@ test('a database from before the first release is refused, with what to do, and 
   )
   await sql(
     database,
-    `insert into migration (migration_number, file_name) values (16, '0016_limits_and_bounds.sql')`,
+    `insert into migration (migration_number, file_name) values (9000, '9000_limits_and_bounds.sql')`,
   )
   const refusal = /from before the first release.*Use an empty database/
   await assert.rejects(migrate(database, migrations), refusal)

@@ -64,6 +64,7 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
         }),
       ],
       ['events:unsent', async () => backlogChecks(await watching.backlog())],
+      ['webhooks:failing', async () => webhookChecks(await watching.failingWebhooks())],
       ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
       ['links:dialled', async () => ({ 'links:dialled': linkCheck(await watching.links()) })],
       ['approvals:broken-glass', () => approvalChecks(approvals)],
@@ -100,7 +101,7 @@ async function answers(ping: () => Promise<void>): Promise<Check> {
   return { status: 'pass', observedValue, observedUnit: 'ms' }
 }
 
-type Watched<Name extends 'backlog' | 'keys' | 'links'> = Awaited<
+type Watched<Name extends 'backlog' | 'failingWebhooks' | 'keys' | 'links'> = Awaited<
   ReturnType<PrivateApi['watching'][Name]>
 >
 
@@ -129,6 +130,20 @@ function backlogChecks(backlog: Watched<'backlog'>): Checks {
       backlog.oldestFailingSeconds,
     ),
   }
+}
+
+/** Webhooks that a receiver has refused for long, although everything that is due is sent. */
+function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
+  const [worst] = failing
+  const observed = { observedValue: failing.length, observedUnit: 'webhooks' }
+  if (!worst) return { 'webhooks:failing': { status: 'pass', ...observed } }
+  const { clientId, consecutiveFailures, webhookId } = worst
+  const subject =
+    failing.length === 1
+      ? `The webhook ${webhookId} of ${clientId} has`
+      : `${failing.length} webhooks fail. ${webhookId} of ${clientId} has`
+  const output = `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks in the console.`
+  return { 'webhooks:failing': { status: 'warn', output, ...observed } }
 }
 
 function keyCheck(keys: Watched<'keys'>): Check {

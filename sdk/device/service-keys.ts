@@ -1,5 +1,6 @@
 import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { DeviceError, isJsonObject, orRefuse, refuse } from './device-error.ts'
+import { isStrongRsaKey } from './rsa-key.ts'
 
 /** A service, and the public keys that its card data is sealed and signed with. */
 export interface ServiceKeys {
@@ -83,7 +84,8 @@ function isServiceKey(key: unknown): key is ServiceKey {
   if (!isJsonObject(key) || typeof key.kid !== 'string' || typeof key.alg !== 'string') return false
   const form = Object.hasOwn(forms, key.alg) ? forms[key.alg as KeyAlgorithm] : null
   const isForm = form && Object.entries(form).every(([name, value]) => key[name] === value)
-  return Boolean(isForm) && !('d' in key) && !('k' in key)
+  const isStrong = key.kty !== 'RSA' || isStrongRsaKey(key.n, key.e)
+  return Boolean(isForm) && isStrong && !('d' in key) && !('k' in key)
 }
 
 /** The key of a purpose that is used now: the first that the service publishes. @throws DeviceError */

@@ -4,6 +4,7 @@ import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/console-assets.ts'
 import { isRole, type Role } from '../domain/person.ts'
 import { StartRefusal } from '../domain/problem.ts'
+import { findRsaFaultOfJwk } from '../domain/rsa-key.ts'
 import { mountConsole } from '../listeners/console/console.ts'
 import {
   createPeopleIssuer,
@@ -167,13 +168,18 @@ async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
     throw new StartRefusal(`${file} cannot be read.`, { cause })
   })
   if (secretFile !== null) return { secret: text.trim() }
+  let jwk: JWK | null = null
   try {
-    const jwk: JWK = JSON.parse(text)
-    if (typeof jwk.d === 'string') return { jwk }
+    jwk = JSON.parse(text)
   } catch {
     // Of what is no JSON the parser quotes some: it may be the file of another secret.
   }
-  throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
+  if (typeof jwk?.d !== 'string') {
+    throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
+  }
+  const fault = findRsaFaultOfJwk({ ...jwk })
+  if (fault !== null) throw new StartRefusal(`${file} holds a weak key. ${fault}`)
+  return { jwk }
 }
 
 /** People with tokens of their own beside the clients. Whose a token is says its issuer, which then has to be true. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import {
 } from '../support/certificates.ts'
 import { makeFolder, printed, startProgram } from '../support/process.ts'
 import { tlsEnvironment } from '../support/served-service.ts'
+import { exponentOnePrivateJwk } from '../support/weak-rsa-keys.ts'
 
 let authority: Authority
 let folder: string
@@ -92,6 +94,19 @@ test('files that cannot be used are each refused by the name of their variable, 
   assert.deepEqual(faults({ TLS_CLIENT_CA_FILE: expired.certFile }), [
     'TLS_CLIENT_CA_FILE: every certificate in the file has expired.',
   ])
+  const key = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
+  const weak = await writeIdentity(folder, 'weak', await authority.issue('cards.test', { key }))
+  assert.deepEqual(
+    faults({
+      TLS_CERT_FILE: weak.certFile,
+      TLS_KEY_FILE: weak.keyFile,
+      TLS_CLIENT_CA_FILE: weak.certFile,
+    }),
+    ['TLS_CERT_FILE', 'TLS_CLIENT_CA_FILE'].map(
+      (name) =>
+        `${name}: a certificate has a weak key. The exponent of an RSA key is odd, and at least 65537.`,
+    ),
+  )
   const all = faults({
     TLS_CERT_FILE: await put('a', 'nothing'),
     TLS_KEY_FILE: join(folder, 'absent'),

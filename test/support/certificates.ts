@@ -8,7 +8,7 @@
  * ```
  */
 import 'reflect-metadata'
-import { randomBytes, webcrypto } from 'node:crypto'
+import { createPublicKey, type KeyObject, randomBytes, webcrypto } from 'node:crypto'
 import { once } from 'node:events'
 import { rename, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
@@ -29,7 +29,7 @@ export type Authority = {
   /** Its own certificate, PEM. */
   pem: string
   /** A certificate for this name of a machine; it lasts a day from now unless said otherwise. */
-  issue: (name: string, lasting?: { from?: Date; to?: Date }) => Promise<Identity>
+  issue: (name: string, lasting?: { from?: Date; to?: Date; key?: KeyObject }) => Promise<Identity>
 }
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -47,7 +47,9 @@ export const makeAuthority = async (): Promise<Authority> => {
     extensions: [new BasicConstraintsExtension(true, 0, true)],
   })
   const issue: Authority['issue'] = async (subject, lasting = {}) => {
-    const own = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const own = lasting.key
+      ? cryptoKeysOf(lasting.key)
+      : await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
     const certificate = await X509CertificateGenerator.create({
       serialNumber: serialNumber(),
       subject: `CN=${subject}`,
@@ -66,6 +68,15 @@ export const makeAuthority = async (): Promise<Authority> => {
     return { cert: certificate.toString('pem'), key: await pemOf(own.privateKey) }
   }
   return { pem: root.toString('pem'), issue }
+}
+
+/** A private RSA key, and its public half, as the generator takes them. */
+const cryptoKeysOf = (key: KeyObject) => {
+  const rsa = { name: 'RSA-PSS', hash: 'SHA-256' }
+  return {
+    publicKey: createPublicKey(key).toCryptoKey(rsa, true, ['verify']),
+    privateKey: key.toCryptoKey(rsa, true, ['sign']),
+  }
 }
 
 const serialNumber = () => randomBytes(8).toString('hex')

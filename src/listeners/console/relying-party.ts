@@ -3,6 +3,7 @@ import { importJWK, type JWK } from 'jose'
 import * as oidc from 'openid-client'
 import { type Person, personIdOf, type Role } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
+import { withoutWeakRsaKeys } from '../../domain/rsa-key.ts'
 
 /** How the console is known to the operators' issuer of identities. */
 export interface RelyingPartyOptions {
@@ -99,7 +100,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
 }
 
 /** What the issuer says of itself, asked for now and then. @throws `Problem` `unavailable` */
-function discovering({ clientId, credentials, fetch, issuer }: RelyingPartyOptions) {
+function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingPartyOptions) {
   let discovered: { readonly configuration: oidc.Configuration; readonly atMs: number } | null =
     null
   return async (): Promise<oidc.Configuration> => {
@@ -107,9 +108,16 @@ function discovering({ clientId, credentials, fetch, issuer }: RelyingPartyOptio
       return discovered.configuration
     }
     const authentication = await authenticationBy(credentials)
+    let jwksUri: string | undefined
     const configuration = await oidc
       .discovery(new URL(issuer), clientId, {}, authentication, {
-        [oidc.customFetch]: fetch,
+        [oidc.customFetch]: async (address, request) => {
+          const answer = await ask(address, request)
+          // An ID token that a weak key signed is signed by nobody.
+          return address === jwksUri && answer.ok
+            ? Response.json(withoutWeakRsaKeys(await answer.json()))
+            : answer
+        },
         timeout: timeoutSeconds,
         execute: [
           // Signatures are looked at, although the token comes from the issuer itself.
@@ -121,6 +129,7 @@ function discovering({ clientId, credentials, fetch, issuer }: RelyingPartyOptio
       .catch((cause: unknown) => {
         throw awayOf(cause)
       })
+    jwksUri = configuration.serverMetadata().jwks_uri
     discovered = { configuration, atMs: Date.now() }
     return configuration
   }

@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { type SecureContextOptions, TLSSocket } from 'node:tls'
+import { findRsaFault } from '../../domain/rsa-key.ts'
 import { peerTimeoutMs, serverRules } from './connections.ts'
 
 /** What a listener proves itself with, and whose certificates it trusts. */
@@ -56,6 +57,13 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
         // Why a certificate was refused, else why there was no handshake.
         options.onFailure(String(socket.authorizationError ?? error.code ?? error.name))
       })
+      if (options.clientCertificates === 'required') {
+        server.on('secureConnection', (socket) => {
+          if (clientCertificateOf(socket)) return
+          options.onFailure('ERR_WEAK_CLIENT_KEY')
+          socket.destroy()
+        })
+      }
       servers.add(server)
       server.once('close', () => servers.delete(server))
       return server as unknown as Server
@@ -80,10 +88,12 @@ export const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
  * The certificate that the caller's end of a connection proved to have, issued by an authority that
  * the listener trusts. Null: there is none, or another one.
  */
-export const clientCertificateOf = (socket: Socket | null): X509Certificate | null =>
-  socket instanceof TLSSocket && socket.authorized
-    ? (socket.getPeerX509Certificate() ?? null)
-    : null
+export function clientCertificateOf(socket: Socket | null): X509Certificate | null {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return null
+  const certificate = socket.getPeerX509Certificate()
+  // OpenSSL takes an exponent of 1, with which anybody can seem to have the private key.
+  return certificate && findRsaFault(certificate.publicKey) === null ? certificate : null
+}
 
 const thumbprints = new WeakMap<Socket, string | null>()
 

@@ -1,5 +1,6 @@
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import * as clientRules from '../../domain/client.ts'
+import { findRsaFaultOfJwk } from '../../domain/rsa-key.ts'
 import { writeSecretHashes } from '../../operations/clients/credentials.ts'
 
 /** A registered client, as tokens are issued to it and verified. */
@@ -100,7 +101,11 @@ function authenticationOf({
   secretHash,
 }: RegisteredClient): AdapterPayload | undefined {
   if (jwks !== null) {
-    return { token_endpoint_auth_method: 'private_key_jwt', jwks: JSON.parse(jwks) }
+    // Keys that were registered before they were judged are judged here.
+    const { keys }: { readonly keys: readonly Readonly<Record<string, unknown>>[] } =
+      JSON.parse(jwks)
+    const trusted = keys.filter((key) => findRsaFaultOfJwk(key) === null)
+    return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: trusted } }
   }
   return secretHash === null
     ? undefined

@@ -8,6 +8,7 @@ import {
   type RemoteJWKSet,
 } from 'jose'
 import { Problem } from '../../domain/problem.ts'
+import { withoutWeakRsaKeys } from '../../domain/rsa-key.ts'
 
 /** How long an issuer that did not answer is left alone: strangers' tokens make us ask it. */
 const pauseAfterFailureMs = 5_000
@@ -44,7 +45,9 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
     createRemoteJWKSet(await ask(() => discoverJwksUri(fetchJson, issuer)), {
       cooldownDuration: cooldownMs,
       cacheMaxAge: keysMaxAgeMs,
-      [customFetch]: async (url) => Response.json(await ask(() => fetchJson(new URL(url)))),
+      // A token that names a weak key finds none, and is refused as any other.
+      [customFetch]: async (url) =>
+        Response.json(withoutWeakRsaKeys(await ask(() => fetchJson(new URL(url))))),
     })
   const forgetUnlessFresh = async (keys: Promise<RemoteJWKSet>): Promise<void> => {
     const fresh = await keys.then(

@@ -2,6 +2,7 @@ import * as crypto from 'node:crypto'
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 import { withoutUuids } from '../../domain/pan.ts'
+import { findRsaFault } from '../../domain/rsa-key.ts'
 
 const secretLengthBytes = 32
 
@@ -39,7 +40,6 @@ export const matchesWrittenHashes = (secret: string, written: string): boolean =
     .includes(true)
 
 const keyCountLimit = 10
-const rsaLengthBits = 2_048
 
 /** The public members of a key of each type (RFC 7518 section 6, RFC 8037 section 2). */
 const publicMembers: Readonly<Record<string, readonly string[]>> = {
@@ -86,10 +86,8 @@ function publicKeyOf(jwk: Members): Record<string, string> {
   } catch (cause) {
     throw new TypeError('The members of the key do not make a key.', { cause })
   }
-  const lengthBits = publicKey.asymmetricKeyDetails?.modulusLength
-  if (lengthBits !== undefined && lengthBits < rsaLengthBits) {
-    throw new TypeError(`An RSA key has at least ${rsaLengthBits} bits.`)
-  }
+  const fault = findRsaFault(publicKey)
+  if (fault !== null) throw new TypeError(fault)
   return { ...key, use: 'sig' }
 }
 

@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { findRsaFault } from '../../domain/rsa-key.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { VariableReader } from './variables.ts'
 
@@ -117,6 +118,10 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
   if (authorities && clientCa && authorities.list.every(({ validToDate }) => validToDate <= now)) {
     faults.push(`${clientCa.variable}: every certificate in the file has expired.`)
   }
+  faults.push(
+    ...weakKeyFaults(certificate, certificates?.list.slice(0, 1)),
+    ...weakKeyFaults(clientCa, authorities?.list),
+  )
   if (leaf && privateKey && !leaf.checkPrivateKey(privateKey.object)) {
     faults.push(`${key.variable} is not the key of the certificate in ${certificate.variable}.`)
   }
@@ -131,6 +136,13 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
   return refusal === null
     ? { material }
     : { faults: [`${certificate.variable} cannot be used for TLS: ${refusal}.`] }
+}
+
+/** With a weak key anybody can seem to be whom the certificate names, or issue what its authority issues. */
+function weakKeyFaults(file: NamedFile | null, list: readonly X509Certificate[] = []): string[] {
+  const faults = list.map(({ publicKey }) => findRsaFault(publicKey))
+  const fault = faults.find((each) => each !== null)
+  return file && fault ? [`${file.variable}: a certificate has a weak key. ${fault}`] : []
 }
 
 function readText({ path, variable }: NamedFile, faults: string[]): string | null {

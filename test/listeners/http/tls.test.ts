@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { connect as connectPlain } from 'node:net'
@@ -14,6 +15,7 @@ import {
   writeWhole,
 } from '../../support/certificates.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
+import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 let authority: Authority
 let service: TlsTestService
@@ -100,7 +102,10 @@ test('where a certificate is required, nothing answers a caller without a good o
   assert.equal((await fetchWith({ ca, ...own }, port)(url)).status, 200)
   const expired = await authority.issue('probe.test', { to: new Date(Date.now() - 60_000) })
   const strangers = await (await makeAuthority()).issue('probe.test')
-  for (const identity of [{}, expired, strangers]) {
+  // Whoever has this certificate can seem to have its key.
+  const key = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
+  const weak = await authority.issue('probe.test', { key })
+  for (const identity of [{}, expired, strangers, weak]) {
     await assert.rejects(fetchWith({ ca, ...identity }, port)(url))
   }
 })

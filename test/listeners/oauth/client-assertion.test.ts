@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { parseClientJwks } from '../../../src/operations/clients/credentials.ts'
 import { pruneAssertions, rememberAssertion } from '../../../src/storage/clients/assertions.ts'
+import { exponentOneJwk, forgeJwt, goodRsaJwk, weakRsaJwks } from '../../support/weak-rsa-keys.ts'
 import { askToken, basic, type Running, register, runAuthorizationServer } from './support.ts'
 
 const algorithms = ['ES256', 'PS256', 'RS256', 'EdDSA', 'Ed25519']
@@ -136,6 +138,29 @@ test('a registered key that cannot be used lets nobody in, and says nothing of i
     error_description: 'client authentication failed',
   })
   assert.equal(running.failures.length, 1, 'the operator hears of it')
+})
+
+test('an assertion that a weak key verifies is refused, although the key was registered before', async () => {
+  const now = Math.floor(Date.now() / 1_000)
+  const jwks = JSON.stringify({ keys: [{ ...exponentOneJwk, alg: 'RS256', kid: 'weak' }] })
+  await register(running.database, { clientId: 'weak', jwks })
+  const forged = forgeJwt(
+    { kid: 'weak' },
+    {
+      ...{ iss: 'weak', sub: 'weak', aud: running.issuer, jti: randomUUID() },
+      ...{ iat: now, exp: now + 60 },
+    },
+  )
+  const { body, status } = await ask(forged)
+  assert.deepEqual([status, body.error], [401, 'invalid_client'])
+  assert.ok(!('access_token' in body))
+})
+
+test('a weak RSA key is registered for no client', () => {
+  for (const [what, jwk] of Object.entries(weakRsaJwks)) {
+    assert.throws(() => parseClientJwks(jwk), /RSA key|do not make a key/, what)
+  }
+  assert.match(parseClientJwks(goodRsaJwk), /"kty":"RSA"/)
 })
 
 test('what has expired is forgotten in small steps, what has not is kept', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
@@ -17,6 +17,7 @@ import {
   makeAuthority,
 } from '../../support/certificates.ts'
 import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
+import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 const issuer = 'https://cards.test'
 const secret = generateClientSecret()
@@ -121,6 +122,18 @@ const assertBound = async (token: string): Promise<void> => {
   }
   assert.equal((await call(token, own)).status, 200)
 }
+
+test('a certificate whose key anybody can use counts as none, whoever issued it', async () => {
+  const key = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
+  const weak = await authority.issue('client.test', { key })
+  await assert.rejects(ask('by-secret', oauth.ClientSecretBasic(secret), weak), {
+    error: 'invalid_grant',
+  })
+  const good = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey
+  const strong = await authority.issue('client.test', { key: good })
+  const { access_token: token } = await ask('by-secret', oauth.ClientSecretBasic(secret), strong)
+  assert.equal((await call(token, strong)).status, 200)
+})
 
 suite('a client that was written against the standards', () => {
   test('finds the server by discovery, which says that tokens can be bound', async () => {

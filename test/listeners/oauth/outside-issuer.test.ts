@@ -6,6 +6,7 @@ import { createAccessTokenVerifier } from '../../../src/listeners/oauth/access-t
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import { guardedRequests, jsonFetcher } from '../../../src/outbound/guarded-request.ts'
 import type { Client } from '../../../src/storage/clients/clients.ts'
+import { forgeJwt, weakRsaJwks } from '../../support/weak-rsa-keys.ts'
 import { audiences, forge, listen } from './support.ts'
 
 const client: Client = {
@@ -168,6 +169,24 @@ test('a token of an outside issuer of another type, key or algorithm is refused'
     await assert.rejects(verifier.verify(`Bearer ${token}`), { code: 'unauthenticated' })
   }
   assert.deepEqual(outside.asked, [authorizationServerMetadata, '/keys'])
+})
+
+test('a token that a weak key of the issuer verifies is refused as any other, and is no fault of the service', async () => {
+  const outside = await runOutsideIssuer()
+  outside.answers[authorizationServerMetadata] = metadataOf(outside.issuer)
+  const nowSeconds = Math.floor(Date.now() / 1_000)
+  for (const [what, jwk] of Object.entries(weakRsaJwks)) {
+    outside.answers['/keys'] = { body: { keys: [{ ...jwk, kid: 'weak', alg: 'RS256' }] } }
+    const token = forgeJwt(
+      { typ: 'at+jwt', kid: 'weak' },
+      {
+        ...{ iss: outside.issuer, aud: audiences.public, client_id: 'acme', jti: what },
+        ...{ scope: 'cards.read', iat: nowSeconds, exp: nowSeconds + 60 },
+      },
+    )
+    const verifying = makeVerifier(outside.issuer).verify(`Bearer ${token}`)
+    await assert.rejects(verifying, { code: 'unauthenticated' }, what)
+  }
 })
 
 test('metadata of another issuer is not used', async () => {

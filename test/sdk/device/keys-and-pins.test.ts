@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { compactDecrypt } from 'jose'
 import { DeviceError, fetchKeys, pinKeys, sealPin } from '../../../sdk/device/device.ts'
+import { weakRsaJwks } from '../../support/weak-rsa-keys.ts'
 import { issuer, jwks, pinPair, publicToken, service } from './hostile-relay.ts'
 
 const answering = (status: number, body: unknown, headers = {}) =>
@@ -29,6 +30,7 @@ test('keys without kid, use or alg, of another use, private or none at all are r
     { ...signEc, crv: 'P-384' },
     { kty: 'oct', k: 'AAAA', kid: 'k', use: 'enc', alg: 'ECDH-ES' },
     null,
+    ...Object.values(weakRsaJwks).map((weak) => ({ ...wrap, ...weak })),
   ]
   for (const fault of faults) {
     assert.throws(() => pinKeys(issuer, { keys: [...jwks.keys, fault] }), { code: 'invalid_keys' })

@@ -1,0 +1,66 @@
+import type { KeyObject } from 'node:crypto'
+
+/** The fewest bits of a modulus (RFC 7518 sections 3.3, 3.5 and 4.3). */
+const modulusBitsMin = 2_048
+/** FIPS 186-5 appendix A.1.1: the exponent is odd and above 2^16. An exponent of 1 makes every text its own signature. */
+const exponentMin = 65_537n
+/** The same: below 2^256. */
+const exponentBitsMax = 256
+
+/** An RSA public key in its two numbers. */
+interface RsaNumbers {
+  readonly modulus: bigint
+  readonly exponent: bigint
+}
+
+/**
+ * What is wrong with an RSA public key; null where it may be trusted. With an exponent of 1, or an even modulus or exponent,
+ * a signature can be made without the private key.
+ */
+function faultOfNumbers({ exponent, modulus }: RsaNumbers): string | null {
+  if (bitsOf(modulus) < modulusBitsMin) return `An RSA key has at least ${modulusBitsMin} bits.`
+  if (modulus % 2n === 0n) return 'The modulus of an RSA key is odd.'
+  if (exponent < exponentMin || exponent % 2n === 0n) {
+    return `The exponent of an RSA key is odd, and at least ${exponentMin}.`
+  }
+  return bitsOf(exponent) > exponentBitsMax
+    ? `The exponent of an RSA key has at most ${exponentBitsMax} bits.`
+    : null
+}
+
+const bitsOf = (number: bigint): number => number.toString(2).length
+
+/** What is wrong with the RSA key in a JWK, public or private; null for a good one, and for keys of other types. */
+export function findRsaFaultOfJwk({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
+  if (kty !== 'RSA') return null
+  const [modulus, exponent] = [numberOf(n), numberOf(e)]
+  return modulus === null || exponent === null
+    ? 'An RSA key has n and e in base64url.'
+    : faultOfNumbers({ modulus, exponent })
+}
+
+function numberOf(text: unknown): bigint | null {
+  if (typeof text !== 'string' || !/^[A-Za-z0-9_-]+$/.test(text)) return null
+  return BigInt(`0x0${Buffer.from(text, 'base64url').toString('hex')}`)
+}
+
+/** What is wrong with an RSA key, of whichever form it came in; null for a good one, and for keys of other types. */
+export function findRsaFault(key: KeyObject): string | null {
+  if (key.asymmetricKeyType === 'rsa')
+    return findRsaFaultOfJwk({ ...key.export({ format: 'jwk' }) })
+  if (key.asymmetricKeyType !== 'rsa-pss') return null
+  // A key that is for PSS alone has no form as a JWK. Only its length and exponent can be read.
+  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
+  const modulus = 2n ** BigInt(Math.max(modulusLength, 1) - 1) + 1n
+  return faultOfNumbers({ modulus, exponent: publicExponent })
+}
+
+/** A JWK Set without the RSA keys that must not be trusted: a token that names one finds no key. What is no set stays. */
+export function withoutWeakRsaKeys(jwks: unknown): unknown {
+  if (!isRecord(jwks) || !Array.isArray(jwks.keys)) return jwks
+  const keys: readonly unknown[] = jwks.keys
+  return { ...jwks, keys: keys.filter((key) => !isRecord(key) || findRsaFaultOfJwk(key) === null) }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
+import { test } from 'node:test'
+import { findRsaFault, findRsaFaultOfJwk, withoutWeakRsaKeys } from '../../src/domain/rsa-key.ts'
+import { exponentOneJwk, forgeJwt, goodRsaJwk, weakRsaJwks } from '../support/weak-rsa-keys.ts'
+
+test('a signature under an RSA key with the exponent 1 is forged without the private key', () => {
+  const [header = '', claims = '', signature = ''] = forgeJwt({}, { sub: 'anybody' }).split('.')
+  const key = createPublicKey({ key: exponentOneJwk, format: 'jwk' })
+  const signed = Buffer.from(`${header}.${claims}`)
+  assert.ok(verify('sha256', signed, key, Buffer.from(signature, 'base64url')))
+})
+
+test('an RSA key is odd in modulus and exponent, of 2048 bits at least, and its exponent from 65537 on', () => {
+  assert.equal(findRsaFaultOfJwk(goodRsaJwk), null)
+  const exponents = ['AQAB', 'AQAD', Buffer.alloc(32, 0xff).toString('base64url')]
+  for (const e of exponents) assert.equal(findRsaFaultOfJwk({ ...goodRsaJwk, e }), null, e)
+  for (const [what, jwk] of Object.entries(weakRsaJwks)) {
+    assert.match(String(findRsaFaultOfJwk(jwk)), /^(An|The) .*RSA key/, what)
+  }
+  for (const members of [
+    { e: undefined },
+    { n: undefined },
+    { e: '' },
+    { n: 4 },
+    { e: 'AQAB=' },
+    { e: Buffer.alloc(33, 0xff).toString('base64url') },
+  ]) {
+    assert.notEqual(findRsaFaultOfJwk({ ...goodRsaJwk, ...members }), null, JSON.stringify(members))
+  }
+})
+
+test('a key is judged in whichever form it came, and a key of another type is not', () => {
+  for (const publicExponent of [3, 65_537]) {
+    const isGood = publicExponent > 3
+    for (const type of ['rsa', 'rsa-pss'] as const) {
+      const options = { modulusLength: 2_048, publicExponent }
+      const { publicKey } =
+        type === 'rsa' ? generateKeyPairSync('rsa', options) : generateKeyPairSync(type, options)
+      assert.equal(findRsaFault(publicKey) === null, isGood, `${type} ${publicExponent}`)
+    }
+  }
+  const short = generateKeyPairSync('rsa-pss', { modulusLength: 1_024, publicExponent: 65_537 })
+  assert.notEqual(findRsaFault(short.publicKey), null)
+  assert.equal(findRsaFault(generateKeyPairSync('ed25519').publicKey), null)
+  assert.equal(findRsaFaultOfJwk({ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }), null)
+})
+
+test('weak keys are left out of a set, and the others stay as they are', () => {
+  const others = [{ ...goodRsaJwk, kid: 'good' }, { kty: 'OKP', crv: 'Ed25519', x: 'AA' }, null]
+  const set = { keys: [...Object.values(weakRsaJwks), ...others], and: 1 }
+  assert.deepEqual(withoutWeakRsaKeys(set), { keys: others, and: 1 })
+  for (const none of [null, [], 'text', { keys: 'text' }]) {
+    assert.deepEqual(withoutWeakRsaKeys(none), none)
+  }
+})

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRelyingParty } from '../../../src/listeners/console/relying-party.ts'
+import { exponentOneJwk, forgeJwt } from '../../support/weak-rsa-keys.ts'
+
+const issuer = 'https://people.test'
+
+test('nobody signs in by an ID token that a weak key of the issuer verifies', async () => {
+  let nonce: string | null = null
+  const answers: Readonly<Record<string, () => object>> = {
+    '/.well-known/openid-configuration': () => ({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/keys`,
+    }),
+    '/token': () => {
+      const now = Math.floor(Date.now() / 1_000)
+      const idToken = forgeJwt(
+        { kid: 'weak' },
+        {
+          ...{ iss: issuer, aud: 'console', sub: 'anybody', nonce, groups: ['all'] },
+          ...{ iat: now, exp: now + 60, auth_time: now },
+        },
+      )
+      return { access_token: 'a', token_type: 'bearer', id_token: idToken }
+    },
+    '/keys': () => ({ keys: [{ ...exponentOneJwk, kid: 'weak', alg: 'RS256', use: 'sig' }] }),
+  }
+  const party = createRelyingParty({
+    ...{ issuer, clientId: 'console', credentials: null, groupsClaim: 'groups' },
+    redirectUri: 'https://console.test/callback',
+    rolesOf: () => ['viewer'],
+    fetch: async (address) =>
+      Response.json(answers[new URL(address).pathname]?.() ?? {}, { status: 200 }),
+  })
+  const { searchParams } = await party.begin('secret', { again: false, hint: null })
+  nonce = searchParams.get('nonce')
+  const query = `code=c&state=${searchParams.get('state')}&iss=${encodeURIComponent(issuer)}`
+  await assert.rejects(party.finish('secret', query), { code: 'unavailable' })
+})

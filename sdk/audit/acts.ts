@@ -3,7 +3,7 @@
 import type { Report } from './findings.ts'
 import { type Beginning, createGaps, type Gaps } from './gaps.ts'
 import { type Range, rangesIn } from './ranges.ts'
-import { readSaid, type Said, textIn } from './said.ts'
+import { isCanonical, readSaid, type Said, textIn } from './said.ts'
 
 /** What a successor's first entry says of the log before it. */
 export interface Succession {
@@ -82,6 +82,9 @@ export function createActs(report: Report): Acts {
         gaps.skip()
         if (text === null) extend(silent, index)
         return
+      }
+      if (!isCanonical(text)) {
+        report('form_changed', `entry ${index}`, 'what it says is not written as an entry is')
       }
       const said = readSaid(text)
       gaps.count(said, `entry ${index}`)

@@ -9,10 +9,15 @@
  * ```
  */
 export { AuditFault, type AuditFaultCode } from './audit-fault.ts'
-export type { ReadFile } from './bundle.ts'
 export type { ErasureReport } from './erasures.ts'
 export type { Finding, FindingCode } from './findings.ts'
-export { type FolderOptions, type FolderReport, type LogReport, verifyFolder } from './folder.ts'
+export {
+  type FolderOptions,
+  type FolderReport,
+  type ListFolder,
+  type LogReport,
+  verifyFolder,
+} from './folder.ts'
 export { type Growth, lookAtGrowth } from './monitor.ts'
 export {
   type Checkpoint,
@@ -25,6 +30,7 @@ export {
   type VerifiedSignature,
   type VerifierKey,
 } from './notes.ts'
+export type { ReadFile } from './openings.ts'
 export { parseReceipt, type Receipt, type VerifiedReceipt, verifyReceipt } from './receipt.ts'
 export {
   entriesOf,

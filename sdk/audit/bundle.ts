@@ -1,32 +1,7 @@
 /** 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what they say. */
-import { AuditFault } from './audit-fault.ts'
 import type { FindingCode, Report } from './findings.ts'
-import { fromBase64 } from './notes.ts'
-import {
-  type Bytes,
-  entriesOf,
-  entryOf,
-  hashesOf,
-  isSame,
-  leafHash,
-  tilePath,
-  tileWidth,
-} from './tree.ts'
-
-/** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
-export type ReadFile = (path: string) => Promise<Bytes | null>
-
-/** The files of a log, and who is told what is wrong with them. */
-interface Files {
-  readonly read: ReadFile
-  readonly report: Report
-}
-
-/** What an entry says, and the leaf hash that it comes to. */
-interface Opening {
-  readonly text: string
-  readonly leaf: Bytes
-}
+import { type Files, type Opening, readOpenings } from './openings.ts'
+import { type Bytes, entriesOf, hashesOf, isSame, leafHash, tilePath, tileWidth } from './tree.ts'
 
 /** A bundle as it was read; nothing of it is verified. */
 export interface Bundle {
@@ -72,52 +47,6 @@ export async function readTile(
   if (bytes) report('tile_changed', path, `it has not ${width} hashes`)
   else report('tile_missing', path, 'it is not there')
   return null
-}
-
-async function readOpenings(
-  { read, report }: Files,
-  index: number,
-  width: number,
-): Promise<(Opening | undefined)[]> {
-  const path = `openings/${index}.jsonl`
-  const bytes = await read(path)
-  const openings: (Opening | undefined)[] = Array.from({ length: width })
-  const seen = new Set<number>()
-  const lines = new TextDecoder().decode(bytes ?? new Uint8Array()).split('\n')
-  for (const line of lines.filter((each) => each !== '')) {
-    const opening = parseOpening(line)
-    const at = (opening?.index ?? -1) - index * tileWidth
-    if (!opening || at < 0 || at >= tileWidth) {
-      report(
-        'opening_changed',
-        path,
-        `a line is no opening of an entry there: ${line.slice(0, 40)}`,
-      )
-    } else if (seen.has(at)) {
-      report('opening_changed', `entry ${opening.index}`, `${path} has it twice`)
-    } else if (opening.said && at < width) {
-      const { salt, text } = opening.said
-      openings[at] = { text, leaf: await leafHash(await entryOf(salt, text)) }
-    }
-    seen.add(at)
-  }
-  return openings
-}
-
-/** A line of openings: an index, with salt and text, or erased. */
-function parseOpening(
-  line: string,
-): { readonly index: number; readonly said: { salt: Bytes; text: string } | null } | null {
-  try {
-    const { erased, index, salt, text } = JSON.parse(line)
-    if (!Number.isSafeInteger(index)) return null
-    if (erased === true) return { index, said: null }
-    if (typeof text !== 'string') return null
-    return { index, said: { salt: fromBase64(salt), text } }
-  } catch (error) {
-    if (error instanceof AuditFault || error instanceof SyntaxError) return null
-    throw error
-  }
 }
 
 /** What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its entries are. */

@@ -118,6 +118,12 @@ const reportOf = (
   { index, origin: log, ranges }: ErasureEntry,
   { by: requestedBy, erasure, of, reason }: ErasureRequest,
 ): ErasureReport => ({
-  ...{ origin, index, erasure, of, requestedBy, reason, log },
+  origin,
+  index,
+  erasure,
+  of,
+  requestedBy,
+  reason,
+  log,
   ranges: ranges ?? [],
 })

@@ -8,6 +8,9 @@
  * | `entry_changed`, `entry_deleted`, `entry_swapped` | an entry is not the one that was signed, is gone, or stands at another's place |
  * | `entry_added` | an entry stands before or behind those that were signed |
  * | `opening_changed`, `opening_swapped` | what an entry is given to say is not what was entered, or is what another says |
+ * | `form_changed` | a line, or what an entry says, is not written in the one form that it has: a search by text may miss it |
+ * | `file_added` | a file or folder stands among those of the log and belongs to none of its entries |
+ * | `cosignature_missing` | fewer witnesses than are asked for, of those whose keys were given, have cosigned the checkpoint |
  * | `opening_missing` | what an entry says is gone, and no erasure in the log covers it |
  * | `erasure_unfounded` | an entry names others as erased that are not before it, or at nobody's request |
  * | `tree_changed` | entries and tiles agree with each other, and not with what was signed |
@@ -27,6 +30,9 @@ export type FindingCode =
   | 'entry_added'
   | 'opening_changed'
   | 'opening_swapped'
+  | 'form_changed'
+  | 'file_added'
+  | 'cosignature_missing'
   | 'opening_missing'
   | 'erasure_unfounded'
   | 'tree_changed'

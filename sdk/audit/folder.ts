@@ -1,5 +1,5 @@
 import { type Acts, createActs, type Succession } from './acts.ts'
-import type { ReadFile } from './bundle.ts'
+import { holdCosignatures, witnessesIn } from './cosignatures.ts'
 import { type ErasureReport, judgeErasures } from './erasures.ts'
 import type { Finding, Report } from './findings.ts'
 import {
@@ -16,8 +16,14 @@ import {
   type SignedCheckpoint,
   type VerifierKey,
 } from './notes.ts'
-import { type Bytes, isSame } from './tree.ts'
+import { openingsPath, type ReadFile } from './openings.ts'
+import { type Bytes, isSame, tileWidth } from './tree.ts'
 import { walkTree } from './walk.ts'
+
+/** Names of what is in a folder of an export; none where it is not there. @throws AuditFault `unreachable` */
+export type ListFolder = (folder: string) => Promise<readonly string[]>
+
+const nothing: ListFolder = async () => []
 
 /** How an exported log is verified. */
 export interface FolderOptions {
@@ -30,6 +36,10 @@ export interface FolderOptions {
    * finding.
    */
   readonly acceptedSuccessors?: readonly string[] | undefined
+  /** How many of the witnesses whose keys are given must have cosigned; all of them unless it is said. */
+  readonly quorum?: number | undefined
+  /** Names what is in a folder of the export, `openings` or `logs`: then what belongs to no entry is found, too. */
+  readonly list?: ListFolder | undefined
   /** Is told now and then how many entries of a log have been looked at. */
   onProgress?(origin: string, seen: number, size: number): void
 }
@@ -72,6 +82,7 @@ interface Context {
   readonly unchecked: string[]
   readonly notes: string[]
   readonly acceptedSuccessors: readonly string[]
+  readonly quorum: number | undefined
   readonly onProgress: FolderOptions['onProgress']
 }
 
@@ -89,28 +100,46 @@ export async function verifyFolder(
   read: ReadFile,
   options: FolderOptions = {},
 ): Promise<FolderReport> {
-  const { acceptedSuccessors = [], onProgress, remembered = [] } = options
+  const { acceptedSuccessors = [], list = nothing, onProgress, quorum, remembered = [] } = options
   const keys = options.keys ?? (await parseVerifierKeys(textOf(await read('keys'))))
   const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
   const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
   const context: Context = {
-    ...{ keys, known, findings, unchecked, notes },
-    ...{ acceptedSuccessors, onProgress },
+    keys,
+    known,
+    findings,
+    unchecked,
+    notes,
+    acceptedSuccessors,
+    quorum,
+    onProgress,
+  }
+  const { length: witnesses } = witnessesIn(keys)
+  if (quorum !== undefined && quorum > witnesses) {
+    unchecked.push(`${quorum} witnesses are asked for, and the keys of ${witnesses} were given.`)
   }
   if (!options.keys) notes.push('The keys are those of the folder: compare them with others.')
   const walked: Walked[] = []
+  const numbers = new Set<string>()
   let succession: Successor | null = null
   for (let number = Number.POSITIVE_INFINITY; number > 0; ) {
     const prefix = succession ? `logs/${number}/` : ''
-    const log = await verifyLog((path) => read(`${prefix}${path}`), succession, context)
+    const log = await verifyLog(foldersBelow(prefix, read, list), succession, context)
     if (!log) break
     walked.push(log)
+    numbers.add(String(number))
     const { acts, report } = log
     succession = acts.succession && { ...acts.succession, origin: report.origin }
     // Each has a smaller number than the one after it, whatever a folder says of itself.
     number = succession ? Math.min(succession.log, number) - 1 : 0
   }
   for (const each of known) reportUnheld(each, walked, context)
+  const strays = (await list('logs')).filter((name) => !numbers.has(name))
+  reportStrays(
+    strays.map((name) => `logs/${name}`),
+    'it is of none of the logs',
+    (code, where, detail) => findings.push({ code, origin: '', where, detail }),
+  )
   const {
     erased,
     erasures,
@@ -138,7 +167,7 @@ const textOf = (bytes: Bytes | null): string => new TextDecoder().decode(bytes ?
 
 /** @param succession what the log after it says of it. @returns null where nothing of it can be looked at. */
 async function verifyLog(
-  read: ReadFile,
+  { list, read }: Folders,
   succession: Successor | null,
   context: Context,
 ): Promise<Walked | null> {
@@ -155,6 +184,15 @@ async function verifyLog(
     context.findings.push({ code, origin, where, detail })
   }
   const checkpoint = await openOwn(textOf(note), report, context)
+  if (checkpoint) {
+    holdCosignatures(checkpoint, {
+      witnesses: witnessesIn(context.keys),
+      quorum: context.quorum,
+      report,
+      successorSays: succession?.predecessorCheckpoint ?? null,
+      note: (text) => context.notes.push(text),
+    })
+  }
   if (!claim) {
     context.unchecked.push('The entries: there is no checkpoint to hold them against.')
     return null
@@ -178,6 +216,7 @@ async function verifyLog(
     },
   })
   acts.finish()
+  await reportStrayOpenings({ list, read }, size, report)
   const { met, said } = acts.older
   if (said > 0) {
     const cards = `${said} cards are older than the log, and ${met} of them begin in its midst`
@@ -197,23 +236,54 @@ async function verifyLog(
   return { report: { origin, size, checkpoint, erased: 0 }, acts }
 }
 
+/** What a log is read from. */
+interface Folders {
+  readonly read: ReadFile
+  readonly list: ListFolder
+}
+
+const foldersBelow = (prefix: string, read: ReadFile, list: ListFolder): Folders => ({
+  read: (path) => read(`${prefix}${path}`),
+  list: (folder) => list(`${prefix}${folder}`),
+})
+
+/** Reports files of what entries say that belong to none: whoever searches the folder would read them, too. */
+async function reportStrayOpenings(
+  { list, read }: Folders,
+  size: number,
+  report: Report,
+): Promise<void> {
+  const count = Math.ceil(size / tileWidth)
+  const isOwn = (path: string): boolean => {
+    const digits = /^openings\/(0|[1-9][0-9]{0,15})\.jsonl$/.exec(path)?.[1]
+    return digits !== undefined && Number(digits) < count
+  }
+  const listed = (await list('openings')).map((name) => `openings/${name}`)
+  const next = (await read(openingsPath(count))) ? [openingsPath(count)] : []
+  const strays = [...new Set([...next, ...listed])].filter((path) => !isOwn(path))
+  reportStrays(strays, 'it belongs to none of the entries', report)
+}
+
+/** Stray files that are reported, each. */
+const straysMost = 20
+
+function reportStrays(paths: readonly string[], detail: string, report: Report): void {
+  for (const path of paths.slice(0, straysMost)) report('file_added', path, detail)
+  const more = paths.length - straysMost
+  if (more > 0) report('file_added', `${more} more`, detail)
+}
+
 /** @returns the checkpoint of a log; null where it is not signed as it must be, which is reported. */
 async function openOwn(
   note: string,
   report: Report,
-  { keys, notes, unchecked }: Context,
+  { keys, unchecked }: Context,
 ): Promise<SignedCheckpoint | null> {
   const { checkpoint, fault } = await openOrFault(note, keys)
   if (fault?.code === 'unsupported') unchecked.push(`checkpoint: ${fault.message}.`)
   else if (fault) report('checkpoint_changed', 'checkpoint', fault.message)
   for (const name of checkpoint?.uncheckedBy ?? []) {
     unchecked.push(`A signature by ${name}: this runtime does not verify ML-DSA-44.`)
-  }
-  for (const { name, type } of checkpoint ? keys : []) {
-    const isCosigned = checkpoint?.cosignedBy.some((each) => each.name === name)
-    if (type === cosignatureType && !isCosigned) {
-      notes.push(`${checkpoint?.origin}: ${name}, whose key was given, has not cosigned it.`)
-    }
   }
   return checkpoint
 }
@@ -246,6 +316,3 @@ function holdAgainst(
 }
 
 const progressEvery = 65_536
-
-/** Of a key that cosigns by Ed25519 and does nothing else (C2SP signed-note, Signature types). */
-const cosignatureType = 4

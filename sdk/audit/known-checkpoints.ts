@@ -32,10 +32,11 @@ export const notesIn = (kept: string): KnownNote[] =>
     return line === '' ? [] : [{ where, note: noteIn(line), isKept: true }]
   })
 
-/** None is no note. */
+/** None is no note, nor is one that is written in another way than an export does. */
 function noteIn(line: string): string {
   try {
-    return String(JSON.parse(line))
+    const note: unknown = JSON.parse(line)
+    return typeof note === 'string' && JSON.stringify(note) === line ? note : ''
   } catch {
     return ''
   }

@@ -1,7 +1,8 @@
 import { AuditFault } from './audit-fault.ts'
-import { type ReadFile, readTile } from './bundle.ts'
+import { readTile } from './bundle.ts'
 import type { Finding, FindingCode } from './findings.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
+import type { ReadFile } from './openings.ts'
 import { consistencyProof, isSame, tileWidth, verifyConsistency } from './tree.ts'
 
 /** What a look at a published log came to. */

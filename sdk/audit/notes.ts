@@ -58,6 +58,10 @@ export function fromBase64(text: string): Bytes {
   throw malformed('it holds base64 that is none')
 }
 
+/** Base64 as RFC 4648 section 4 writes it. */
+export const toBase64 = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+
 export const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 

@@ -1,5 +1,6 @@
 import { AuditFault } from './audit-fault.ts'
 import { fromBase64, openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
+import { isCanonical } from './said.ts'
 import { type Bytes, entryOf, leafHash, verifyInclusion } from './tree.ts'
 
 /** An entry that is proven to be in the log. */
@@ -63,6 +64,9 @@ export async function verifyReceipt(
   const checkpoint = await openCheckpoint(note, keys)
   if (!opening) throw new AuditFault('erased', 'it holds no text: the entry was erased')
   const { salt, text } = opening
+  if (!isCanonical(text)) {
+    throw new AuditFault('malformed', 'what the entry says is not written as an entry is')
+  }
   const leaf = await leafHash(await entryOf(salt, text))
   const { root, size } = checkpoint
   if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {

@@ -10,6 +10,17 @@ export function readSaid(text: string): Said {
   return { ...said, details: membersOf(said.details) }
 }
 
+/** Whether a text is an object in the one form in which entries are written: no escape, member or space that is not needed. */
+export function isCanonical(text: string): boolean {
+  try {
+    const said: unknown = JSON.parse(text)
+    const isObject = typeof said === 'object' && said !== null && !Array.isArray(said)
+    return isObject && JSON.stringify(said) === text
+  } catch {
+    return false
+  }
+}
+
 const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 

@@ -4,13 +4,13 @@ import {
   candidatesOf,
   compareBundle,
   type Difference,
-  type ReadFile,
   readBundle,
   readTile,
   reportDifferences,
 } from './bundle.ts'
 import type { Report } from './findings.ts'
 import type { Checkpoint } from './notes.ts'
+import type { ReadFile } from './openings.ts'
 import { type Bytes, isSame, rootOf, rootOfEdge, tilePath, tileWidth } from './tree.ts'
 
 /** What a walk takes with it. */

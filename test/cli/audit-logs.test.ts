@@ -97,8 +97,22 @@ test('a database restored from a backup is signed no more, by whoever starts it;
   // Whoever has an export of before sees that something is gone, and why.
   const fresh = join(await makeFolder(), 'export')
   assert.equal((await run(last, 'audit', 'export', fresh)).code, 0)
-  const verified = await run(last, 'audit', 'verify', fresh, '--json')
-  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
-  assert.match(verified.stdout, /Restored, of 3 May/)
-  assert.equal((await run(last, 'audit', 'verify', exported)).code, 0)
+  const verify = (...words: string[]) => run(last, 'audit', 'verify', ...words, '--json')
+  const verified = await verify(fresh)
+  assert.equal(verified.code, 1, verified.stdout + verified.stderr)
+  const { findings, logs } = JSON.parse(verified.stdout)
+  assert.deepEqual(
+    findings.map(({ code }: { code: string }) => code),
+    ['rolled_back'],
+  )
+  assert.match(findings[0].detail, /Restored, of 3 May/)
+  const accepted = await verify(fresh, '--accept-successor', logs[0].origin)
+  assert.equal(accepted.code, 0, accepted.stdout + accepted.stderr)
+  assert.match(JSON.parse(accepted.stdout).notes.join(), /Restored, of 3 May/)
+  assert.equal((await verify(exported)).code, 0)
+  // Into the folder of the last time, which has more of the log before than there is.
+  assert.equal((await run(last, 'audit', 'export', exported)).code, 0)
+  assert.equal((await verify(exported)).code, 1)
+  const again = await verify(exported, '--accept-successor', logs[0].origin)
+  assert.equal(again.code, 0, again.stdout + again.stderr)
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -10,9 +11,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { openCheckpoint, parseVerifierKeys } from '../../sdk/audit/audit.ts'
 import { AuditFault } from '../../sdk/audit/audit-fault.ts'
 import { createPinfold } from '../../sdk/client/client.ts'
+import { verifierKeyText } from '../../src/domain/audit-notes.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
 import {
   type Exported,
+  erasureEntries,
   exportLog,
   makeLogKey,
   numberedEntries,
@@ -128,6 +131,34 @@ test('verify ends with 1 for what it finds, a line each, and with 2 where it can
     [2, 'could not be checked: There is no checkpoint of the log.'],
   )
   assert.equal((await verify('--keys', join(folder, 'nothing'))).code, 2)
+})
+
+test('verify prints each erasure, and finds what belongs to no entry and what no witness has cosigned', async () => {
+  const entries = [...numberedEntries(30), ...erasureEntries(key.origin, [[3, 5]])]
+  const target = await writeExport('erased', await exportLog(key, entries, new Set([3, 4, 5])))
+  const verify = (...words: string[]) => pinfold({}, 'audit', 'verify', target, ...words)
+  const good = await verify()
+  assert.equal(good.code, 0, good.stdout)
+  assert.match(
+    good.stdout,
+    /^erasure 0190\S+ by entry 31 of cards\.example\/audit: entries 3-5 of .*\(card\), asked for by admin-1: The card/m,
+  )
+  const witnessKeys = join(folder, 'witness-keys')
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  const witness = verifierKeyText('witness.example/w', 4, Buffer.from(x, 'base64url'))
+  await writeFile(witnessKeys, `${key.text}\n${witness}\n`)
+  const bare = await verify('--keys', witnessKeys)
+  assert.equal(bare.code, 1)
+  assert.match(bare.stdout, /^cosignature_missing checkpoint of .*0 of 1 have/)
+  assert.equal((await verify('--keys', witnessKeys, '--quorum', '0')).code, 0)
+  assert.equal((await verify('--keys', witnessKeys, '--quorum', '2')).code, 1)
+  assert.equal((await verify('--quorum', '2')).code, 2)
+  assert.equal((await verify('--quorum', '-1')).code, 2)
+  await writeFile(join(target, 'openings/invented.jsonl'), '{}\n')
+  const more = await verify()
+  assert.equal(more.code, 1)
+  assert.match(more.stdout, /^file_added openings\/invented\.jsonl of /)
 })
 
 test('a monitor finds a log that was rolled back, or has another tree than before', async () => {

@@ -1,5 +1,5 @@
 /** An export folder as the command line writes it, made in memory of the domain's own functions. */
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type AuditEntry, commitEntries } from '../../src/domain/audit-entry.ts'
@@ -11,6 +11,7 @@ import {
 } from '../../src/domain/audit-notes.ts'
 import {
   appendHashes,
+  commitmentOf,
   consistencyProof,
   entryBundle,
   entryOf,
@@ -20,6 +21,8 @@ import {
   tilePath,
   tileWidth,
 } from '../../src/domain/audit-tree.ts'
+
+import type { NewEntry } from '../../src/storage/audit/entries.ts'
 
 /** A log's key, and what it is verified by. */
 export type LogKey = {
@@ -61,12 +64,27 @@ export type Exported = {
 }
 
 /** Exports a log. @param erased entries whose text is gone */
-export async function exportLog(
+export const exportLog = (
   key: LogKey,
   entries: readonly AuditEntry[],
   erased: ReadonlySet<number> = new Set(),
+): Promise<Exported> => exportRows(key, commitEntries(entries), erased)
+
+/** Exports a log whose entries say just these texts, as a hand in the database could have entered them. */
+export const exportTexts = (key: LogKey, texts: readonly string[]): Promise<Exported> =>
+  exportRows(
+    key,
+    texts.map((text) => {
+      const salt = randomBytes(32)
+      return { salt, text, commitment: commitmentOf(salt, text) }
+    }),
+  )
+
+async function exportRows(
+  key: LogKey,
+  rows: readonly Pick<NewEntry, 'commitment' | 'salt' | 'text'>[],
+  erased: ReadonlySet<number> = new Set(),
 ): Promise<Exported> {
-  const rows = commitEntries(entries)
   const leaves = rows.map(({ commitment }) => entryOf(commitment))
   const files = new Map<string, Uint8Array>()
   const tiles = new Map(
@@ -84,7 +102,7 @@ export async function exportLog(
       .map(({ salt, text }, at) =>
         erased.has(from + at)
           ? { index: from + at, erased: true }
-          : { index: from + at, salt: Buffer.from(salt).toString('base64'), text },
+          : { index: from + at, salt: Buffer.from(salt ?? []).toString('base64'), text },
       )
     const openings = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
     files.set(`openings/${index}.jsonl`, Buffer.from(openings))

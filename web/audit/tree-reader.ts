@@ -1,4 +1,4 @@
-import type { ReadFile } from '../../sdk/audit/bundle.ts'
+import type { ReadFile } from '../../sdk/audit/openings.ts'
 import {
   type Bytes,
   entriesOf,

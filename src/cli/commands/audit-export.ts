@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parseCheckpoint } from '../../../sdk/audit/audit.ts'
 import { tilePath, tilesOfSize, tileWidth } from '../../domain/audit-tree.ts'
@@ -51,6 +51,7 @@ async function exportLog(
   const at = `/audit/logs/${log}`
   let written = 0
   let note = await service.readBytes(`${at}/checkpoint`)
+  if (note) await removeOther(folder, note.bytes)
   // What entries say before the checkpoint under which they are exported: what is erased meanwhile is covered there.
   for (let hasErased = true; note && (hasErased || written < sizeOf(note.bytes)); ) {
     const { bytes } = note
@@ -117,6 +118,17 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, bytes)
 }
+
+/** Takes away what an earlier export wrote of another log: it belongs to none of the entries that are written now. */
+async function removeOther(folder: string, note: Uint8Array): Promise<void> {
+  const kept = await readFile(join(folder, 'checkpoint')).catch(() => null)
+  if (!kept || originOf(kept) === originOf(note)) return
+  for (const name of ['openings', 'tile'])
+    await rm(join(folder, name), { recursive: true, force: true })
+}
+
+/** The line that a checkpoint begins with. */
+const originOf = (note: Uint8Array): string => Buffer.from(note).toString().split('\n', 1)[0] ?? ''
 
 /** Beside those of earlier exports, each a line of JSON. */
 async function keepCheckpoint(folder: string, note: string): Promise<void> {

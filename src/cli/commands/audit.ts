@@ -21,6 +21,7 @@ import { asAdministrator, asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { createProgress, sheet } from '../output.ts'
 import { exportLogs, writeDurably } from './audit-export.ts'
+import { listNames } from './audit-listing.ts'
 
 /** What a verification ends with. */
 const verdicts = { good: 0, found: 1, unchecked: 2 } as const
@@ -65,6 +66,11 @@ export const auditCommands: readonly cli.Command[] = [
         value: 'FILE',
         help: 'a checkpoint that was had before: the log must go on from it',
       },
+      quorum: {
+        type: 'string',
+        value: 'N',
+        help: 'how many witnesses must have cosigned, of those whose keys are given; else all of them',
+      },
       'accept-successor': {
         type: 'string',
         value: 'NAMES',
@@ -85,6 +91,8 @@ export const auditCommands: readonly cli.Command[] = [
           {
             keys: await givenKeys(call),
             remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
+            list: (name) => listNames(join(folder, name)),
+            quorum: quorumOf(call),
             acceptedSuccessors: cli.listOf(call, 'accept-successor'),
             onProgress: (origin, seen, size) =>
               progress.show(`${origin}: entry ${seen} of ${size}`),
@@ -200,6 +208,13 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
 
 const lineOf = ({ code, detail, origin, where }: Finding): string =>
   `${code} ${where} of ${origin || 'the log'}: ${detail}`
+
+/** @throws UsageError unless it is a number of witnesses. */
+function quorumOf(call: cli.Call): number | undefined {
+  const quorum = cli.numberOf(call, 'quorum')
+  if (quorum === undefined || quorum >= 0) return quorum
+  throw new cli.UsageError('--quorum must be 0 or more.')
+}
 
 /** Ranges that a line names, of more how many there are. */
 const rangesMost = 5

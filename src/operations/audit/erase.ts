@@ -177,7 +177,10 @@ async function goOn(
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
     const { erasureId, kind, reason, requestedBy } = erasure
     const named = {
-      ...{ erasure: erasureId, of: kind, requestedBy, reason },
+      erasure: erasureId,
+      of: kind,
+      requestedBy,
+      reason,
       ranges: ranges.map(({ from, to }) => [from, to]),
     }
     // Nobody asks for what is old: the first act that names some comes after one that says so.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { before, test } from 'node:test'
 import { parseVerifierKeys, type VerifierKey, verifyFolder } from '../../../sdk/audit/audit.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
@@ -8,6 +8,7 @@ import {
   type Exported,
   erasureEntries,
   exportLog,
+  exportTexts,
   type LogKey,
   makeLogKey,
   numberedEntries,
@@ -180,13 +181,159 @@ test('logs that say that they follow each other end', async () => {
   assert.deepEqual(found, [])
 })
 
-test('a witness whose key is given and that has not cosigned is named', async () => {
-  const { files } = await exportLog(first, numberedEntries(3))
-  const { x } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-  const witness = verifierKeyText('witness.example/w', 4, Buffer.from(x ?? '', 'base64url'))
-  const asked = await parseVerifierKeys(`${first.text}\n${witness}\n`)
-  const { notes } = await verifyFolder(readerOf(files), { keys: asked })
-  assert.deepEqual(notes, [
-    `${first.origin}: witness.example/w, whose key was given, has not cosigned it.`,
+/** A witness: its verifier key, and how it cosigns. */
+function makeWitness(name: string) {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  const text = verifierKeyText(name, 4, Buffer.from(x, 'base64url'))
+  const cosign = (note: string): string => {
+    const at = 1_700_000_000
+    const said = note.slice(0, note.lastIndexOf('\n\n') + 1)
+    const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${at}\n${said}`), privateKey)
+    const time = Buffer.alloc(8)
+    time.writeBigUInt64BE(BigInt(at))
+    const [, id = ''] = text.split('+')
+    const bytes = Buffer.concat([Buffer.from(id, 'hex'), time, signature])
+    return `${note}— ${name} ${bytes.toString('base64')}\n`
+  }
+  return { name, text, cosign }
+}
+
+test('a checkpoint that a witness has not cosigned whose key is given is a finding, unless a quorum has', async () => {
+  const { files, note } = await exportLog(first, numberedEntries(3))
+  const [one, other] = [makeWitness('witness.example/w'), makeWitness('witness.example/v')]
+  const withNote = async (text: string, quorum?: number, witnesses = [one, other]) => {
+    const asked = [first, ...witnesses].map((each) => each.text).join('\n')
+    const report = await verifyFolder(
+      readerOf(new Map(files).set('checkpoint', Buffer.from(text))),
+      {
+        keys: await parseVerifierKeys(asked),
+        quorum,
+      },
+    )
+    const found = report.findings.map(({ code, detail }) => `${code}: ${detail}`)
+    return [found, report.notes, report.unchecked]
+  }
+  const both = other.cosign(one.cosign(note))
+  assert.deepEqual(await withNote(both), [[], [], []])
+  const lacks = (names: string, there: string) =>
+    `cosignature_missing: ${names}, whose key was given, has not cosigned it: ${there} have`
+  assert.deepEqual(await withNote(note), [
+    [lacks('witness.example/w, witness.example/v', '0 of 2')],
+    [],
+    [],
   ])
+  const half = one.cosign(note)
+  assert.deepEqual(await withNote(half), [[lacks('witness.example/v', '1 of 2')], [], []])
+  assert.deepEqual(await withNote(half, 2), [[lacks('witness.example/v', '1 of 2')], [], []])
+  const noted = `${first.origin}: witness.example/v, whose key was given, has not cosigned it.`
+  assert.deepEqual(await withNote(half, 1), [[], [noted], []])
+  assert.deepEqual(await withNote(both, 3), [
+    [],
+    [],
+    ['3 witnesses are asked for, and the keys of 2 were given.'],
+  ])
+})
+
+test('a log that another has followed needs no cosignature where that one, which has it, begins with its checkpoint', async () => {
+  const witness = makeWitness('witness.example/w')
+  const former = await exportLog(first, numberedEntries(30))
+  const foundAfter = async (said: string) => {
+    const next = await follower(second, 2, said)
+    const files = new Map([...next.files, ...under('logs/1/', former)])
+    files.set('checkpoint', Buffer.from(witness.cosign(next.note)))
+    const asked = await parseVerifierKeys(
+      [first, second, witness].map(({ text }) => text).join('\n'),
+    )
+    const { findings } = await verifyFolder(readerOf(files), { keys: asked })
+    return findings.map(({ code, origin }) => `${code} ${origin}`)
+  }
+  assert.deepEqual(await foundAfter(former.note), [])
+  assert.deepEqual(await foundAfter(signNote(first, 20, await former.rootAt(20))), [
+    `cosignature_missing ${first.origin}`,
+  ])
+})
+
+/** An export of which the file of what entries say is written otherwise. */
+async function rewritten(write: (lines: string[]) => string | Uint8Array): Promise<string[]> {
+  const { files } = await exportLog(first, numberedEntries(30))
+  const path = 'openings/0.jsonl'
+  const lines = Buffer.from(files.get(path) ?? [])
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+  files.set(path, Buffer.from(write(lines)))
+  const [found, unchecked] = await verify(files)
+  assert.deepEqual(unchecked, [])
+  return found
+}
+
+const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
+
+test('what entries say is found by a search by text: a line that is written otherwise is a finding', async () => {
+  assert.deepEqual(await rewritten(joined), [])
+  const other = ['form_changed openings/0.jsonl']
+  const each = (change: (line: string) => string) =>
+    rewritten((lines) => joined(lines.map((line, at) => (at === 4 ? change(line) : line))))
+  assert.deepEqual(
+    await rewritten((lines) => joined(lines.map((l) => l.replaceAll('.', '\\u002e')))),
+    other,
+  )
+  assert.deepEqual(await each((line) => line.replace('pin.revealed', 'pin\\u002erevealed')), other)
+  assert.deepEqual(await each((line) => line.replace('acme', '\\u0061cme')), other)
+  assert.deepEqual(await each((line) => line.replace('{', '{"text":"{}",')), other)
+  assert.deepEqual(await each((line) => line.replace('{', '{"text":"{}",')), other)
+  assert.deepEqual(await each((line) => line.replace(/\}$/, ',"note":"unknown"}')), other)
+  assert.deepEqual(await each((line) => line.replace('"index":', '"index": ')), other)
+  assert.deepEqual(await each((line) => `${line} `), other)
+  assert.deepEqual(await each((line) => line.replace('"index":4', '"index":4.0')), other)
+  assert.deepEqual(await each((line) => `${line}\r`), other)
+  assert.deepEqual(await rewritten((lines) => joined(lines).trimEnd()), other)
+  assert.deepEqual(await rewritten((lines) => `\ufeff${joined(lines)}`), [
+    'opening_changed openings/0.jsonl',
+    'opening_missing entry 0',
+  ])
+  assert.deepEqual(await rewritten((lines) => joined([...lines].reverse())), other)
+  const notUtf8 = await rewritten((lines) =>
+    Buffer.from(joined(lines).replace('acme', '\u00e9'), 'latin1'),
+  )
+  assert.deepEqual(notUtf8, [other[0], 'opening_changed entry 0'])
+})
+
+test('an entry that was entered in another form than entries have is a finding', async () => {
+  const texts = [
+    '{"entry":"x","act":"pin\\u002erevealed"}',
+    '{"act":"pin.revealed","act":"card.created"}',
+    '{"act": "pin.revealed"}',
+    '["pin.revealed"]',
+    'pin.revealed',
+  ]
+  const { files } = await exportTexts(first, texts)
+  assert.deepEqual(await verify(files), [texts.map((_, at) => `form_changed entry ${at}`), []])
+})
+
+test('lines behind the last entry, and files that belong to no entry, are findings', async () => {
+  const invented = JSON.stringify({
+    index: 30,
+    salt: Buffer.alloc(32).toString('base64'),
+    text: '{}',
+  })
+  assert.deepEqual(await rewritten((lines) => joined([...lines, invented])), [
+    'entry_added openings/0.jsonl',
+  ])
+  assert.deepEqual(await rewritten((lines) => joined([...lines, '{"index":31,"erased":true}'])), [
+    'entry_added openings/0.jsonl',
+  ])
+  const { files } = await exportLog(first, numberedEntries(30))
+  const more = new Map(files).set('openings/1.jsonl', Buffer.from(`${invented}\n`))
+  assert.deepEqual(await verify(more), [['file_added openings/1.jsonl'], []])
+  const names = ['0.jsonl', '00.jsonl', '7.jsonl', 'later.jsonl', 'more']
+  const { findings } = await verifyFolder(readerOf(files), {
+    keys,
+    list: async (folder) => (folder === 'openings' ? names : ['1']),
+  })
+  assert.deepEqual(
+    findings.map(({ code, where }) => `${code} ${where}`),
+    [...names.slice(1).map((name) => `file_added openings/${name}`), 'file_added logs/1'],
+  )
 })

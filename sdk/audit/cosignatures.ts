@@ -1,0 +1,52 @@
+/** Whether witnesses have cosigned what they were to cosign. */
+import type { Report } from './findings.ts'
+import { claimOf } from './known-checkpoints.ts'
+import type { SignedCheckpoint, VerifierKey } from './notes.ts'
+
+/** Types of keys (C2SP signed-note, Signature types): the second does nothing but cosign. */
+const [ed25519, cosigning, mlDsa] = [1, 4, 6]
+
+/** Names of the witnesses among keys: of those that sign logs, each has an Ed25519 key that does. */
+export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
+  const logs = new Set(keys.filter(({ type }) => type === ed25519).map(({ name }) => name))
+  const witnesses = keys.filter(
+    ({ name, type }) => type === cosigning || (type === mlDsa && !logs.has(name)),
+  )
+  return [...new Set(witnesses.map(({ name }) => name))]
+}
+
+/**
+ * Reports where too few witnesses have cosigned a checkpoint. That of a log before the one in use needs none where the
+ * log after it, which is cosigned itself, begins with it.
+ * @param quorum how many must have; all whose keys were given, unless it is said
+ */
+export function holdCosignatures(
+  checkpoint: SignedCheckpoint,
+  {
+    note,
+    quorum,
+    report,
+    successorSays,
+    witnesses,
+  }: {
+    readonly witnesses: readonly string[]
+    readonly quorum: number | undefined
+    /** The checkpoint that the log after it begins with; null where that is none, or there is no such log. */
+    readonly successorSays: string | null
+    readonly report: Report
+    /** Takes in what is no finding. */
+    readonly note: (text: string) => void
+  },
+): void {
+  const { cosignedBy, origin, size, uncheckedBy } = checkpoint
+  const names = new Set([...cosignedBy.map(({ name }) => name), ...uncheckedBy])
+  const missing = witnesses.filter((name) => !names.has(name))
+  if (missing.length === 0) return
+  const needed = quorum ?? witnesses.length
+  const there = witnesses.length - missing.length
+  const detail = `${missing.join(', ')}, whose key was given, has not cosigned it`
+  const followed = claimOf(successorSays ?? '')
+  const isFollowed = followed?.origin === origin && followed.size === size
+  if (there >= needed || isFollowed) note(`${origin}: ${detail}.`)
+  else report('cosignature_missing', 'checkpoint', `${detail}: ${there} of ${needed} have`)
+}

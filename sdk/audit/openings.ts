@@ -1,0 +1,127 @@
+/** What entries are given to say: a file for each 256, a line for each entry. */
+import { AuditFault } from './audit-fault.ts'
+import type { Report } from './findings.ts'
+import { fromBase64, toBase64 } from './notes.ts'
+import { type Bytes, entryOf, isSame, leafHash, tileWidth, utf8 } from './tree.ts'
+
+/** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
+export type ReadFile = (path: string) => Promise<Bytes | null>
+
+/** The files of a log, and who is told what is wrong with them. */
+export interface Files {
+  readonly read: ReadFile
+  readonly report: Report
+}
+
+/** What an entry says, and the leaf hash that it comes to. */
+export interface Opening {
+  readonly text: string
+  readonly leaf: Bytes
+}
+
+/** What a line says of an entry: salt and text, or null where it is erased. */
+interface Line {
+  readonly index: number
+  readonly said: { readonly salt: Bytes; readonly text: string } | null
+}
+
+/** The file of what the entries of a bundle say. */
+export const openingsPath = (index: number): string => `openings/${index}.jsonl`
+
+/**
+ * Reads what the entries of a bundle say, by their places, and reports every line that is no entry's, or that is not
+ * written in the one form that it has.
+ */
+export async function readOpenings(
+  { read, report }: Files,
+  index: number,
+  width: number,
+): Promise<(Opening | undefined)[]> {
+  const path = openingsPath(index)
+  const openings: (Opening | undefined)[] = Array.from({ length: width })
+  const bytes = await read(path)
+  if (!bytes) return openings
+  const { isWhole, lines } = linesIn(bytes)
+  const placed = placeLines(lines, index, report)
+  const others = placed.filter(
+    ({ at, line, text }, place) => text !== lineOf(line) || at < (placed[place - 1]?.at ?? 0),
+  )
+  const count = others.length + (isWhole ? 0 : 1)
+  if (count > 0) {
+    const detail = `${count} of its lines are not written, or ordered, as an export has them`
+    report('form_changed', path, detail)
+  }
+  const behind = placed.filter(({ at }) => at >= width)
+  if (behind.length > 0) {
+    const last = index * tileWidth + width - 1
+    report('entry_added', path, `it has ${behind.length} lines of entries behind the last, ${last}`)
+  }
+  for (const { at, line } of placed) {
+    if (at < width) openings[at] = await openingOf(line)
+  }
+  return openings
+}
+
+/** A line, and the place of its entry in the bundle. */
+interface PlacedLine {
+  readonly text: string
+  readonly line: Line
+  readonly at: number
+}
+
+/** The lines of a bundle, the first of each entry; others are reported. */
+function placeLines(lines: readonly string[], index: number, report: Report): PlacedLine[] {
+  const path = openingsPath(index)
+  const seen = new Set<number>()
+  return lines.flatMap((text): PlacedLine[] => {
+    const line = parseLine(text)
+    const at = (line?.index ?? -1) - index * tileWidth
+    if (!line || at < 0 || at >= tileWidth) {
+      const detail = `a line is no opening of an entry there: ${text.slice(0, 40)}`
+      report('opening_changed', path, detail)
+      return []
+    }
+    if (seen.has(at)) {
+      report('opening_changed', `entry ${line.index}`, `${path} has it twice`)
+      return []
+    }
+    seen.add(at)
+    return [{ text, line, at }]
+  })
+}
+
+/** The lines of a file, and whether they are all that it has: UTF-8, and an end behind each. */
+function linesIn(bytes: Bytes): { readonly lines: string[]; readonly isWhole: boolean } {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  const lines = text.split('\n')
+  const isEnded = lines.at(-1) === ''
+  if (isEnded) lines.pop()
+  // What is no UTF-8 is read as another text, which has other bytes.
+  return { lines, isWhole: isEnded && isSame(utf8(text), bytes) }
+}
+
+async function openingOf({ said }: Line): Promise<Opening | undefined> {
+  if (!said) return undefined
+  const { salt, text } = said
+  return { text, leaf: await leafHash(await entryOf(salt, text)) }
+}
+
+/** The one way in which a line is written: another that reads the same could hide it from a search by text. */
+const lineOf = ({ index, said }: Line): string =>
+  JSON.stringify(
+    said ? { index, salt: toBase64(said.salt), text: said.text } : { index, erased: true },
+  )
+
+function parseLine(line: string): Line | null {
+  try {
+    const { erased, index, salt, text } = JSON.parse(line)
+    if (!Number.isSafeInteger(index)) return null
+    if (erased === true) return { index, said: null }
+    if (typeof text !== 'string' || typeof salt !== 'string') return null
+    return { index, said: { salt: fromBase64(salt), text } }
+  } catch (error) {
+    const isNoLine = error instanceof SyntaxError || error instanceof TypeError
+    if (isNoLine || error instanceof AuditFault) return null
+    throw error
+  }
+}

@@ -26,7 +26,17 @@ export const approvalKinds = {
     ...kept,
   },
   'disclosure-scopes': {
-    description: 'Letting a client read PINs or card numbers',
+    description: 'Letting a client read PINs or card numbers, or set PINs',
+    stateOf: 'client',
+    ...kept,
+  },
+  'client-credentials': {
+    description: 'Other credentials of a client that reads PINs or card numbers, or sets PINs',
+    stateOf: 'client',
+    ...kept,
+  },
+  network: {
+    description: 'A new card network, or other credentials of one',
     stateOf: 'client',
     ...kept,
   },
@@ -67,11 +77,12 @@ export const approvalStates = [
 ] as const
 export type ApprovalState = (typeof approvalStates)[number]
 
-/** Scopes by which a client gets PINs or card numbers, in clear or sealed to a device. */
-export const disclosureScopes = [
+/** Scopes by which a client gets PINs or card numbers, in clear or sealed to a device, or sets PINs. */
+export const guardedScopes = [
   'pin.reveal',
   'pin.encrypted',
   'cards.encrypted',
+  'pin.write',
 ] as const satisfies readonly Scope[]
 
 /** How fresh the login of whoever approves has to be. */

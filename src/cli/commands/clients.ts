@@ -113,6 +113,11 @@ export const clientCommands: readonly cli.Command[] = [
     summary: 'another secret, shown this once; the old one is taken for a while',
     options: {
       'overlap-hours': { type: 'string', value: 'N', help: '0 to 168; 24 unless given' },
+      'secret-hash': {
+        type: 'string',
+        value: 'HEX',
+        help: 'SHA-256 of a secret that you made; needed where another person approves this',
+      },
     },
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
     run: (call) =>
@@ -121,7 +126,7 @@ export const clientCommands: readonly cli.Command[] = [
         const rotated = await ask<{ clientSecret?: string }>(
           'POST',
           `${pathOf(call)}/rotate-secret`,
-          cli.given({ overlapHours }),
+          cli.given({ overlapHours, secretHash: cli.textOf(call, 'secret-hash') }),
         )
         return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
       }),

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type ApprovalKind, type AskedRequest, disclosureScopes } from '../../domain/approval.ts'
+import type { ApprovalKind, AskedRequest } from '../../domain/approval.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
@@ -11,8 +11,8 @@ import { ApprovalSchema } from './schemas/approvals.ts'
 /** What of a route another person approves, where the configuration says so. */
 interface ApprovalRule {
   readonly kinds: readonly [ApprovalKind, ...ApprovalKind[]]
-  /** Which of them a call is, null where none; without it, the first. Asked once the call is valid. */
-  readonly kindOf?: (request: FastifyRequest) => Promise<ApprovalKind | null>
+  /** Those that a call is of; without it, the first. Asked once the call is valid. */
+  readonly kindsOf?: (request: FastifyRequest) => Promise<readonly ApprovalKind[]>
   /** What cannot be asked for although it could be done at once. */
   readonly fault?: (request: FastifyRequest) => ProblemError | null
 }
@@ -37,8 +37,9 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
     const { access, approval } = request.routeOptions.config
     if (!approval || access === undefined || access === 'open') return
     if (isApproved(request)) return
-    const kind = approval.kindOf ? await approval.kindOf(request) : approval.kinds[0]
-    if (kind === null || !approvals.required.has(kind)) return
+    const kinds = approval.kindsOf ? await approval.kindsOf(request) : approval.kinds.slice(0, 1)
+    const kind = kinds.find((each) => approvals.required.has(each))
+    if (kind === undefined) return
     const fault = approval.fault?.(request)
     if (fault) throw validationFailed(fault)
     const asked = askedOf(request)
@@ -77,7 +78,3 @@ const askedOf = ({ body, method, url }: FastifyRequest): AskedRequest => ({
   path: url.split('?')[0] ?? url,
   body: (body ?? null) as object | null,
 })
-
-/** Whether scopes, as a body has them, let a client read PINs or card numbers. */
-export const grantsDisclosure = (scopes: unknown): boolean =>
-  Array.isArray(scopes) && disclosureScopes.some((scope) => scopes.includes(scope))

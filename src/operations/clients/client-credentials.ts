@@ -101,25 +101,27 @@ interface RotatedClientSecret {
 interface SecretRotation {
   readonly clientId: string
   readonly overlapHours: number
+  /** SHA-256 of a secret that the caller made, in hexadecimal; null: one is made here. */
+  readonly secretHash: string | null
 }
 
 /**
  * Gives a client another secret. The one before is taken for so many hours more, so that the client can
  * change over; with none of them it ends at once. A repeat of the request changes nothing and does not
- * show the secret.
+ * show the secret. One that the caller made is not shown.
  * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
  */
 export async function rotateClientSecret(
   operations: ClientOperations,
   operator: Requester,
-  { clientId, overlapHours }: SecretRotation,
+  { clientId, overlapHours, secretHash: given }: SecretRotation,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedClientSecret>> {
   const clientSecret = generateClientSecret()
   const { replayed, result } = await once(operations, request, async (connection) => {
     await lockInstallation(connection)
     if (!(await findAdministeredClient(connection, clientId))) throw new Problem('not_found')
-    const secretHash = hashClientSecret(clientSecret)
+    const secretHash = given === null ? hashClientSecret(clientSecret) : Buffer.from(given, 'hex')
     const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)
     if (until === undefined) {
       throw validationFailed({ pointer: '', detail: 'is for clients that have a secret, not keys' })
@@ -130,5 +132,6 @@ export async function rotateClientSecret(
     await recordAct(connection, operator, { ...act, details: { previousSecretUntil } })
     return { clientId, previousSecretUntil }
   })
-  return { replayed, result: replayed ? result : { ...result, clientSecret } }
+  const isShown = given === null && !replayed
+  return { replayed, result: isShown ? { ...result, clientSecret } : result }
 }

@@ -95,8 +95,8 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
         ...supportAct,
         approval: {
           kinds: ['unblock-cards'],
-          kindOf: async ({ body }) =>
-            Object(body).publicTokens.length > approvals.unblockCardsMost ? 'unblock-cards' : null,
+          kindsOf: async ({ body }) =>
+            Object(body).publicTokens.length > approvals.unblockCardsMost ? ['unblock-cards'] : [],
         },
       },
       schema: {

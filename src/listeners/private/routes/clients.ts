@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import {
   confirmClient,
   rotateClientSecret,
@@ -8,11 +8,19 @@ import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
-import { grantsDisclosure } from '../approval-gate.ts'
+import {
+  faultOfKeys,
+  faultOfSecretHash,
+  kindsOfClientChange,
+  kindsOfNewClient,
+  kindsOfRotation,
+} from '../client-approvals.ts'
 import * as clientSchemas from '../schemas/clients.ts'
 
 const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
+type NewClient = Static<typeof clientSchemas.CreateClientSchema>
+type ClientChange = Static<typeof clientSchemas.ChangeClientSchema>
 type ClientRequest = FastifyRequest<{ Params: { clientId: string } }>
 
 /** Who may call: client systems, card networks, administrators. */
@@ -70,16 +78,9 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
       config: {
         ...privateApi.adminChange,
         approval: {
-          kinds: ['administrator', 'disclosure-scopes'],
-          async kindOf({ body }) {
-            const { kind, scopes } = Object(body)
-            if (kind === 'admin') return 'administrator'
-            return grantsDisclosure(scopes) ? 'disclosure-scopes' : null
-          },
-          fault: ({ body }) =>
-            Object(body).jwks === undefined
-              ? { pointer: '/jwks', detail: 'must be given: nobody would be shown a secret' }
-              : null,
+          kinds: ['administrator', 'disclosure-scopes', 'network'],
+          kindsOf: async ({ body }) => kindsOfNewClient(body as NewClient),
+          fault: faultOfKeys,
         },
       },
       schema: {
@@ -111,19 +112,11 @@ export function changeClientRoute({ administration, app }: privateApi.PrivateApi
       config: {
         ...privateApi.adminChange,
         approval: {
-          kinds: ['administrator', 'disclosure-scopes'],
-          async kindOf(request) {
-            const { active, jwks, scopes } = Object(request.body)
+          kinds: ['administrator', 'disclosure-scopes', 'client-credentials', 'network'],
+          async kindsOf(request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
             const before = await clientOperations.getClient(administration, clientId)
-            if (before.kind === 'admin') {
-              // Other keys are another administrator, and so is one who is let in again.
-              const isNew = active === true || jwks !== undefined || scopes !== undefined
-              return isNew ? 'administrator' : null
-            }
-            const isGiven = grantsDisclosure(scopes)
-            const isEnabled = active === true && !before.active && grantsDisclosure(before.scopes)
-            return isGiven || isEnabled ? 'disclosure-scopes' : null
+            return kindsOfClientChange(before, request.body as ClientChange)
           },
         },
       },
@@ -157,20 +150,19 @@ export function rotateClientSecretRoute({ administration, app }: privateApi.Priv
       config: {
         ...privateApi.adminAct,
         approval: {
-          kinds: ['administrator'],
-          async kindOf(request) {
+          kinds: ['administrator', 'client-credentials', 'network'],
+          async kindsOf(request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
-            const { kind } = await clientOperations.getClient(administration, clientId)
-            return kind === 'admin' ? 'administrator' : null
+            return kindsOfRotation(await clientOperations.getClient(administration, clientId))
           },
-          fault: () => ({ pointer: '', detail: 'is not for an administrator here: give it jwks' }),
+          fault: faultOfSecretHash,
         },
       },
       schema: {
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",
         description:
-          'The new one is shown this once. Both are accepted for `overlapHours`, 24 unless given.',
+          'The new one is shown this once, unless you made it and give its hash. Both are accepted for `overlapHours`, 24 unless given.',
         tags,
         params,
         body: clientSchemas.RotateSecretSchema,
@@ -184,6 +176,7 @@ export function rotateClientSecretRoute({ administration, app }: privateApi.Priv
         {
           clientId: privateApi.clientIdOf(request),
           overlapHours: request.body?.overlapHours ?? 24,
+          secretHash: request.body?.secretHash ?? null,
         },
         repeatable(request),
       )

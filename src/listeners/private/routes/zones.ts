@@ -5,6 +5,7 @@ import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import * as privateApi from '../api.ts'
+import { faultOfKeys } from '../client-approvals.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
@@ -39,7 +40,7 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
   app.post(
     '/zones',
     {
-      config: privateApi.adminChange,
+      config: { ...privateApi.adminChange, approval: { kinds: ['network'], fault: faultOfKeys } },
       schema: {
         operationId: 'createZone',
         summary: 'Register a card network',

@@ -71,7 +71,16 @@ export const ConfirmClientSchema = Type.Object(
 
 /** A body that may be left out. */
 export const RotateSecretSchema = Type.Object(
-  { overlapHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 168 })) },
+  {
+    overlapHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 168 })),
+    secretHash: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description:
+          'SHA-256, in hexadecimal, of a secret of 43 characters that you drew from 256 random bits. Needed where another person approves this.',
+      }),
+    ),
+  },
   optional,
 )
 

@@ -1,0 +1,60 @@
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import { type ApprovalKind, guardedScopes } from '../../domain/approval.ts'
+import type { ClientKind } from '../../domain/client.ts'
+import type { ProblemError } from '../../domain/problem.ts'
+import type { ClientRecord } from '../../operations/clients/clients.ts'
+import type { ChangeClientSchema, CreateClientSchema } from './schemas/clients.ts'
+
+/** What another person approves of a new client of each kind, and of other credentials of one. */
+const kindOfCredentials = {
+  admin: 'administrator',
+  network: 'network',
+  client: 'client-credentials',
+} as const satisfies Record<ClientKind, ApprovalKind>
+
+const isGuarded = (scopes: readonly string[] = []): boolean =>
+  guardedScopes.some((scope) => scopes.includes(scope))
+
+/** The kinds of approval that the registration of a client is of. */
+export const kindsOfNewClient = ({
+  kind,
+  scopes,
+}: Static<typeof CreateClientSchema>): readonly ApprovalKind[] => {
+  if (kind !== 'client') return [kindOfCredentials[kind]]
+  return isGuarded(scopes) ? ['disclosure-scopes'] : []
+}
+
+/** The kinds of approval that a change of a client is of. What takes away is of none. */
+export function kindsOfClientChange(
+  before: ClientRecord,
+  { active, certificateBoundTokens, jwks, scopes }: Static<typeof ChangeClientSchema>,
+): readonly ApprovalKind[] {
+  const hasCredentials = jwks !== undefined || certificateBoundTokens !== undefined
+  if (before.kind !== 'client') {
+    // Other keys are another holder, and so is one who is let in again.
+    const isAnother = hasCredentials || active === true || scopes !== undefined
+    return isAnother ? [kindOfCredentials[before.kind]] : []
+  }
+  const isEnabled = active === true && !before.active && isGuarded(before.scopes)
+  return [
+    ...(isGuarded(scopes) || isEnabled ? (['disclosure-scopes'] as const) : []),
+    ...(hasCredentials && isGuarded(before.scopes) ? ([kindOfCredentials.client] as const) : []),
+  ]
+}
+
+/** The kinds of approval that another secret of a client is of. */
+export const kindsOfRotation = ({ kind, scopes }: ClientRecord): readonly ApprovalKind[] =>
+  kind !== 'client' || isGuarded(scopes) ? [kindOfCredentials[kind]] : []
+
+/** No secret can be shown once to a person who waits for another: a new client has keys. */
+export const faultOfKeys = ({ body }: FastifyRequest): ProblemError | null =>
+  (body as { readonly jwks?: object }).jwks === undefined
+    ? { pointer: '/jwks', detail: 'must be given: no secret can be shown after an approval' }
+    : null
+
+/** For the same reason another secret comes from the requester, as its hash. */
+export const faultOfSecretHash = ({ body }: FastifyRequest): ProblemError | null =>
+  (body as { readonly secretHash?: string } | undefined)?.secretHash === undefined
+    ? { pointer: '/secretHash', detail: 'must be given: no secret can be shown after an approval' }
+    : null

@@ -4,8 +4,14 @@ import type { Logger } from 'pino'
 import { StartRefusal } from '../domain/problem.ts'
 import { type Preparation, prepareCluster } from '../storage/engine/cluster.ts'
 import { lockDataDirectory, makeDataDirectory } from '../storage/engine/data-directory.ts'
-import { type Databases, type PoolName, undivided } from '../storage/engine/database.ts'
 import {
+  type Database,
+  type Databases,
+  type PoolName,
+  undivided,
+} from '../storage/engine/database.ts'
+import {
+  examineDatabase,
   findInstallation,
   findNewestMigration,
   type Installation,
@@ -13,6 +19,7 @@ import {
 import { migrate, requireSchema } from '../storage/engine/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/engine/pglite.ts'
 import { openPostgres } from '../storage/engine/postgres.ts'
+import { sharesBackends } from '../storage/engine/sessions.ts'
 import type { Config } from './config/config.ts'
 
 const migrations = new URL('../../migrations/', import.meta.url)
@@ -99,6 +106,7 @@ async function withDatabases<Result>(
     : openServer(config, config.databaseUrl, log))
   const { background: database } = databases
   try {
+    await refuseUnsuitable(config, database)
     // Before the schema is touched: another installation's database is left as it is.
     const installation = await findInstallation(database)
     if (installation) refuseOtherKind(config, installation.kind)
@@ -108,6 +116,45 @@ async function withDatabases<Result>(
     throw error
   }
 }
+
+/**
+ * Whether the database can hold what is written to it, in sessions of its own.
+ * @throws `StartRefusal` where it cannot, with what to do.
+ */
+async function refuseUnsuitable({ databaseUrl }: Config, database: Database): Promise<void> {
+  if (databaseUrl === null) return
+  // First: without a session of its own no statement can be prepared.
+  const pooling = await poolingFault(databaseUrl)
+  const fault = pooling ?? encodingFault((await examineDatabase(database)).encoding)
+  if (fault) throw new StartRefusal(`${fault.found} ${fault.remedy}`)
+}
+
+/** What is wrong with a database, and what to do. */
+export interface DatabaseFault {
+  readonly found: string
+  readonly remedy: string
+}
+
+/** The fault of a database whose encoding cannot hold every name; null where it is UTF-8. */
+export const encodingFault = (encoding: string): DatabaseFault | null =>
+  encoding === 'UTF8'
+    ? null
+    : {
+        found: `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every name.`,
+        remedy:
+          "Create one with create database pinfold encoding 'UTF8' template template0, and name it in DATABASE_URL.",
+      }
+
+/** The fault of an address that gives each transaction another session; null where a session stays. */
+export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault | null> =>
+  (await sharesBackends(databaseUrl))
+    ? {
+        found:
+          'DATABASE_URL leads to a connection pooler that gives each transaction another session.',
+        remedy:
+          'Set pool_mode = session in PgBouncer for this database, or connect to the server itself.',
+      }
+    : null
 
 const embeddedFolder = ({ dataDir }: Config): string => join(dataDir, 'pgdata')
 

@@ -7,6 +7,7 @@ import { type DatabaseFacts, examineDatabase } from '../../storage/engine/instal
 import { openPglite } from '../../storage/engine/pglite.ts'
 import { openPostgres } from '../../storage/engine/postgres.ts'
 import type { Config } from '../config/config.ts'
+import { type DatabaseFault, encodingFault, poolingFault } from '../database.ts'
 import { type Check, type Finding, fault, good, messageOf, warning } from './finding.ts'
 import { contentFindings } from './installation.ts'
 import { readJson } from './listeners.ts'
@@ -24,10 +25,14 @@ const checkServer = async (
   const { addresses } = parseDatabaseUrl(connectionString)
   const database = openPostgres({ connectionString, poolSize: 1, onIdleError: () => undefined })
   try {
+    const pooling = await poolingFault(connectionString)
+    if (pooling) return [refusedFinding(pooling)]
     const before = now()
     const facts = await examineDatabase(database)
+    const encoding = encodingFault(facts.encoding)
     return [
       serverFinding(facts),
+      ...(encoding ? [refusedFinding(encoding)] : []),
       durabilityFinding(facts),
       ...(addresses.length > 1 ? [standbyFinding(facts)] : []),
       clockFinding(facts.clock, before, now()),
@@ -46,6 +51,10 @@ const checkServer = async (
     await database.close()
   }
 }
+
+/** What a start would refuse. */
+const refusedFinding = ({ found, remedy }: DatabaseFault): Finding =>
+  fault('database', found, 'The service refuses to start.', remedy)
 
 /** A driver's message may quote the URL, and with it the password. */
 function withoutPassword(message: string, address: string): string {

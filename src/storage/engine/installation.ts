@@ -98,6 +98,8 @@ export const pingDatabase = async (connection: Connection): Promise<void> => {
 export interface DatabaseFacts {
   /** `180001` for 18.1. */
   readonly versionNumber: number
+  /** Of the database's texts: `UTF8`. */
+  readonly encoding: string
   readonly clock: Date
   readonly fsync: string
   readonly fullPageWrites: string
@@ -116,6 +118,7 @@ export interface DatabaseFacts {
 const factsStatement = statement(
   'examine_database',
   `select current_setting('server_version_num')::integer as "versionNumber",
+     current_setting('server_encoding') as "encoding",
      clock_timestamp() as "clock", current_setting('fsync') as "fsync",
      current_setting('full_page_writes') as "fullPageWrites",
      current_setting('synchronous_commit') as "synchronousCommit",

@@ -63,15 +63,12 @@ const parsers = {
 /** Connections to that of the servers which can be written to. */
 export function openSessions(options: SessionsOptions): Sessions {
   const { onIdleError, poolSize, statementTimeoutMs = 10_000 } = options
-  const choice = choiceOf(parseDatabaseUrl(options.connectionString))
+  const choice = choiceOf(parseDatabaseUrl(options.connectionString), statementTimeoutMs)
   const pool = new Pool({
     Client: clientOf(choice, statementTimeoutMs + silenceMs) as unknown as new () => Client,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: 15_000,
     types: parsers as never,
     onConnect: choice.greet,
   })
@@ -112,7 +109,7 @@ async function take(pool: Pool, choice: Choice): Promise<Session> {
 type Choice = ReturnType<typeof choiceOf>
 
 /** Which server is asked next. The one that was found last is the first, so that nobody waits for one that is gone. */
-function choiceOf({ addresses, sessions }: DatabaseServers) {
+function choiceOf({ addresses, sessions }: DatabaseServers, statementTimeoutMs: number) {
   const faults = new Map<string, Error>()
   const timeoutMs = addresses.length === 1 ? connectTimeoutMs : connectTimeoutOfSeveralMs
   let current = 0
@@ -143,7 +140,8 @@ function choiceOf({ addresses, sessions }: DatabaseServers) {
     },
     /** Sets up a new connection. @throws Error where its server is not the one that is wanted. */
     async greet(client: ClientBase): Promise<void> {
-      const asked = { text: greeting, query_timeout: timeoutMs }
+      const text = `set statement_timeout = ${statementTimeoutMs}; ${greeting}`
+      const asked = { text, query_timeout: timeoutMs }
       // A result for each statement of the text.
       const results = (await client.query(asked)) as unknown as readonly { rows: Nature[] }[]
       const nature = results.at(-1)?.rows[0]
@@ -163,11 +161,30 @@ interface Nature {
 }
 
 /**
+ * What a session depends on, whatever the server, the database and the user have set. It is set here and not as the session
+ * starts, because poolers refuse parameters of the start that they do not know. The driver reads dates, intervals and bytes
+ * in these forms only.
+ */
+const sessionSettings = `set client_encoding = 'UTF8';
+  set standard_conforming_strings = on;
+  set datestyle = 'ISO, YMD';
+  set intervalstyle = 'postgres';
+  set timezone = 'UTC';
+  set bytea_output = 'hex';
+  set extra_float_digits = 1;
+  set default_transaction_isolation = 'read committed';
+  set transform_null_equals = off;
+  set array_nulls = on;
+  set lock_timeout = ${lockTimeoutMs};
+  set idle_in_transaction_session_timeout = 15000;`
+
+/**
  * Warnings are asked for whatever the user's own setting is: one of them says that a commit is unconfirmed. Statements are
  * planned once, but on a cluster: it finds the node of a statement by its values. And it has one connection to each node for
  * what is sent to several shards of it: only so may what else is in the transaction come after.
  */
-const greeting = `set client_min_messages = warning;
+const greeting = `${sessionSettings}
+  set client_min_messages = warning;
   select set_config('${planning[0]}', case when is_cluster then 'auto' else '${planning[1]}' end, false),
     case when is_cluster then set_config('citus.multi_shard_modify_mode', 'sequential', false) end,
     pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
@@ -228,3 +245,54 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
 const standbyWait = 'SyncRepWaitForLSN'
 
 export const readOnly = '25006'
+
+/**
+ * Whether two sessions of this address share one backend, as they do behind a pooler in transaction or statement mode:
+ * what a session sets there, prepares or locks belongs to another one a moment later.
+ */
+export async function sharesBackends(connectionString: string): Promise<boolean> {
+  const onIdleError = (): void => undefined
+  const sessions = openSessions({ connectionString, poolSize: 2, onIdleError })
+  try {
+    const one = await sessions.take()
+    const other = await sessions.take()
+    try {
+      for (let round = 0; round < roundsOfComparison; round += 1) {
+        if (await takesBackend(one, other)) return true
+      }
+      return false
+    } finally {
+      // Behind a pooler the transaction of a session may have outlived it.
+      for (const session of [one, other]) session.release(true)
+    }
+  } finally {
+    await sessions.close()
+  }
+}
+
+const roundsOfComparison = 3
+
+/** Whether a transaction of one session takes the backend that another session had. */
+async function takesBackend(one: Session, other: Session): Promise<boolean> {
+  const before = await readBackend(one)
+  try {
+    await other.ask({ text: 'begin' })
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === protocolViolation) return true
+    throw error
+  }
+  const taken = await readBackend(other)
+  // The session that lost its backend would wait for another one, so it is not asked again.
+  const isShared = taken === before || (await readBackend(one)) !== before
+  await other.ask({ text: 'rollback' })
+  return isShared
+}
+
+/** How PgBouncer in statement mode refuses a transaction (PostgreSQL manual, appendix A). */
+const protocolViolation = '08P01'
+
+async function readBackend(session: Session): Promise<number | undefined> {
+  const { rows } = await session.ask({ text: 'select pg_backend_pid() as pid' })
+  const [row] = rows as readonly { readonly pid: number }[]
+  return row?.pid
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { examine } from '../../src/service/doctor/examine.ts'
+import { pinfold } from '../cli/run-pinfold.ts'
+import { ask, issueCard, pinTry } from '../support/network.ts'
+import { openPgBouncer, pgBouncerLeftOut } from '../support/pgbouncer.ts'
+import { openPostgres } from '../support/postgres.ts'
+import { makeFolder } from '../support/process.ts'
+import { openServerDatabase, openTestService, pool } from '../support/service.ts'
+import { administer, type TestPostgres } from '../support/test-databases.ts'
+
+const packaged = await openPostgres()
+const debian = await openPostgres({ debian: true })
+
+const servers = [
+  { name: 'the packaged PostgreSQL', postgres: packaged },
+  { name: "Debian's PostgreSQL", postgres: debian },
+]
+
+/** What a database administrator may have set for a database, each to what the driver or the statements do not expect. */
+const settings = {
+  datestyle: 'German, DMY',
+  intervalstyle: 'sql_standard',
+  timezone: 'Asia/Kathmandu',
+  standard_conforming_strings: 'off',
+  bytea_output: 'escape',
+  extra_float_digits: '-15',
+  client_encoding: 'LATIN1',
+  default_transaction_isolation: 'serializable',
+  lc_messages: 'C',
+}
+
+/** What an operator reads when a start is refused: one line, and no stack. */
+const readRefusal = async (databaseUrl: string): Promise<string> => {
+  const env = { DATA_DIR: await makeFolder(), DATABASE_URL: databaseUrl, SANDBOX: 'true' }
+  const { code, stderr, stdout } = await pinfold(env, 'migrate')
+  assert.equal(code, 3, `${stdout}${stderr}`)
+  assert.equal(stderr.trim().split('\n').length, 1, stderr)
+  assert.doesNotMatch(stderr, /\n\s+at /)
+  return stderr
+}
+
+/** What doctor finds wrong with a database that would be refused. */
+const readFaults = async (databaseUrl: string): Promise<string> => {
+  const findings = await examine({
+    DATA_DIR: await makeFolder(),
+    DATABASE_URL: databaseUrl,
+    SANDBOX: 'true',
+  })
+  const faults = findings.filter(
+    ({ check, verdict }) => check === 'database' && verdict === 'fault',
+  )
+  return faults.map(({ found, remedy }) => `${found} ${remedy}`).join('\n')
+}
+
+const urlOf = ({ url }: TestPostgres): string => {
+  if (url === undefined) throw new Error('There is no server.')
+  return url
+}
+
+/** A card is created, read and authorized, with a name that is not ASCII. */
+const assertServes = async (databaseUrl: string): Promise<void> => {
+  const database = pool(databaseUrl, 5)
+  const service = await openTestService({ database })
+  try {
+    const card = await issueCard(service)
+    const { json } = await ask(service, pinTry(service, card))
+    assert.equal(json.approved, true, JSON.stringify(json))
+    const page = await service.call('GET', `/cards/${card.publicToken}`)
+    assert.equal(page.status, 200, JSON.stringify(page.json))
+  } finally {
+    await service.close()
+    await database.close()
+  }
+}
+
+for (const { name, postgres } of servers) {
+  suite(`${name} as others have set it up`, { skip: postgres.leftOut }, () => {
+    test('settings of the database for dates, strings, bytes and isolation change nothing', async () => {
+      const { url } = await openServerDatabase(postgres, 1)
+      const database = new URL(url).pathname.slice(1)
+      await administer(url, async (client) => {
+        for (const [setting, value] of Object.entries(settings)) {
+          await client.query(`alter database ${database} set ${setting} = '${value}'`)
+        }
+      })
+      await assertServes(url)
+    })
+
+    test('a database whose encoding is not UTF-8 is refused at the start and found by doctor', async () => {
+      const { close, name: database, url } = await postgres.createDatabase()
+      const latin = `${database}_latin1`
+      try {
+        await administer(urlOf(postgres), (client) =>
+          client.query(`create database ${latin} encoding 'LATIN1' locale 'C' template template0`),
+        )
+        const latinUrl = url.replace(database, latin)
+        const said = /encoding LATIN1.*Create one with create database/
+        assert.match(await readRefusal(latinUrl), said)
+        assert.match(await readFaults(latinUrl), said)
+      } finally {
+        await administer(urlOf(postgres), (client) =>
+          client.query(`drop database if exists ${latin} with (force)`),
+        )
+        await close()
+      }
+    })
+  })
+
+  suite(`${name} behind PgBouncer`, { skip: postgres.leftOut || pgBouncerLeftOut }, () => {
+    for (const mode of ['transaction', 'statement'] as const) {
+      test(`${mode} mode is refused at the start and found by doctor`, async () => {
+        const { close, name: database } = await postgres.createDatabase()
+        const bouncer = await openPgBouncer(urlOf(postgres), mode)
+        const said = /connection pooler.*pool_mode = session/
+        assert.match(await readRefusal(bouncer.urlOf(database)), said)
+        assert.match(await readFaults(bouncer.urlOf(database)), said)
+        await close()
+      })
+    }
+
+    test('session mode serves', async () => {
+      const { url } = await openServerDatabase(postgres, 1)
+      const bouncer = await openPgBouncer(urlOf(postgres), 'session')
+      const through = bouncer.urlOf(new URL(url).pathname.slice(1))
+      assert.equal(await readFaults(through), '')
+      await assertServes(through)
+    })
+  })
+}

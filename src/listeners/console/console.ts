@@ -15,8 +15,16 @@ import {
   sendProblemPage,
   signedOutPage,
 } from './answers.ts'
+import { keepAnswer, takeAnswer } from './notice.ts'
 import type { PeopleIssuer } from './people-issuer.ts'
-import { type Act, type ApiAnswer, formFieldNames, type Screen, type Visit } from './screen.ts'
+import {
+  type Act,
+  type ApiAnswer,
+  type Form,
+  formFieldNames,
+  type Screen,
+  type Visit,
+} from './screen.ts'
 import {
   type CookieSession,
   formTokenOf,
@@ -116,13 +124,19 @@ async function showScreen(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const session = await sessionOf(options, request)
+  const isByScript = request.headers['sec-fetch-dest'] === 'empty'
   if (!session) {
-    const isByScript = request.headers['sec-fetch-dest'] === 'empty'
     if (isByScript) return sendPage(reply, signedOutPage(request.url))
     return reply.redirect(`/console/sign-in?to=${encodeURIComponent(request.url)}`, 303)
   }
-  const visit = visitOf(options, session, request, request.url, null)
-  const frame = { visit, screens: options.screens.filter(({ access }) => allows(visit, access)) }
+  const answer = isByScript ? null : await takeAnswer(options.people, session, request.url)
+  const visit = visitOf(options, session, request, request.url, { kept: answer?.kept ?? {} })
+  const notice = answer?.notice ?? null
+  const frame = {
+    visit,
+    notice,
+    screens: options.screens.filter(({ access }) => allows(visit, access)),
+  }
   try {
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
@@ -144,19 +158,39 @@ async function performAct(
   const here = findFormPage(options, act, request)
   if (!session) return sendPage(reply, signedOutPage(here))
   refuseForeignForm(options, request, session, form)
-  const visit = visitOf(options, session, request, here, form[formFieldNames.key] ?? null)
-  const frame = { visit, screens: options.screens.filter(({ access }) => allows(visit, access)) }
+  const formKey = form[formFieldNames.key] ?? null
+  const visit = visitOf(options, session, request, here, { formKey })
+  const frame = {
+    visit,
+    notice: null,
+    screens: options.screens.filter(({ access }) => allows(visit, access)),
+  }
   if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
   if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
   try {
     const outcome = await act.perform(visit, form)
-    if (!('to' in outcome)) return sendPage(reply, outcome, frame)
+    if (!('to' in outcome)) {
+      if (outcome.status === 401) await keepReason(options, session, here, form)
+      return sendPage(reply, outcome, frame)
+    }
     // Whatever a form says of where to go: nobody is led elsewhere.
     if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
-    return reply.redirect(outcome.to, 303)
+    const { kept = {}, notice = null, to } = outcome
+    if (notice) await keepAnswer(options.people, session.secret, { to, notice, kept })
+    return reply.redirect(to, 303)
   } catch (error) {
     return sendPage(reply, problemPage(error, request), frame)
   }
+}
+
+/** Keeps the reason of a form that needs a fresh sign-in, for the page to which that leads back. */
+async function keepReason(
+  { people }: ConsoleOptions,
+  { secret }: CookieSession,
+  to: string,
+  { reason }: Form,
+): Promise<void> {
+  if (reason) await keepAnswer(people, secret, { to, notice: null, kept: { reason } })
 }
 
 /**
@@ -195,7 +229,7 @@ function visitOf(
   { person, secret }: CookieSession,
   { id: requestId, params, query }: FastifyRequest,
   here: string,
-  formKey: string | null,
+  { formKey = null, kept = {} }: { readonly formKey?: string | null; readonly kept?: Form },
 ): Visit {
   const held = [...scopesOfPerson(person)]
   const scopes = new Set(
@@ -212,7 +246,7 @@ function visitOf(
     })
   }
   return {
-    ...{ person, scopes, isSandbox, isReadOnly, formToken: formTokenOf(secret), here },
+    ...{ person, scopes, isSandbox, isReadOnly, formToken: formTokenOf(secret), here, kept },
     params: Object(params),
     query: Object.fromEntries(
       Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),

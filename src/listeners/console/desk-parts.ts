@@ -1,6 +1,6 @@
 import type { Problem } from '../../domain/problem.ts'
 import { type Content, type Html, html } from './html.ts'
-import type { ApiAnswer } from './screen.ts'
+import type { ApiAnswer, Lead } from './screen.ts'
 
 /** When something was, to the second, in UTC; a script puts the reader's own time beside it. */
 export const instant = (at: string | null | undefined): Content =>
@@ -51,12 +51,13 @@ const units = [
 
 /**
  * Where a form leads when its call was done, or when another person has to approve it first; null where it was refused.
- * @param done where it leads when it was done.
+ * @param done where it leads when it was done, and what the page there says.
  */
-export function ledTo(
-  { headers, status }: ApiAnswer,
-  done: string,
-): { readonly to: string } | null {
-  if (status === 202 && headers.location) return { to: `/console${headers.location}?done=asked` }
-  return status < 300 ? { to: done } : null
+export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {
+  if (status === 202 && headers.location) {
+    const asked =
+      'This needs another person’s approval: it is asked for, and carried out once it is approved.'
+    return { to: `/console${headers.location}`, notice: { lines: [asked] } }
+  }
+  return status < 300 ? done : null
 }

@@ -1,11 +1,7 @@
 import { problemOfAnswer } from './console.ts'
 import { ledTo, refusal } from './desk-parts.ts'
-import { type Content, html } from './html.ts'
-import type { Page, Visit } from './screen.ts'
-
-/** What the form came to that led here. */
-export const doneOf = ({ query: { done } }: Visit): Content =>
-  done === 'yes' && html`<p class="notice good" role="status">Done, and on record.</p>`
+import { html } from './html.ts'
+import type { Lead, Page, Visit } from './screen.ts'
 
 /** What a form has the listener do. */
 interface Asked {
@@ -20,9 +16,9 @@ export async function actAndReturn(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   address: string,
   { body, to }: Asked,
-): Promise<{ readonly to: string } | Page> {
+): Promise<Lead | Page> {
   const answer = await visit.call(method, address, body)
-  const led = ledTo(answer, `${to}?done=yes`)
+  const led = ledTo(answer, { to, notice: { tone: 'good', lines: ['Done, and on record.'] } })
   if (led) return led
   const problem = problemOfAnswer(answer)
   return {

@@ -1,5 +1,6 @@
 import { type Content, type Html, html } from './html.ts'
-import { formFields, type Page, type Screen, type Visit } from './screen.ts'
+import { noticeContent } from './notice.ts'
+import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
 
 /** What the frame around a page shows of whoever looks at it. */
 export interface Frame {
@@ -9,6 +10,8 @@ export interface Frame {
   >
   /** The screens that the person may see, for the navigation. */
   readonly screens: readonly Screen[]
+  /** What the page says once; null where there is nothing to say. */
+  readonly notice: Notice | null
 }
 
 /** The module that each page begins with. In a package it is the script that was made of it. */
@@ -24,7 +27,7 @@ export const layout = ({ body, title }: Page, frame: Frame | null): Html =>
 <main id="content" tabindex="-1">${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
     frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`
   }<h1>${title}</h1>
-${body}</main></body></html>
+${frame?.notice && noticeContent(frame.notice)}${body}</main></body></html>
 `
 
 const header = ({ screens, visit }: Frame): Content =>

@@ -27,6 +27,8 @@ export interface Visit {
   /** The path and query that it came by, to come back to. */
   readonly here: string
   readonly params: Readonly<Record<string, string>>
+  /** What was typed into a form of this page that was refused, and is shown in it again. */
+  readonly kept: Form
   /** Of several values under one name, the last. */
   readonly query: Readonly<Record<string, string>>
   /**
@@ -67,6 +69,23 @@ export interface Screen {
 /** A form's fields by their names; the values of a name that comes several times, with a line feed between. */
 export type Form = Readonly<Record<string, string>>
 
+/** What a form came to, for the page that it leads to. It is shown once: no link and no second load shows it again. */
+export interface Notice {
+  /** `plain` unless given. */
+  readonly tone?: 'good' | 'plain'
+  /** The first is what happened; the others say more, in small letters. */
+  readonly lines: readonly string[]
+  readonly link?: { readonly href: string; readonly text: string }
+}
+
+/** Where a form leads, and what the page there says once. */
+export interface Lead {
+  readonly to: string
+  readonly notice?: Notice
+  /** Fields that the form there shows again. Never a PIN or a CVV. */
+  readonly kept?: Form
+}
+
 /** What a form of the console does. */
 export interface Act {
   readonly path: string
@@ -74,7 +93,7 @@ export interface Act {
   /** Whether it changes nothing, and is there in a console that may only be read: a search. */
   readonly readsOnly?: boolean
   /** @returns where to go from there (303), or a page that says what was wrong, the form in it again. */
-  perform(visit: Visit, form: Form): Promise<{ readonly to: string } | Page>
+  perform(visit: Visit, form: Form): Promise<Lead | Page>
 }
 
 /** The fields of a form by their names: the token that it must have, and the idempotency key of what it does. */

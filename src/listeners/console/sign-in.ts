@@ -10,6 +10,7 @@ import { type CallerAddresses, networkOf } from '../http/caller-address.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { sendPage } from './answers.ts'
 import { html } from './html.ts'
+import { moveAnswer } from './notice.ts'
 import type { PeopleIssuer } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
 import {
@@ -73,12 +74,14 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
       const advice = 'Ask whoever gives out roles at your company.'
       return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
     }
+    const former = await sessionOf(options, request)
     const session = await beginSession(people, outcome, {
       signInSecret: secret,
-      formerSecret: (await sessionOf(options, request))?.secret ?? null,
+      formerSecret: former?.secret ?? null,
       requestId: request.id,
     })
     if (session === null) return sendPage(reply, notSignedIn(reasons.not_proved))
+    if (former?.person.personId === outcome.personId) await moveAnswer(people, former, session)
     return reply
       .setCookie(sessionCookie, session, cookie)
       .redirect(ownPath(Buffer.from(to, 'base64url').toString()), 303)

@@ -16,8 +16,10 @@ import {
   findOpenSessions,
   findSession,
   insertSession,
+  keepSessionNotice,
   type SessionRow,
   seeSession,
+  takeSessionNotice,
 } from '../../storage/people/sessions.ts'
 
 /** What the operations on people work with. */
@@ -30,6 +32,8 @@ export interface ConsoleSession {
   readonly sessionId: string
   readonly person: Person
   readonly startedAt: Date
+  /** What the next page shows once, as the caller sealed it; null where there is nothing to show. */
+  readonly notice: Uint8Array | null
 }
 
 const secretHashOf = (secret: string): Uint8Array => hash('sha256', secret, 'buffer')
@@ -116,15 +120,32 @@ export async function findConsoleSession(
   const row = await findSession(database, secretHash)
   if (!row) return null
   if (isVisit && row.isToBeSeen) await seeSession(database, secretHash)
-  const { authenticatedAt, issuer, name, personId, roles, sessionId, startedAt, subject } = row
+  const { authenticatedAt, issuer, name, notice, personId, roles, sessionId, startedAt, subject } =
+    row
   return {
-    ...{ sessionId, startedAt },
+    sessionId,
+    startedAt,
+    notice,
     person: {
       ...{ personId, issuer, subject, name, authenticatedAt },
       roles: roles.filter(isRole),
     },
   }
 }
+
+/** Keeps what the next page of a session shows once. It is sealed: the database cannot read it. */
+export const keepNotice = (
+  { database }: PeopleOperations,
+  secret: string,
+  notice: Uint8Array,
+): Promise<void> => keepSessionNotice(database, secretHashOf(secret), notice)
+
+/** Takes the notice of a session, which is then shown no more. @returns false where another request took it. */
+export const takeNotice = (
+  { database }: PeopleOperations,
+  secret: string,
+  notice: Uint8Array,
+): Promise<boolean> => takeSessionNotice(database, secretHashOf(secret), notice)
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(

@@ -39,13 +39,15 @@ export interface SessionRow {
   readonly authenticatedAt: Date
   readonly startedAt: Date
   readonly seenAt: Date
+  /** What is shown once, sealed; null where there is nothing to show. */
+  readonly notice: Uint8Array | null
   /** Whether it is long enough since it was last put on record that it is used. */
   readonly isToBeSeen: boolean
 }
 
 const columns = `session_id::text as "sessionId", console_session.person_id as "personId", issuer, subject,
   display_name as "name", console_session.roles, authenticated_at as "authenticatedAt",
-  started_at as "startedAt", seen_at as "seenAt",
+  started_at as "startedAt", seen_at as "seenAt", notice,
   seen_at < clock_timestamp() - interval '20 seconds' as "isToBeSeen"`
 
 // Looked up session by session, whatever the planner takes the tables for.
@@ -76,6 +78,34 @@ const seeStatement = statement(
 export async function seeSession(connection: Connection, secretHash: Uint8Array): Promise<void> {
   await connection.query(seeStatement, [secretHash])
 }
+
+const keepNoticeStatement = statement(
+  'keep_console_notice',
+  `update console_session set notice = $2 where secret_hash = $1 and ${isOpenText}`,
+)
+
+/** Keeps what the next page of an open session shows, in place of what was kept before. */
+export async function keepSessionNotice(
+  connection: Connection,
+  secretHash: Uint8Array,
+  notice: Uint8Array,
+): Promise<void> {
+  await connection.query(keepNoticeStatement, [secretHash, notice])
+}
+
+const takeNoticeStatement = statement(
+  'take_console_notice',
+  `update console_session set notice = null where secret_hash = $1 and notice = $2
+   returning 1 as "one"`,
+)
+
+/** Takes a notice away. @returns whether it was there: of several requests at once, one takes it. */
+export const takeSessionNotice = async (
+  connection: Connection,
+  secretHash: Uint8Array,
+  notice: Uint8Array,
+): Promise<boolean> =>
+  (await connection.query(takeNoticeStatement, [secretHash, notice])).length === 1
 
 const listStatement = statement(
   'list_console_sessions',

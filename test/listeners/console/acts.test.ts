@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { enterAll } from '../../support/audit.ts'
-import { type Browser, openBrowser } from '../../support/browser.ts'
+import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -39,9 +39,25 @@ const send = async (
 const ask = async (path: string) =>
   (await service.call('GET', `//${path}`, { as: 'admin', listener: 'private' })).json
 
-/** The screen that it leads to, which says so. */
-const done = (to: string) => ({ status: 200, to: `/console${to}?done=yes` })
-const led = ({ status, to }: Awaited<ReturnType<typeof send>>) => ({ status, to })
+const signedIn = async (as: string): Promise<Browser> => {
+  const browser = openBrowser()
+  await browser.visit(service.sandbox?.people.find(({ role }) => role === as)?.signInUrl ?? '')
+  return browser
+}
+
+const postOf = (fields: Readonly<Record<string, string>>): RequestInit => ({
+  method: 'POST',
+  body: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded', origin: url },
+})
+
+/** The screen that it leads to, which says so once. */
+const done = (to: string) => ({ status: 200, to: `/console${to}`, isSaid: true })
+const led = ({ status, text, to }: Awaited<ReturnType<typeof send>>) => ({
+  status,
+  to,
+  isSaid: /role="status"><p>Done, and on record\.<\/p>/.test(text),
+})
 
 test('a product is retired and issued again', async () => {
   for (const [active, isActive] of [
@@ -171,4 +187,50 @@ test('a customer reference is found whatever its length, digits only too, and a 
     assert.doesNotMatch(found.text, /(customer|authorization) reference( or|\.)/)
     assert.ok(!withoutIds(found.text).includes('1111'))
   }
+})
+
+test('what a form came to is said once, by the page that it leads to, and by no link', async () => {
+  const { publicToken } = await service.createCard()
+  const said = /The PIN is unblocked, and has all of its tries/
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const reason = 'Cardholder identified'
+  const page = await support.visit(address)
+  const form = { ...hiddenFields(page), reason }
+  const answer = await support.ask(`${address}/pin/unblock`, postOf(form))
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, address.replace(url, '')])
+  // A page of another address, and one that a script reads, leave it to the page that it is of.
+  assert.doesNotMatch((await support.visit(`${url}/console/search`)).text, said)
+  const byScript = await support.visit(address, { headers: { 'sec-fetch-dest': 'empty' } })
+  assert.doesNotMatch(byScript.text, said)
+  const two = await Promise.all([support.visit(address), support.visit(address)])
+  assert.equal(two.filter(({ text }) => said.test(text)).length, 1)
+  assert.doesNotMatch((await support.visit(address)).text, said)
+  for (const done of ['freeze', 'pin/unblock', 'yes', 'asked']) {
+    const linked = await support.visit(`${address}?done=${encodeURIComponent(done)}`)
+    assert.doesNotMatch(linked.text, /class="notice/)
+  }
+})
+
+test('loading the page again after the cardholder’s name was shown discloses nothing, and the database cannot read the name', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const form = hiddenFields(await support.visit(address))
+  const answer = await support.ask(`${address}/cardholder`, postOf(form))
+  assert.equal(answer.status, 303)
+  assert.ok(!answer.text.includes('ANA LIM'))
+  const [kept] = await sql<{ notice: Uint8Array }>(
+    service.database,
+    'select notice from console_session where notice is not null',
+  )
+  assert.ok(!Buffer.from(kept?.notice ?? []).includes('ANA LIM'))
+  assert.match((await support.visit(address)).text, /Ana Lim, on the card ANA LIM/)
+  for (let time = 0; time < 2; time += 1) {
+    assert.doesNotMatch((await support.visit(address)).text, /ANA LIM/)
+  }
+  const disclosed = (await ask(`cards/${publicToken}/timeline`)).filter(
+    ({ kind }: { kind: string }) => kind === 'disclosure',
+  )
+  assert.equal(disclosed.length, 1)
 })

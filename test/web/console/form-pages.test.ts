@@ -75,6 +75,7 @@ test('who breaks the glass after a sign-in that is too old comes back to the app
   assert.equal(back.status, 200, back.text)
   assert.equal(back.url, address)
   assert.match(back.text, /Break the glass/)
+  assert.match(back.text, /<details open>.*value="The second officer cannot be reached"/s)
 })
 
 test('a form whose session is over leads, by way of a sign-in, to the page that it stands on', async () => {

@@ -87,12 +87,7 @@ export const approvalScreen: Screen = {
   path: '/console/approvals/:approvalId',
   access,
   navigation: null,
-  show: (visit) =>
-    approvalPage(
-      visit,
-      visit.query.done === 'asked' &&
-        html`<p class="notice" role="status">This needs another person’s approval: it is asked for, and carried out once it is approved.</p>`,
-    ),
+  show: (visit) => approvalPage(visit, null),
 }
 
 async function approvalPage(visit: Visit, above: Content): Promise<Page> {
@@ -128,15 +123,15 @@ const payloadOf = (approval: Approval): Content =>
       <details class="fine"><summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre></details>`
 
 /** The forms of whoever may decide: and why there are none for whoever may not. */
-function decision({ here, person, scopes, ...visit }: Visit, approval: Approval): Content {
+function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
   if (state === 'approved')
     return html`<p class="empty">It is approved, and about to be carried out.</p>`
   if (state !== 'waiting') return html`<p class="empty">This is over: it is ${state}.</p>`
   const action = path`/console/approvals/${approvalId}`
   const reasonForm = (name: string, title: string, hint: string) =>
-    html`<details><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}
-      <label>Reason<input name="reason" required maxlength="500" autocomplete="off"></label><p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
+    html`<details${kept.reason && html` open`}><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}
+      <label>Reason<input name="reason" required maxlength="500" autocomplete="off" value="${kept.reason}"></label><p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
   const isMine = requestedBy.id === person.personId
   const mayApprove =
     scopes.has('approve') &&

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { AuditLogSchema } from '../../private/schemas/audit-log.ts'
 import { ActSchema } from '../../private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen } from '../screen.ts'
@@ -20,7 +20,7 @@ export const auditLogScreen: Screen = {
     const refused = logs.find(({ refusal }) => refusal !== null)
     return {
       title: 'Audit log',
-      body: html`${doneOf(visit)}${
+      body: html`${
         refused &&
         html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p></div>`
       }<p><a class="button" href="/audit">Verify the log in this browser</a></p><h2>Logs</h2>${listed(

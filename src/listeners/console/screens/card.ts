@@ -54,16 +54,10 @@ export const cardScreen: Screen = {
   path: '/console/cards/:publicToken',
   access,
   navigation: null,
-  show: (visit) => {
-    const { done = '' } = visit.query
-    const said =
-      Object.hasOwn(acts, done) &&
-      html`<p class="notice good" role="status">${acts[done as ActName].done}</p>`
-    return cardPage(visit, said)
-  },
+  show: (visit) => cardPage(visit, null),
 }
 
-/** @param above what the last form came to, or what was disclosed. */
+/** @param above what was wrong with the last form. */
 async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const { publicToken = '' } = visit.params
   const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
@@ -127,7 +121,6 @@ function timeline(
   const { clientId, publicToken } = card
   const link = (name: string, value: string) => {
     const query = new URLSearchParams(new URL(here, 'http://console.invalid').search)
-    query.delete('done')
     query.set(name, value)
     return `${path`/console/cards/${publicToken}`}?${query}#timeline`
   }
@@ -156,7 +149,10 @@ export const cardActs: readonly Act[] = [
         const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
           reason,
         })
-        const led = ledTo(answer, path`/console/cards/${publicToken}?done=${name}`)
+        const led = ledTo(answer, {
+          to: path`/console/cards/${publicToken}`,
+          notice: { tone: 'good', lines: [acts[name].done] },
+        })
         if (led) return led
         const problem = problemOfAnswer(answer)
         return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
@@ -164,7 +160,7 @@ export const cardActs: readonly Act[] = [
     }),
   ),
   {
-    // Answered at once: a page with an address would disclose it again whenever it is loaded again.
+    // Shown once by the page that it leads to: loading that again discloses nothing a second time.
     path: '/console/cards/:publicToken/cardholder',
     access: 'support.write',
     async perform(visit) {
@@ -178,11 +174,11 @@ export const cardActs: readonly Act[] = [
         typeof CardholderSchema
       >
       const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
-      return cardPage(
-        visit,
-        html`<div class="notice" role="status"><p><strong>${name}</strong>, on the card ${embossName}</p>
-          <p class="fine">That you were shown this is entry <code>${answer.headers['audit-entry']}</code> of the audit log.</p></div>`,
-      )
+      const lines = [
+        `${name}, on the card ${embossName}`,
+        `That you were shown this is entry ${answer.headers['audit-entry']} of the audit log. It is shown once.`,
+      ]
+      return { to: path`/console/cards/${publicToken}`, notice: { lines } }
     },
   },
 ]

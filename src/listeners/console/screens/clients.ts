@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { ClientSchema } from '../../private/schemas/clients.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -57,7 +57,7 @@ export const clientScreen: Screen = {
     const isAdministrator = visit.scopes.has('admin')
     return {
       title: client.clientName,
-      body: html`${doneOf(visit)}<div class="columns"><section aria-labelledby="client"><h2 id="client">${accessOf(client)}</h2><dl>
+      body: html`<div class="columns"><section aria-labelledby="client"><h2 id="client">${accessOf(client)}</h2><dl>
         <dt>Client</dt><dd><code>${client.clientId}</code></dd><dt>Kind</dt><dd>${kinds[client.kind]}</dd>
         <dt>Proves itself by</dt><dd>${proofOf(client)}</dd>
         ${client.previousSecretUntil && html`<dt>Former secret</dt><dd>taken until ${instant(client.previousSecretUntil)}</dd>`}

@@ -3,7 +3,7 @@ import { ComponentEntrySchema } from '../../private/schemas/component-entries.ts
 import { KeyWearSchema } from '../../private/schemas/figures.ts'
 import { KeyActSchema, ListedKeySchema } from '../../private/schemas/keys.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -27,7 +27,7 @@ export const keysScreen: Screen = {
     const due = wear.filter(({ rotationDue }) => rotationDue)
     return {
       title: 'Keys',
-      body: html`${doneOf(visit)}${
+      body: html`${
         due.length > 0 &&
         html`<p class="notice warn" role="status">Due for rotation: ${due.map(({ key }) => key).join(', ')}.</p>`
       }<h2>Ceremonies</h2>${listed(

@@ -1,7 +1,7 @@
 import { ZoneSchema } from '../../private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../private/schemas/links.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
@@ -71,7 +71,7 @@ export const linkScreen: Screen = {
     ])
     return {
       title: `Link ${link.linkName}`,
-      body: html`${doneOf(visit)}<div class="columns"><section aria-labelledby="state"><h2 id="state">${badge(link.state, tones[link.state])}</h2><dl>
+      body: html`<div class="columns"><section aria-labelledby="state"><h2 id="state">${badge(link.state, tones[link.state])}</h2><dl>
         <dt>Network</dt><dd>${link.networkId}</dd><dt>Address</dt><dd>${link.direction === 'listen' ? 'listens at' : 'calls'} <code>${link.host}:${link.port}</code></dd>
         <dt>Profile</dt><dd>${link.profile}</dd><dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd><dt>May connect</dt><dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback alone'}</dd>
         <dt>Keys come under</dt><dd>${link.zoneMasterKey ?? 'nothing: no key is taken on it'}</dd><dt>Connections</dt><dd>${link.connections}</dd><dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd></dl></section>

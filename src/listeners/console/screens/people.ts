@@ -1,6 +1,6 @@
 import { PersonDetailSchema, PersonSchema } from '../../private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
@@ -39,7 +39,7 @@ export const personScreen: Screen = {
     const person = await visit.read(path`/people/${personId}`, PersonDetailSchema)
     return {
       title: person.name,
-      body: html`${doneOf(visit)}<section aria-labelledby="who"><h2 id="who">Who it is</h2><dl><dt>On record as</dt><dd><code>${person.personId}</code></dd><dt>Issuer</dt><dd>${person.issuer}</dd><dt>Subject</dt><dd>${person.subject}</dd>
+      body: html`<section aria-labelledby="who"><h2 id="who">Who it is</h2><dl><dt>On record as</dt><dd><code>${person.personId}</code></dd><dt>Issuer</dt><dd>${person.issuer}</dd><dt>Subject</dt><dd>${person.subject}</dd>
         <dt>Roles</dt><dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd><dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd></dl></section><h2>Open sessions</h2>${listed(
           'Open sessions',
           ['Began', 'Last visit', 'Proved anew', 'Roles'],

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { AdministeredProductSchema } from '../../private/schemas/products.ts'
 import { badge } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { actAndReturn } from '../done.ts'
 import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -29,7 +29,7 @@ export const productsScreen: Screen = {
     ] as const
     return {
       title: 'Products',
-      body: html`${doneOf(visit)}${listed(
+      body: html`${listed(
         'Products',
         columns,
         entries.map((product) => productRow(visit, product)),

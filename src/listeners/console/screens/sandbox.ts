@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { problemOfAnswer } from '../console.ts'
-import { badge, instant, refusal } from '../desk-parts.ts'
-import { actAndReturn, doneOf } from '../done.ts'
+import { instant, refusal } from '../desk-parts.ts'
+import { actAndReturn } from '../done.ts'
 import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 
@@ -14,10 +14,10 @@ export const sandboxScreen: Screen = {
   path: '/console/sandbox',
   access: 'admin',
   navigation: 'Sandbox',
-  show: (visit) => sandboxPage(visit, doneOf(visit)),
+  show: (visit) => sandboxPage(visit, null, visit.kept.publicToken),
 }
 
-/** @param above what the last form came to. What is typed as a PIN or a CVV is in no page. */
+/** @param above what was wrong with the last form. What is typed as a PIN or a CVV is in no page. */
 async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Page> {
   const { now } = await visit.read('/sandbox/clock', ClockSchema)
   return {
@@ -53,10 +53,18 @@ export const askTerminalAct: Act = {
       return { ...page, status: problem.status }
     }
     const { approved, responseCode } = answer.body as Static<typeof AuthorizationSchema>
-    const word = approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')
-    const card = html`<a href="${path`/console/cards/${publicToken}`}">every check stands with the card</a>`
-    const said = html`<p class="notice plain" role="status">${word} ${card}.</p>`
-    return sandboxPage(visit, said, publicToken)
+    // Shown once: loading the page again asks for nothing a second time, which would cost a try.
+    return {
+      to: '/console/sandbox',
+      notice: {
+        lines: [approved ? 'Approved' : `Declined ${responseCode}`],
+        link: {
+          href: path`/console/cards/${publicToken}`,
+          text: 'Every check stands with the card.',
+        },
+      },
+      kept: { publicToken },
+    }
   },
 }
 

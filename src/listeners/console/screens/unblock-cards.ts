@@ -44,7 +44,7 @@ export const unblockCardsAct: Act = {
       reason: form.reason,
     })
     if (answer.status === 200) return { title, body: results(answer.body as UnblockedCard[]) }
-    const led = ledTo(answer, screen.path)
+    const led = ledTo(answer, { to: screen.path })
     if (led) return led
     const problem = problemOfAnswer(answer)
     return {

@@ -73,21 +73,15 @@ export const webhookScreen: Screen = {
   path: '/console/webhooks/:clientId/:webhookId',
   access,
   navigation: null,
-  show: (visit) => {
-    const { done = '' } = visit.query
-    const said =
-      Object.hasOwn(doneTexts, done) &&
-      html`<p class="notice good" role="status">${doneTexts[done as keyof typeof doneTexts]}</p>`
-    return webhookPage(visit, said)
-  },
+  show: (visit) => webhookPage(visit, null),
 }
 
-const doneTexts = {
+const doneTexts: Readonly<Record<string, string>> = {
   resend: 'It is sent again now. What comes of it shows below within seconds.',
   replay: 'Everything since then that it did not get is delivered again, in order.',
   disable: 'Nothing is sent to it any more. What was pending is given up.',
   enable: 'It is sent to again, from now on. Deliver again what it has missed.',
-} as const
+}
 
 async function webhookPage(visit: Visit, above: Content): Promise<Page> {
   const own = pathOf(visit.params)
@@ -166,7 +160,10 @@ export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, body
     const sub = name.replace(':deliveryId', path`${deliveryId}`)
     const answer = await visit.call('POST', `${pathOf(visit.params)}/${sub}`, bodyOf(form))
     const done = name.split('/').at(-1) ?? ''
-    if (answer.status < 300) return { to: `${pageOf(visit.params)}?done=${done}` }
+    if (answer.status < 300) {
+      const said = doneTexts[done] ?? 'Done, and on record.'
+      return { to: pageOf(visit.params), notice: { tone: 'good', lines: [said] } }
+    }
     const problem = problemOfAnswer(answer)
     return { ...(await webhookPage(visit, refusal(problem))), status: problem.status }
   },

@@ -106,6 +106,9 @@ at level \`warn\` at the start, and a warning of \`pinfold doctor\`. Where there
 The modes of files are those of Unix; on Windows give the files to the service's account alone. Certificates are
 looked at when they are read, see [tls.md](tls.md). Why it is so: [0019](decisions/0019-production.md).
 
+Links of card networks are registered while the service runs. One that speaks in clear beyond loopback is refused when it is
+registered or changed, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).
+
 This file is generated from \`src/service/config/production.ts\` by \`npm run generate\`.
 `
 

@@ -7,7 +7,13 @@ import { linkObserver, watchLinks } from '../listeners/iso8583/observer.ts'
 import type { Profiles } from '../listeners/iso8583/profile.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
-import { type LinkOperations, linkUpkeep, listLinksToRun } from '../operations/links/links.ts'
+import {
+  isPlainLink,
+  type Link,
+  type LinkOperations,
+  linkUpkeep,
+  listLinksToRun,
+} from '../operations/links/links.ts'
 import { createMacs } from '../operations/links/macs.ts'
 import { createQuestions } from '../operations/links/questions.ts'
 import { createAdvices } from '../operations/links/reversals.ts'
@@ -21,15 +27,21 @@ interface LinksOptions {
   readonly keys: KeyOperations
   readonly admissions: Admissions
   readonly profiles: Profiles
+  /** Whether links may speak in clear beyond this machine. */
+  readonly allowsPlain: boolean
   readonly registry: Registry
   readonly log: Logger
   /** Of the private listener, whose certificates links use; null where it speaks none. */
   readonly tls: OpenTls | null
 }
 
+const plainRefusal =
+  'a link does not run: it speaks in clear beyond loopback. Give it TLS, or set ACCEPT_PLAIN_LINKS=yes'
+
 /** The card networks' own wire, made and wired, not yet listening; and what administrators do with it. */
 export function createLinks({
   admissions,
+  allowsPlain,
   authorizing,
   databases,
   keys,
@@ -40,6 +52,17 @@ export function createLinks({
 }: LinksOptions): { readonly gateway: Gateway; readonly operations: LinkOperations } {
   const { background, networks } = databases
   const admission = admissions.network
+  const reported = new Set<string>()
+  /** @returns whether the link does not run, because it speaks in clear. The log says so once. */
+  function refusePlain(link: Link): boolean {
+    if (!isPlainLink(link)) {
+      reported.delete(link.linkName)
+      return false
+    }
+    if (!reported.has(link.linkName)) log.error({ link: link.linkName }, plainRefusal)
+    reported.add(link.linkName)
+    return true
+  }
   const gateway = createGateway({
     services: {
       questions: createQuestions(authorizing),
@@ -52,7 +75,10 @@ export function createLinks({
     },
     profiles,
     upkeep: linkUpkeep(background),
-    listLinks: () => listLinksToRun({ database: background }),
+    async listLinks() {
+      const links = await listLinksToRun({ database: background })
+      return links.filter((link) => allowsPlain || !refusePlain(link))
+    },
     tlsIdentity: () => tls?.identity() ?? null,
     dial,
   })
@@ -61,6 +87,7 @@ export function createLinks({
     database: background,
     hsm: keys.hsm,
     profiles: new Set(profiles.keys()),
+    allowsPlain,
     tls: tls && { knowsAuthority: tls.identity().ca !== undefined },
   }
   return { gateway, operations }

@@ -5,7 +5,9 @@ import type { Logger } from 'pino'
 import type { Connections } from '../listeners/http/connections.ts'
 import { recordProcessStart, recordProcessStop } from '../operations/audit/processes.ts'
 import { makeSlices } from '../operations/events/prune.ts'
+import { listPlainLinks } from '../operations/links/links.ts'
 import { type SandboxFile, writeSandboxFile } from '../sandbox/sandbox-file.ts'
+import type { Database } from '../storage/engine/database.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
@@ -37,7 +39,7 @@ export async function runService(
     )
     const service = await createService(config, databases, log, peers)
     // Before it answers anybody: what serves is on record.
-    await recordProcessStart(database, await describeProcess(config, service))
+    await recordProcessStart(database, await describeProcess(config, service, database))
     // Before anybody can find the service ready: whoever does will look into the file.
     const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
     await listen(service, config, peers !== null && canSharePorts)
@@ -74,13 +76,14 @@ export async function runService(
 async function describeProcess(
   { databaseUrl, pkcs11, weakened }: Config,
   { keys }: Pick<Service, 'keys'>,
+  database: Database,
 ) {
   const { version } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
   )
   return {
     ...{ processId: keys.processId, version: String(version), node: process.versions.node },
-    ...{ host: hostname(), weakened },
+    ...{ host: hostname(), weakened: [...weakened, ...(await listPlainLinks({ database }))] },
     hsm: pkcs11 ? 'pkcs11' : 'software',
     database: databaseUrl === null ? 'embedded' : 'server',
   } as const

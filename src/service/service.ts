@@ -248,6 +248,7 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   const links = createLinks({
     ...{ databases, authorizing, keys, admissions, profiles, registry, log },
     tls: tls.private,
+    allowsPlain: config.allowsPlainLinks,
   })
   return { metrics, authorizing, admissions, tls, links }
 }

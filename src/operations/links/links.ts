@@ -3,6 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import { isCidr } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { insertAct } from '../../storage/audit/acts.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
@@ -20,6 +21,8 @@ export interface LinkOperations {
   readonly profiles: ReadonlySet<string>
   /** Null where this process has no certificate for links; else whether it knows who issues those of networks. */
   readonly tls: { readonly knowsAuthority: boolean } | null
+  /** Whether links may speak in clear beyond this machine. */
+  readonly allowsPlain: boolean
 }
 
 export type Link = storedLinks.LinkRow
@@ -66,6 +69,10 @@ export async function getLink({ database }: LinkOperations, linkName: string): P
   return linkRecord(link)
 }
 
+/** Whether a link speaks in clear, and not to this machine alone: who is on the way reads PANs, and answers. */
+export const isPlainLink = ({ host, tls }: Pick<Link, 'host' | 'tls'>): boolean =>
+  !tls && !/^127(?:\.[0-9]{1,3}){3}$/.test(host) && host !== '::1'
+
 /** Links of one installation at most: every process looks at all of them. */
 const linksMax = 1_000
 
@@ -96,6 +103,7 @@ export const createLink = (
       subject: link.networkId,
       details: link,
     })
+    await recordPlainLink(connection, operator, link)
     return readBack(connection, link.linkName)
   })
 
@@ -131,8 +139,37 @@ export const changeLink = (
       subject: after.networkId,
       details: { linkName, ...differences(before, after) },
     })
+    await recordPlainLink(connection, operator, after)
     return readBack(connection, linkName)
   })
+
+/** A link in clear weakens the installation, as a setting does. */
+async function recordPlainLink(
+  connection: Connection,
+  { clientId, requestId }: Requester,
+  link: Link,
+): Promise<void> {
+  if (!link.active || !isPlainLink(link)) return
+  await insertAct(connection, {
+    act: 'setting.weakened',
+    subjectKind: 'setting',
+    subject: `link ${link.linkName}`,
+    details: JSON.stringify({ found: plainAt(link) }),
+    clientId,
+    requestId,
+  })
+}
+
+const plainAt = ({ direction, host, port }: Pick<Link, 'direction' | 'host' | 'port'>): string =>
+  direction === 'listen' ? `listens in clear at ${host}:${port}` : `dials ${host}:${port} in clear`
+
+/** What of the links weakens this installation, for the start of a process. */
+export const listPlainLinks = async ({
+  database,
+}: Pick<LinkOperations, 'database'>): Promise<{ variable: string; found: string }[]> =>
+  (await listLinksToRun({ database }))
+    .filter(isPlainLink)
+    .map((link) => ({ variable: `link ${link.linkName}`, found: plainAt(link) }))
 
 async function readBack(connection: Connection, linkName: string): Promise<LinkRecord> {
   const link = await storedLinks.findLink(connection, linkName)
@@ -145,7 +182,7 @@ const spelledOnce = (host: string): string =>
   isIP(host) === 6 ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
 
 async function refuseFaults(
-  { profiles, tls }: LinkOperations,
+  { allowsPlain, profiles, tls }: LinkOperations,
   connection: Connection,
   link: Link,
 ): Promise<void> {
@@ -165,6 +202,14 @@ async function refuseFaults(
     [
       !link.tls || tls !== null,
       { pointer: '/tls', detail: 'needs PRIVATE_TLS_CERT_FILE and PRIVATE_TLS_KEY_FILE' },
+    ],
+    [
+      allowsPlain || !link.active || !isPlainLink(link),
+      {
+        pointer: '/tls',
+        detail:
+          'must be true unless the host is loopback: card numbers would be in clear on the network. ACCEPT_PLAIN_LINKS=yes accepts it',
+      },
     ],
     [
       certificates.length === 0 || link.tls,

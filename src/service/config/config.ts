@@ -78,6 +78,8 @@ export interface Config {
   readonly reEncryptionRowsPerSecond: number
   /** Profiles of links beside this program's own. */
   readonly linkProfilesDir: string | null
+  /** Whether links of card networks may speak in clear beyond this machine. */
+  readonly allowsPlainLinks: boolean
   /** Where the sandbox's own link listens; 0: it has none. */
   readonly sandboxLinkPort: number
   /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
@@ -156,6 +158,7 @@ export function parseConfig(environment: variables.Environment): {
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
     linkProfilesDir: read.text('LINK_PROFILES_DIR'),
+    allowsPlainLinks: sandbox || read.text('ACCEPT_PLAIN_LINKS') === 'yes',
     sandboxLinkPort: read.integer('LINK_PORT', 8583, 0, 65_535),
     reEncryptionRowsPerSecond: read.integer('REENCRYPTION_ROWS_PER_SECOND', 1_000, 1, 1_000_000),
     sandboxSeed,

@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { masterKeyCheckValue, readMasterKeys } from '../../hsm/software/master-keys.ts'
 import { currentVersions, dueAt, rotationDue } from '../../operations/keys/uses.ts'
+import { isPlainLink } from '../../operations/links/links.ts'
 import { listSuspendedDeliveries } from '../../storage/clients/suspensions.ts'
 import { examineCluster, listUnplaced } from '../../storage/engine/cluster.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { type DatabaseFacts, findInstallation } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
-import { listLinksAfter } from '../../storage/links/links.ts'
+import { type KnownLinkRow, listLinksAfter } from '../../storage/links/links.ts'
 import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
 import type { Config } from '../config/config.ts'
 import { installationKindOf } from '../database.ts'
@@ -34,7 +35,7 @@ export async function contentFindings(
     ...(facts.newestMigration === known ? await webhookFindings(database) : []),
     // The table of keys is read as this program's schema has it.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
-    ...(facts.newestMigration === known ? await linkFindings(database) : []),
+    ...(facts.newestMigration === known ? await linkFindings(database, config) : []),
     ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
     ...(facts.newestMigration === known ? await auditEnteringFindings(database) : []),
     ...(facts.newestMigration === known ? await auditCheckFindings(database, now) : []),
@@ -212,8 +213,24 @@ export async function keyFindings(database: Database, now: Date): Promise<readon
 }
 
 /** The links of card networks, as the processes that run them say that they are. */
-export async function linkFindings(database: Database): Promise<Finding[]> {
+export async function linkFindings(
+  database: Database,
+  { allowsPlainLinks }: Pick<Config, 'allowsPlainLinks'>,
+): Promise<Finding[]> {
   const links = (await listLinksAfter(database, '', linksLookedAt)).filter(({ active }) => active)
+  const plain = links
+    .filter(isPlainLink)
+    .map((link) => (allowsPlainLinks ? warning : fault)('link', ...plainLinkFinding(link)))
+  return [...plain, ...stateFindings(links)]
+}
+
+const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
+  `${linkName}, ${host}:${port}, speaks in clear beyond this machine.`,
+  'Whoever is on the way reads card numbers, and can answer in the place of either side. Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
+  `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} --tls on --certificate FILE`,
+]
+
+function stateFindings(links: readonly KnownLinkRow[]): Finding[] {
   return links.map((link) => {
     const { direction, host, lastSignedOnAt, linkName, port, sessions, signedOnSessions } = link
     const where = `${direction === 'dial' ? 'to' : 'at'} ${host}:${port}`

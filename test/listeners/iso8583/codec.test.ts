@@ -197,6 +197,40 @@ test('a bitmap of 16 bytes always, and one in text', () => {
   assert.throws(() => decode(unsaid, bytes), { fault: 'wrong_bitmap', field: 'bitmap' })
 })
 
+test('an error names a field by its place in the layout, never by bytes of the message', () => {
+  const binary = { type: 'b', encoding: 'binary' } as const
+  const kinds = {
+    tlv: { parts: { kind: 'tlv', tagLength: 2, lengthDigits: 2 } },
+    'ber-tlv': { ...binary, parts: { kind: 'ber-tlv' } },
+    bitmap: {
+      ...binary,
+      parts: {
+        kind: 'bitmap',
+        encoding: 'binary',
+        bits: 64,
+        fields: { 9: { ...binary, length: 2 } },
+      },
+    },
+  } as const
+  for (const [kind, changes] of Object.entries(kinds)) {
+    const layout = withField(layoutOf('1987', 'ascii'), '48', changes).fields['48']
+    assert(layout)
+    let refused = 0
+    // A length that is wrong by one makes digits of a CVV2 a tag, or bits of a bitmap.
+    for (let cvv2 = 100; cvv2 < 1_000; cvv2 += 1) {
+      const text = `9203${cvv2}${cvv2}${cvv2}`
+      try {
+        readParts('48', layout, kind === 'tlv' ? text : Buffer.from(text).toString('hex'))
+      } catch (error) {
+        assert(error instanceof CodecError)
+        assert(['48', '48.9'].includes(error.field), `${kind} names ${error.field}`)
+        refused += 1
+      }
+    }
+    assert(refused > 100, kind)
+  }
+})
+
 test('tags of two digits behind a letter, and subfields in a row', () => {
   const tlv = { kind: 'tlv', header: 1, tagLength: 2, lengthDigits: 2 } as const
   const layout = withField(layoutOf('1987', 'ascii'), '48', { parts: tlv })
@@ -211,8 +245,8 @@ test('tags of two digits behind a letter, and subfields in a row', () => {
   assert.deepEqual(readParts('48', field, 'T92031238701M'), parts)
   const fault = (fields: Record<string, string>) => () =>
     decode(layout, encode(layout, { mti: '0100', fields }))
-  assert.throws(fault({ 48: 'T920412' }), { field: '48.92', fault: 'too_short', offset: 28 })
-  assert.throws(fault({ 48: 'T92011920112' }), { field: '48.92', fault: 'wrong_parts' })
+  assert.throws(fault({ 48: 'T920412' }), { field: '48', fault: 'too_short', offset: 28 })
+  assert.throws(fault({ 48: 'T92011920112' }), { field: '48', fault: 'wrong_parts' })
   const row = withField(layout, '44', { parts: { kind: 'row', lengths: { 1: 2, 2: 1 } } }).fields[
     '44'
   ]

@@ -36,6 +36,7 @@ import {
 
 const admin = { as: 'admin', listener: 'private' } as const
 const env = { RATE_LIMIT: 'off' }
+const sandboxed = { allowsPlainLinks: true }
 
 /** One for all tests that leave its clients and settings as they are, each with links of its own. */
 const usual = (): Promise<TestService> => {
@@ -124,7 +125,7 @@ test('the doctor says which links are signed on, and which are missed', async ()
   const service = await openTestService({ env })
   const link = await openLink(service)
   const found = async () => {
-    const [finding] = await linkFindings(service.database)
+    const [finding] = await linkFindings(service.database, sandboxed)
     return [finding?.verdict, finding?.found.replace(/^.*: /, '')]
   }
   assert.deepEqual(await found(), ['good', 'waits for its network.'])
@@ -137,7 +138,7 @@ test('the doctor says which links are signed on, and which are missed', async ()
   await until(async () => (await found())[1] === 'not connected.')
   assert.deepEqual(await found(), ['warning', 'not connected.'])
   await openLink(service, { direction: 'dial' })
-  const findings = await linkFindings(service.database)
+  const findings = await linkFindings(service.database, sandboxed)
   assert.deepEqual(
     findings.map(({ verdict }) => verdict),
     ['warning', 'warning'],

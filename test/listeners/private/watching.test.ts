@@ -13,7 +13,7 @@ test('a day of samples is kept and no more, the newest last', async (t) => {
       keys: { database },
       metrics: createMetrics(),
     },
-    links: { database, hsm: issuing.hsm, profiles: new Set(), tls: null },
+    links: { database, hsm: issuing.hsm, profiles: new Set(), tls: null, allowsPlain: true },
   })
   await watching.sample()
   const [first] = watching.samples()

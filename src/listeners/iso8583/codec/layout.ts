@@ -102,8 +102,8 @@ const reasons = {
 export type CodecFault = keyof typeof reasons
 
 /**
- * The only error of the codec. It names the field (`mti`, `bitmap`, `4`, `55.9F02`) and the place in the
- * message, in bytes from its beginning, and never a value.
+ * The only error of the codec. It names the field by its place in the layout (`mti`, `bitmap`, `4`, `62.3`) and the place in
+ * the message, in bytes from its beginning, and never a value or a tag, which are bytes of the message.
  */
 export class CodecError extends Error {
   readonly fault: CodecFault

@@ -7,8 +7,9 @@ import { CodecError, type FieldLayout, type PartsLayout } from './layout.ts'
 type Parts = ReadonlyMap<string, string>
 
 /**
- * Reads the parts of a value that has some. `start` is where the value stands in its message.
- * @throws CodecError that names the part: `55.9F02`.
+ * Reads the parts of a value that has some. A tag is bytes of the message, and where a length before it is wrong, of a
+ * CVV2 or PAN: an error names the field that has the parts, and a part only by its place in the layout.
+ * @throws CodecError
  */
 export function readParts(name: string, { parts, type }: FieldLayout, value: string): Parts {
   if (!parts) return new Map()
@@ -54,19 +55,19 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
     const parts = new Map<string, string>()
     if (header > 0) parts.set('header', encodings.binary.read(cursor, header, { type: 'b' }))
     for (const number of readBits(cursor, encoding, bits / 8)) {
-      cursor.field = `${name}.${number}`
       const field = fields[number]
+      // Bits that the layout does not have may be bytes of something else.
+      cursor.field = field ? `${name}.${number}` : name
       if (!field) return fail(cursor, 'unknown_field')
       parts.set(String(number), readField(cursor, field))
     }
     return whole(cursor, name, parts)
   },
-  tlv(cursor, name, { header = 0, lengthDigits, tagLength }) {
+  tlv(cursor, _, { header = 0, lengthDigits, tagLength }) {
     const parts = new Map<string, string>()
     if (header > 0) parts.set('header', textOf(cursor, header))
     while (cursor.at < cursor.bytes.length) {
       const tag = textOf(cursor, tagLength)
-      cursor.field = `${name}.${tag.replace(/[^A-Za-z0-9]/g, '?')}`
       const digits = textOf(cursor, lengthDigits)
       if (!/^[0-9]+$/.test(digits)) fail(cursor, 'not_digits')
       add(cursor, parts, tag, textOf(cursor, Number(digits)))
@@ -82,7 +83,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
     }
     return whole(cursor, name, parts)
   },
-  'ber-tlv'(cursor, name) {
+  'ber-tlv'(cursor) {
     const parts = new Map<string, string>()
     while (cursor.at < cursor.bytes.length) {
       // Bytes of zero may stand between (EMV book 3, annex B.1).
@@ -90,9 +91,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
         cursor.at += 1
         continue
       }
-      cursor.field = name
       const tag = readTag(cursor)
-      cursor.field = `${name}.${tag}`
       const start = cursor.at
       const [first = 0] = take(cursor, 1)
       // The indefinite form, and more than a message can have.
@@ -156,7 +155,7 @@ const writers: {
         max: 10 ** lengthDigits - 1,
         prefix,
       } as const
-      return [fixedText(`${name}.tag`, tagLength, tag), writeField(`${name}.${tag}`, layout, value)]
+      return [fixedText(`${name}.tag`, tagLength, tag), writeField(name, layout, value)]
     })
   },
   row(name, parts, { lengths }) {
@@ -173,7 +172,7 @@ const writers: {
       const digits = lengthBytes === '82' ? 4 : 2
       const hex = length.toString(16).toUpperCase().padStart(digits, '0')
       const tlv = tag + lengthBytes + hex + value
-      return writeField(`${name}.${tag}`, { ...bytes, length: tlv.length / 2 }, tlv)
+      return writeField(name, { ...bytes, length: tlv.length / 2 }, tlv)
     }),
 }
 

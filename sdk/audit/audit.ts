@@ -18,6 +18,7 @@ export {
   type LogReport,
   verifyFolder,
 } from './folder.ts'
+export { mostBytesOf } from './limits.ts'
 export { type Growth, lookAtGrowth } from './monitor.ts'
 export {
   type Checkpoint,

@@ -25,11 +25,16 @@ export interface KnownCheckpoint extends Checkpoint {
   readonly isExplained: boolean
 }
 
+/** Checkpoints of earlier exports that are read. */
+const mostNotes = 10_000
+
 /** The notes that a folder keeps of earlier exports, each a line of JSON. */
 export const notesIn = (kept: string): KnownNote[] =>
-  kept.split('\n').flatMap((line, at) => {
+  kept.split('\n', mostNotes + 1).flatMap((line, at) => {
     const where = `checkpoints.jsonl, line ${at + 1}`
-    return line === '' ? [] : [{ where, note: noteIn(line), isKept: true }]
+    // What is behind as many as are read makes the file no export's.
+    const note = at < mostNotes ? noteIn(line) : ''
+    return line === '' ? [] : [{ where, note, isKept: true }]
   })
 
 /** None is no note, nor is one that is written in another way than an export does. */

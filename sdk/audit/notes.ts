@@ -165,7 +165,7 @@ export async function openCheckpoint(
   const signedBy = verified.filter(({ name }) => name === checkpoint.origin)
   const cosignedBy = verified.filter(({ name }) => name !== checkpoint.origin)
   if (signedBy.length > 0) return { ...checkpoint, signedBy, cosignedBy, uncheckedBy, unknownBy }
-  throw new AuditFault('unverified', `it is not signed by a key of ${checkpoint.origin}`)
+  throw new AuditFault('unverified', 'it is signed by none of the keys of its log')
 }
 
 /** @returns null where this runtime cannot verify it. @throws AuditFault where it is wrong. */

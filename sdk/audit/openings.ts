@@ -73,12 +73,11 @@ interface PlacedLine {
 function placeLines(lines: readonly string[], index: number, report: Report): PlacedLine[] {
   const path = openingsPath(index)
   const seen = new Set<number>()
-  return lines.flatMap((text): PlacedLine[] => {
+  return lines.flatMap((text, number): PlacedLine[] => {
     const line = parseLine(text)
     const at = (line?.index ?? -1) - index * tileWidth
     if (!line || at < 0 || at >= tileWidth) {
-      const detail = `a line is no opening of an entry there: ${text.slice(0, 40)}`
-      report('opening_changed', path, detail)
+      report('opening_changed', path, `line ${number + 1} is no opening of an entry there`)
       return []
     }
     if (seen.has(at)) {
@@ -90,10 +89,13 @@ function placeLines(lines: readonly string[], index: number, report: Report): Pl
   })
 }
 
+/** Lines of a file that are read: four times as many as an export writes. What is behind them makes the file no export's. */
+const mostLines = 4 * tileWidth
+
 /** The lines of a file, and whether they are all that it has: UTF-8, and an end behind each. */
 function linesIn(bytes: Bytes): { readonly lines: string[]; readonly isWhole: boolean } {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-  const lines = text.split('\n')
+  const lines = text.split('\n', mostLines)
   const isEnded = lines.at(-1) === ''
   if (isEnded) lines.pop()
   // What is no UTF-8 is read as another text, which has other bytes.

@@ -54,11 +54,13 @@ function parseOpening(bytes: Bytes): Receipt['opening'] {
 /**
  * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which has this entry.
  * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who hands in the receipt
+ * @param entryId of the entry that was asked for: the receipt of another proves nothing of it
  * @throws AuditFault
  */
 export async function verifyReceipt(
   receipt: string,
   keys: readonly VerifierKey[],
+  entryId?: string,
 ): Promise<VerifiedReceipt> {
   const { checkpoint: note, index, opening, proof } = parseReceipt(receipt)
   const checkpoint = await openCheckpoint(note, keys)
@@ -72,5 +74,9 @@ export async function verifyReceipt(
   if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {
     throw new AuditFault('not_included', 'the entry is not in the tree that was signed')
   }
-  return { entry: JSON.parse(text), text, index, checkpoint }
+  const entry: VerifiedReceipt['entry'] = JSON.parse(text)
+  if (entryId !== undefined && entry.entry !== entryId) {
+    throw new AuditFault('not_included', 'it is the receipt of another entry')
+  }
+  return { entry, text, index, checkpoint }
 }

@@ -1,10 +1,16 @@
 import { parseArgs } from 'node:util'
+import { escapeLine } from '../domain/terminal-text.ts'
 import { describeStartFailure } from '../service/config/config.ts'
+
+/** Words that a line may begin with, and the colour in which a terminal shows them. */
+export type Colours = Readonly<Record<string, 'green' | 'yellow' | 'red'>>
 
 /** What a command came to: for programs, and for people. */
 export interface Outcome {
   readonly json: unknown
   readonly text: string
+  /** Words that lines of the text begin with, and are shown in a colour. */
+  readonly colours?: Colours
   /** Where it is not 0: what was found is not good, but it was found. */
   readonly exitCode?: number
 }
@@ -178,7 +184,8 @@ export class Refused extends Error {
 
   constructor(status: number, problem: ProblemDocument) {
     const { detail, errors = [], title = `The service answered ${status}.` } = problem
-    super([detail ?? title, ...errors.map((each) => `${each.pointer} ${each.detail}`)].join('\n  '))
+    const lines = [detail ?? title, ...errors.map((each) => `${each.pointer} ${each.detail}`)]
+    super(lines.map((each) => escapeLine(String(each))).join('\n  '))
     this.status = status
     this.problem = problem
   }

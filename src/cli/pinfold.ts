@@ -21,6 +21,7 @@ import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
 import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
+import { endWithOutput, print, printBeside } from './output.ts'
 
 /** Every command, in the order of the help. */
 export const commands: readonly cli.Command[] = [
@@ -50,18 +51,19 @@ export async function runPinfold(words: readonly string[]): Promise<number> {
   try {
     const help = helpAsked(words)
     if (help !== null) {
-      console.log(help)
+      print(help)
       return cli.exitCodes.done
     }
     const { command, rest } = find(words)
     const outcome = await command.run(parse(command, rest))
     if (outcome === null) return cli.exitCodes.done
-    console.log(rest.includes('--json') ? JSON.stringify(outcome.json, null, 2) : outcome.text)
+    if (rest.includes('--json')) print(JSON.stringify(outcome.json, null, 2))
+    else print(outcome.text, outcome.colours)
     return outcome.exitCode ?? cli.exitCodes.done
   } catch (error) {
     if (error instanceof cli.Waiting) {
-      console.error(error.message)
-      if (words.includes('--json')) console.log(JSON.stringify(error.approval, null, 2))
+      printBeside(error.message)
+      if (words.includes('--json')) print(JSON.stringify(error.approval, null, 2))
       return cli.exitCodes.waiting
     }
     return reportFailure(error, words.includes('--json'))
@@ -108,12 +110,12 @@ function reportFailure(error: unknown, isJson: boolean): number {
     (kind) => error instanceof kind,
   )
   const code = isUnreachable ? 'unreachable' : 'failed'
-  console.error(detail)
+  printBeside(detail)
   const describe = (): object => {
     if (error instanceof cli.Refused) return { status: error.status, ...error.problem }
     return { code: error instanceof cli.UsageError ? 'not_understood' : code, detail }
   }
-  if (isJson) console.log(JSON.stringify({ error: describe() }, null, 2))
+  if (isJson) print(JSON.stringify({ error: describe() }, null, 2))
   if (error instanceof cli.UsageError) return cli.exitCodes.notUnderstood
   return isUnreachable ? cli.exitCodes.unreachable : cli.exitCodes.refused
 }
@@ -185,7 +187,6 @@ function inColumns(lines: readonly (readonly [string, string])[]): string {
 
 // The launcher runs this file in its own process where that is the right Node.
 if (import.meta.main || process.argv[1] === import.meta.filename) {
-  // Whoever reads only the beginning (`| head`) closes the pipe.
-  process.stdout.on('error', () => process.exit())
+  endWithOutput(cli.exitCodes.refused)
   process.exitCode = await runPinfold(process.argv.slice(2))
 }

@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
+import { escapeLine, escapeText } from '../domain/terminal-text.ts'
 import { secretPaths } from '../listeners/public/schemas/formats.ts'
 import type { LogLevel } from './config/config.ts'
 
@@ -64,5 +65,5 @@ export function wordsOf({ err, level, msg, time, ...rest }: LogLine): string {
   })
   const trace = stack === undefined ? '' : `\n${stack.replaceAll(/^/gm, '  ')}`
   // No text that came from elsewhere moves the cursor or changes a colour.
-  return `${`${clock} ${mark}${msg}${said.join('')}${trace}`.replaceAll(/[^\P{Cc}\n]/gu, '?')}\n`
+  return `${escapeText(`${clock} ${mark}${escapeLine(msg)}${said.join('')}${trace}`)}\n`
 }

@@ -228,6 +228,6 @@ test('on a terminal a line of the log is words, and no text of others moves its 
   const err = { stack: 'Error: \u001b[2J\n    at here' }
   assert.match(
     wordsOf({ level: 50, time, msg: 'broke', err }),
-    /^\d\d:\d\d:00 ERROR broke\n {2}Error: \?\[2J\n {6}at here\n$/,
+    /^\d\d:\d\d:00 ERROR broke\n {2}Error: \\u001b\[2J\n {6}at here\n$/,
   )
 })

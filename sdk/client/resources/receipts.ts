@@ -38,7 +38,7 @@ export async function fetchReceipt(
       headers: { accept: 'text/plain' },
       isRepeatable: true,
     })
-    if (status === 200) return { ...(await verifyReceipt(text, keys)), file: text }
+    if (status === 200) return { ...(await verifyReceipt(text, keys, entry)), file: text }
     const waitMs = (retryAfterOf(headers) ?? 1) * 1_000
     if (performance.now() + waitMs > end) throw new CallFailed('timed_out')
     await pause(waitMs, options.signal)

@@ -1,157 +1,198 @@
-import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { parseCheckpoint } from '../../../sdk/audit/audit.ts'
+import { mostBytesOf, parseCheckpoint } from '../../../sdk/audit/audit.ts'
 import { tilePath, tilesOfSize, tileWidth } from '../../domain/audit-tree.ts'
+import { escapeLine } from '../../domain/terminal-text.ts'
 import { Unreachable } from '../command.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
-
-/** A log as the private listener lists it. */
-interface Log {
-  readonly log: number
-  readonly origin: string
-}
+import { readWithin, removeWithin, writeWithin } from '../files.ts'
+import { type LogName, parseLogNames } from './log-names.ts'
 
 /** What was written of a log. */
-interface ExportedLog extends Log {
+interface ExportedLog extends LogName {
   readonly size: number
+}
+
+/** What an export is read from: no answer is longer than its kind of file, and all together are no longer than agreed. */
+interface Source {
+  /** @throws Unreachable where it is not there. */
+  readNeeded(path: string, mostBytes: number): Promise<Uint8Array>
+  /** Null where there is none. */
+  readCheckpoint(log: number): Promise<Checkpoint | null>
+}
+
+/** A checkpoint as it was read; who signed it is for the verifier to say. */
+interface Checkpoint {
+  readonly bytes: Uint8Array
+  readonly origin: string
+  readonly size: number
+}
+
+/** Where an export is written, and who hears how far it is. */
+interface Target {
+  readonly folder: string
+  /** Of one log, below the folder: nothing, or `logs/<n>/`. */
+  readonly prefix: string
+  readonly onProgress: (line: string) => void
 }
 
 /** Requests that are under way at once, and files after which it is said how far it is. */
 const [together, saidEvery] = [8, 1_000]
 
+/** How often entries are read that were added, or erased, while others were read. */
+const mostRounds = 1_000
+
 /**
  * Writes every log to a folder as it is published, with what its entries say: the one in use to the folder itself, those
  * before it to `logs/<n>`. Checkpoints of earlier exports to it are kept, for the verifier to hold the logs against.
+ * @param mostBytes how much is read before the export is given up
+ * @throws Unreachable where the service answers what no log has
  */
 export async function exportLogs(
   service: ServiceConnection,
   folder: string,
+  mostBytes: number,
   onProgress: (line: string) => void,
 ): Promise<ExportedLog[]> {
-  const logs = await service.ask<Log[]>('GET', '/audit/logs')
-  await writeDurably(join(folder, 'keys'), (await service.readBytes('/audit/keys'))?.bytes)
+  const source = createSource(service, mostBytes)
+  const logs = parseLogNames(await service.ask<unknown>('GET', '/audit/logs'))
+  const keys = await source.readNeeded('/audit/keys', mostBytesOf('keys'))
+  await writeWithin(folder, 'keys', keys, { isDurable: true })
   const exported: ExportedLog[] = []
   // The oldest first: what is erased of it is covered by an entry of one that is read later.
   for (const { log, origin } of logs.toReversed()) {
-    const isNewest = log === logs[0]?.log
-    const own = isNewest ? folder : join(folder, 'logs', String(log))
-    const size = await exportLog(service, log, own, (done) => onProgress(`${origin}: ${done}`))
+    const prefix = log === logs[0]?.log ? '' : `logs/${log}/`
+    const tell = (done: string) => onProgress(`${origin}: ${done}`)
+    const size = await exportLog(source, log, { folder, prefix, onProgress: tell })
     if (size > 0) exported.unshift({ log, origin, size })
   }
   return exported
 }
 
+function createSource({ readBytes }: ServiceConnection, mostBytes: number): Source {
+  let left = mostBytes
+  const read = async (path: string, most: number): Promise<Uint8Array | null> => {
+    const bytes = (await readBytes(path, most))?.bytes ?? null
+    left -= bytes?.length ?? 0
+    if (left >= 0) return bytes
+    const limit = `more than ${Math.floor(mostBytes / bytesOfMebibyte)} MiB`
+    throw new Unreachable(`The audit log has ${limit}: --most-mib allows an export more.`)
+  }
+  return {
+    async readNeeded(path, most) {
+      const bytes = await read(path, most)
+      if (bytes) return bytes
+      throw new Unreachable(`${path} is not there, though it is of a tree that was signed.`)
+    },
+    async readCheckpoint(log) {
+      const bytes = await read(`/audit/logs/${log}/checkpoint`, mostBytesOf('checkpoint'))
+      return bytes && readCheckpoint(bytes)
+    },
+  }
+}
+
+export const bytesOfMebibyte = 1_048_576
+
 /** @returns how many entries were written; 0 of a log without a checkpoint. */
-async function exportLog(
-  service: ServiceConnection,
-  log: number,
-  folder: string,
-  onProgress: (line: string) => void,
-): Promise<number> {
+async function exportLog(source: Source, log: number, target: Target): Promise<number> {
+  const { folder, onProgress, prefix } = target
   const at = `/audit/logs/${log}`
+  const write = (path: string, bytes: Uint8Array, isDurable: boolean): Promise<void> =>
+    writeWithin(folder, `${prefix}${path}`, bytes, { isDurable })
   let written = 0
-  let note = await service.readBytes(`${at}/checkpoint`)
-  if (note) await removeOther(folder, note.bytes)
+  let checkpoint = await source.readCheckpoint(log)
+  if (checkpoint) await removeOther(target, checkpoint)
   // What entries say before the checkpoint under which they are exported: what is erased meanwhile is covered there.
-  for (let hasErased = true; note && (hasErased || written < sizeOf(note.bytes)); ) {
-    const { bytes } = note
-    const size = sizeOf(bytes)
-    const first = Math.floor(written / tileWidth)
-    const bundles = Array.from({ length: Math.ceil(size / tileWidth) - first }, (_, n) => first + n)
+  let hasErased = true
+  for (let round = 0; checkpoint && (hasErased || written < checkpoint.size); round++) {
+    const { size } = checkpoint
+    if (round >= mostRounds) throw new Unreachable(`${at} does not come to an end.`)
+    const bundles = numbers(Math.floor(written / tileWidth), Math.ceil(size / tileWidth))
     hasErased = false
     await inTurn(bundles, onProgress, async (bundle) => {
-      const said = await needed(service, `${at}/openings/${bundle}`)
+      const path = `openings/${bundle}.jsonl`
+      const said = await source.readNeeded(`${at}/openings/${bundle}`, mostBytesOf(path))
       hasErased ||= written > 0 && Buffer.from(said).includes('"erased":true')
-      await writeWhole(join(folder, `openings/${bundle}.jsonl`), said)
+      await write(path, said, false)
     })
     written = size
-    note = await service.readBytes(`${at}/checkpoint`)
+    checkpoint = await source.readCheckpoint(log)
+    if (checkpoint && checkpoint.size < written) {
+      throw new Unreachable(`${at} has fewer entries than before.`)
+    }
   }
-  if (!note) return 0
-  const size = sizeOf(note.bytes)
+  if (!checkpoint) return 0
+  const { bytes, size } = checkpoint
   await inTurn(pathsOf(size), onProgress, async (path) => {
-    await writeWhole(join(folder, path), await needed(service, `${at}/${path}`))
+    await write(path, await source.readNeeded(`${at}/${path}`, mostBytesOf(path)), false)
   })
-  await keepCheckpoint(folder, Buffer.from(note.bytes).toString())
-  await writeDurably(join(folder, 'checkpoint'), note.bytes)
+  await keepCheckpoint(target, Buffer.from(bytes).toString())
+  await write('checkpoint', bytes, true)
   return size
 }
 
-const sizeOf = (note: Uint8Array): number => {
-  const text = Buffer.from(note).toString()
-  return parseCheckpoint(text.slice(0, text.lastIndexOf('\n\n') + 1)).size
+/** @throws Unreachable where it is none. */
+function readCheckpoint(bytes: Uint8Array): Checkpoint {
+  const note = Buffer.from(bytes).toString()
+  try {
+    const { origin, size } = parseCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
+    return { bytes, origin, size }
+  } catch (cause) {
+    const begins = escapeLine(note.slice(0, 40))
+    throw new Unreachable(`What the service calls a checkpoint is none: ${begins}`, { cause })
+  }
+}
+
+/** Whole numbers, one after another; the last is not among them. */
+function* numbers(first: number, end: number): Generator<number> {
+  for (let number = first; number < end; number++) yield number
 }
 
 /** Every tile and bundle of a tree (c2sp.org/tlog-tiles). */
-function pathsOf(size: number): string[] {
-  return tilesOfSize(size).flatMap(({ full, level, partial }) =>
-    (level === 0 ? [0, 'entries' as const] : [level]).flatMap((each) => [
-      ...Array.from({ length: full }, (_, index) => tilePath(each, index)),
-      ...(partial > 0 ? [tilePath(each, full, partial)] : []),
-    ]),
-  )
-}
-
-async function needed(service: ServiceConnection, path: string): Promise<Uint8Array> {
-  const answer = await service.readBytes(path)
-  if (answer) return answer.bytes
-  throw new Unreachable(`${path} is not there, though it is of a tree that was signed.`)
+function* pathsOf(size: number): Generator<string> {
+  for (const { full, level, partial } of tilesOfSize(size)) {
+    for (const each of level === 0 ? [0, 'entries' as const] : [level]) {
+      for (const index of numbers(0, full)) yield tilePath(each, index)
+      if (partial > 0) yield tilePath(each, full, partial)
+    }
+  }
 }
 
 async function inTurn<Item>(
-  items: readonly Item[],
+  items: Iterable<Item>,
   onProgress: (line: string) => void,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
-  const rest = items.entries()
-  await Promise.all(
-    Array.from({ length: together }, async () => {
-      for (const [at, item] of rest) {
-        if (at % saidEvery === 0) onProgress(`file ${at} of ${items.length}`)
-        await work(item)
-      }
-    }),
-  )
-}
-
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, bytes)
+  const rest = items[Symbol.iterator]()
+  let count = 0
+  // One that fails ends the others, too: what follows may have no end.
+  let hasFailed = false
+  const workOn = async (): Promise<void> => {
+    for (let next = rest.next(); !next.done && !hasFailed; next = rest.next()) {
+      if (count % saidEvery === 0) onProgress(`file ${count}`)
+      count += 1
+      await work(next.value).catch((error: unknown) => {
+        hasFailed = true
+        throw error
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: together }, workOn))
 }
 
 /** Takes away what an earlier export wrote of another log: it belongs to none of the entries that are written now. */
-async function removeOther(folder: string, note: Uint8Array): Promise<void> {
-  const kept = await readFile(join(folder, 'checkpoint')).catch(() => null)
-  if (!kept || originOf(kept) === originOf(note)) return
-  for (const name of ['openings', 'tile'])
-    await rm(join(folder, name), { recursive: true, force: true })
+async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): Promise<void> {
+  const path = `${prefix}checkpoint`
+  const kept = await readWithin(folder, path, mostBytesOf(path))
+  if (!kept || Buffer.from(kept).toString().split('\n', 1)[0] === origin) return
+  for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
-
-/** The line that a checkpoint begins with. */
-const originOf = (note: Uint8Array): string => Buffer.from(note).toString().split('\n', 1)[0] ?? ''
 
 /** Beside those of earlier exports, each a line of JSON. */
-async function keepCheckpoint(folder: string, note: string): Promise<void> {
-  const path = join(folder, 'checkpoints.jsonl')
-  const kept = await readFile(path, 'utf8').catch(() => '')
+async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise<void> {
+  const path = `${prefix}checkpoints.jsonl`
+  const kept = await readWithin(folder, path, mostBytesOf(path))
+  const text = Buffer.from(kept ?? []).toString()
   const line = `${JSON.stringify(note)}\n`
-  if (!kept.split('\n').includes(line.trimEnd())) {
-    await writeDurably(path, Buffer.from(`${kept}${line}`))
+  if (!text.split('\n').includes(line.trimEnd())) {
+    await writeWithin(folder, path, Buffer.from(`${text}${line}`), { isDurable: true })
   }
-}
-
-/** A crash leaves the older file or this one whole. */
-export async function writeDurably(
-  path: string,
-  bytes: Uint8Array = new Uint8Array(),
-): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const handle = await open(`${path}.draft`, 'w')
-  try {
-    await handle.writeFile(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(`${path}.draft`, path)
 }

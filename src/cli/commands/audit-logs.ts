@@ -1,6 +1,7 @@
 import { type Command, neededOf } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { sheet, table } from '../output.ts'
+import { parseLogNames } from './log-names.ts'
 
 interface ListedLog {
   readonly log: number
@@ -26,7 +27,7 @@ export const auditLogCommands: readonly Command[] = [
     example: 'pinfold audit logs',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const logs = await ask<ListedLog[]>('GET', '/audit/logs')
+        const logs = parseLogNames<ListedLog>(await ask<unknown>('GET', '/audit/logs'))
         const rows = logs.map(({ closedAt, origin, refusal, signedAt, signedSize, size }) => [
           ...[origin, size, signedSize, signedAt],
           closedAt === null ? (refusal ?? 'in use') : `closed at ${closedAt}`,

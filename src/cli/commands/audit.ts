@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   AuditFault,
@@ -9,6 +9,7 @@ import {
   type Finding,
   type Growth,
   lookAtGrowth,
+  mostBytesOf,
   parseVerifierKeys,
   type ReadFile,
   type VerifierKey,
@@ -17,11 +18,15 @@ import {
 } from '../../../sdk/audit/audit.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import * as cli from '../command.ts'
+import { readBody, TooLong } from '../connection/bounded-body.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
-import { createProgress, sheet } from '../output.ts'
-import { exportLogs, writeDurably } from './audit-export.ts'
-import { listNames } from './audit-listing.ts'
+import { FileRefusal, listWithin, readNamedFile, readWithin, writeWithin } from '../files.ts'
+import { createProgress, line, printBeside, sheet } from '../output.ts'
+import { bytesOfMebibyte, exportLogs } from './audit-export.ts'
+
+/** How much an export reads unless it is told otherwise: a hundred million entries take less. */
+const usualMebibytes = 65_536
 
 /** What a verification ends with. */
 const verdicts = { good: 0, found: 1, unchecked: 2 } as const
@@ -44,13 +49,23 @@ export const auditCommands: readonly cli.Command[] = [
     summary: 'writes the audit log to a folder: the tree, checkpoints, what entries say',
     description:
       'To a folder that has an export already, it keeps the checkpoint of that one beside its own.',
+    options: {
+      'most-mib': {
+        type: 'string',
+        value: 'N',
+        help: `how much is read before the export is given up, in MiB; ${usualMebibytes} unless given`,
+      },
+    },
     example: 'pinfold audit export ./audit-2026',
     run: (call) =>
       asAdministrator(call, async (service) => {
         const progress = createProgress()
         const folder = resolve(call.names[0] ?? '.')
-        const logs = await exportLogs(service, folder, progress.show).finally(progress.end)
-        const lines = logs.map(({ origin, size }) => `${origin}: ${size} entries`)
+        const mostBytes = (cli.numberOf(call, 'most-mib') ?? usualMebibytes) * bytesOfMebibyte
+        const logs = await exportLogs(service, folder, mostBytes, progress.show).finally(
+          progress.end,
+        )
+        const lines = logs.map(({ origin, size }) => line`${origin}: ${size} entries`)
         return { json: { folder, logs }, text: lines.join('\n') || 'There is no checkpoint yet.' }
       }),
   },
@@ -84,14 +99,11 @@ export const auditCommands: readonly cli.Command[] = [
         const since = cli.textOf(call, 'since')
         const progress = createProgress()
         const report = await verifyFolder(
-          async (path) => {
-            const file = join(folder, path)
-            return existsSync(file) ? new Uint8Array(await readFile(file)) : null
-          },
+          (path) => orFault(readWithin(folder, path, mostBytesOf(path))),
           {
             keys: await givenKeys(call),
-            remembered: since === undefined ? [] : [await readFile(since, 'utf8')],
-            list: (name) => listNames(join(folder, name)),
+            remembered: since === undefined ? [] : [await readNamedFile(since)],
+            list: (name) => orFault(listWithin(folder, name)),
             quorum: quorumOf(call),
             acceptedSuccessors: cli.listOf(call, 'accept-successor'),
             onProgress: (origin, seen, size) =>
@@ -101,13 +113,13 @@ export const auditCommands: readonly cli.Command[] = [
         const { erasures, findings, logs, notes } = report
         const lines = [
           ...findings.map(lineOf),
-          ...report.unchecked.map((each) => `could not be checked: ${each}`),
-          ...notes.map((each) => `note: ${each}`),
+          ...report.unchecked.map((each) => line`could not be checked: ${each}`),
+          ...notes.map((each) => line`note: ${each}`),
           ...erasures.map(erasureLine),
           ...logs.map(({ checkpoint, erased, origin, size }) => {
             const names = checkpoint?.cosignedBy.map(({ name }) => name) ?? []
             const cosigned = names.length > 0 ? `, cosigned by ${names.join(', ')}` : ''
-            return `${origin}: ${size} entries, ${erased} of them erased${cosigned}`
+            return line`${origin}: ${size} entries, ${erased} of them erased${cosigned}`
           }),
         ]
         const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
@@ -138,16 +150,20 @@ export const auditCommands: readonly cli.Command[] = [
         const given = await givenKeys(call)
         if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
         const fetched = isEntry ? await fetchReceipt(call, name) : null
-        const file = fetched?.file ?? (await readFile(name, 'utf8'))
+        const file = fetched?.file ?? (await readNamedFile(name))
         const output = cli.textOf(call, 'output')
         if (fetched && output !== undefined) await writeFile(output, file)
-        const { checkpoint, entry, index } = await verifyReceipt(file, given ?? fetched?.keys ?? [])
+        const { checkpoint, entry, index } = await verifyReceipt(
+          file,
+          given ?? fetched?.keys ?? [],
+          isEntry ? name.toLowerCase() : undefined,
+        )
         const { cosignedBy, origin, size, uncheckedBy } = checkpoint
         const witnesses = cosignedBy.map((each) => each.name)
         const place = { log: origin, index, size, witnesses, unchecked: uncheckedBy }
         return {
           json: { ...place, entry },
-          text: sheet({ ...place, ...entry }),
+          text: sheet({ ...place, ...withoutNamesOf(place, entry) }),
           exitCode: verdicts[uncheckedBy.length > 0 ? 'unchecked' : 'good'],
         }
       }),
@@ -177,6 +193,19 @@ export const auditCommands: readonly cli.Command[] = [
   },
 ]
 
+/** Members of an entry, none of which can stand for what is said of the receipt itself. */
+const withoutNamesOf = (place: object, entry: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(
+    Object.entries(entry).map(([name, value]) => [name in place ? `entry.${name}` : name, value]),
+  )
+
+/** A file that is left alone is a fault of the folder. */
+const orFault = <Result>(work: Promise<Result>): Promise<Result> =>
+  work.catch((error: unknown) => {
+    if (error instanceof FileRefusal) throw new AuditFault('malformed', error.message)
+    throw error
+  })
+
 /** Faults of what was verified, where the others are of what it could not be verified with. */
 const foundCodes: readonly AuditFaultCode[] = [
   'malformed',
@@ -195,19 +224,19 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
     return foundCodes.some((each) => each === code)
       ? {
           json: { findings: [{ code, detail }] },
-          text: `${code}: ${detail}`,
+          text: line`${code}: ${detail}`,
           exitCode: verdicts.found,
         }
       : {
           json: { error: { code, detail } },
-          text: `could not be checked: ${detail}`,
+          text: line`could not be checked: ${detail}`,
           exitCode: verdicts.unchecked,
         }
   }
 }
 
 const lineOf = ({ code, detail, origin, where }: Finding): string =>
-  `${code} ${where} of ${origin || 'the log'}: ${detail}`
+  line`${code} ${where} of ${origin || 'the log'}: ${detail}`
 
 /** @throws UsageError unless it is a number of witnesses. */
 function quorumOf(call: cli.Call): number | undefined {
@@ -226,19 +255,20 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
   const more = ranges.length > rangesMost ? ` and ${ranges.length - rangesMost} more ranges` : ''
   const by = asked.requestedBy === null ? 'nobody' : asked.requestedBy
   const what = `entries ${named.join(', ')}${more} of ${log} (${of})`
-  return `erasure ${erasure} by entry ${index} of ${origin}: ${what}, asked for by ${by}: ${asked.reason}`
+  return line`erasure ${erasure} by entry ${index} of ${origin}: ${what}, asked for by ${by}: ${asked.reason}`
 }
 
 /** @throws UsageError where they are named and there are none. */
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   const path = cli.textOf(call, 'keys')
   if (path === undefined) return undefined
-  const keys = await readFile(path, 'utf8')
-    .then(parseVerifierKeys)
-    .catch(() => [])
+  const keys = await parseVerifierKeys(await readNamedFile(path)).catch(() => [])
   if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
   return keys
 }
+
+/** The most bytes of a receipt. */
+const receiptBytes = 1_048_576
 
 /** How long a receipt is waited for. */
 const patienceMs = 30_000
@@ -247,7 +277,7 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
   asClient(call, async (service) => {
     const end = performance.now() + patienceMs
     for (;;) {
-      const answer = await service.readBytes(`${service.base}/receipts/${entry}`)
+      const answer = await service.readBytes(`${service.base}/receipts/${entry}`, receiptBytes)
       if (!answer)
         throw new cli.Refused(404, { code: 'not_found', title: `There is no entry ${entry}.` })
       const file = Buffer.from(answer.bytes).toString()
@@ -261,7 +291,7 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
   })
 
 const read = async ({ readBytes }: ServiceConnection, path: string): Promise<string> =>
-  Buffer.from((await readBytes(path))?.bytes ?? []).toString()
+  Buffer.from((await readBytes(path, mostBytesOf('keys')))?.bytes ?? []).toString()
 
 /** Looks once, or again and again until there is a finding. */
 async function followGrowth(
@@ -284,11 +314,13 @@ function memoryIn(file: string | undefined) {
   let note: string | null = null
   return {
     async read() {
-      return file !== undefined && existsSync(file) ? readFile(file, 'utf8') : note
+      return file !== undefined && existsSync(file) ? readNamedFile(file) : note
     },
     async write(newest: string) {
       note = newest
-      if (file !== undefined) await writeDurably(file, Buffer.from(newest))
+      if (file === undefined) return
+      const bytes = Buffer.from(newest)
+      await writeWithin(dirname(resolve(file)), basename(file), bytes, { isDurable: true })
     },
   }
 }
@@ -296,7 +328,7 @@ function memoryIn(file: string | undefined) {
 function growthOutcome({ checkpoint: { origin, size }, findings }: Growth): cli.Outcome {
   return {
     json: { log: origin, size, findings },
-    text: findings.map(lineOf).join('\n') || `${origin}: ${size} entries`,
+    text: findings.map(lineOf).join('\n') || line`${origin}: ${size} entries`,
     exitCode: verdicts[findings.length > 0 ? 'found' : 'good'],
   }
 }
@@ -304,7 +336,7 @@ function growthOutcome({ checkpoint: { origin, size }, findings }: Growth): cli.
 /** One that is away now may be there at the next look. */
 function unlessAway(error: unknown): null {
   if (!(error instanceof AuditFault) || error.code !== 'unreachable') throw error
-  console.error(error.message)
+  printBeside(error.message)
   return null
 }
 
@@ -319,8 +351,13 @@ const fetchBelow =
       throw new AuditFault('unreachable', `nothing answers at ${url}`, { cause })
     }
     const file = `${url.replace(/\/+$/, '')}/${path}`
-    const answer = await fetch(file, { signal }).catch(unreachable)
+    const answer = await fetch(file, { signal, redirect: 'error' }).catch(unreachable)
     if (answer.status === 404) return null
-    if (answer.ok) return new Uint8Array(await answer.arrayBuffer().catch(unreachable))
+    if (answer.ok) {
+      return readBody(answer.body, mostBytesOf(path)).catch((error: unknown) => {
+        if (error instanceof TooLong) throw new AuditFault('malformed', `${path} is too long`)
+        return unreachable(error)
+      })
+    }
     throw new AuditFault('unreachable', `${url} answered ${answer.status}`)
   }

@@ -1,7 +1,8 @@
 import { isPublicToken } from '../../domain/identifiers.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
-import { readJsonFile, sheet, table } from '../output.ts'
+import { readJsonFile } from '../files.ts'
+import { sheet, table } from '../output.ts'
 
 interface Card {
   readonly publicToken: string

@@ -1,6 +1,7 @@
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
-import { readJsonFile, sheet, table } from '../output.ts'
+import { readJsonFile } from '../files.ts'
+import { sheet, table } from '../output.ts'
 
 interface Client {
   readonly clientId: string

@@ -3,6 +3,7 @@ import { eventBlocks } from '../../../sdk/client/resources/events.ts'
 import { type Command, numberOf, Refused, textOf, Unreachable, UsageError } from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open } from '../connection/requests.ts'
+import { line, print, printBeside } from '../output.ts'
 
 export const eventsCommand: Command = {
   words: 'events follow',
@@ -25,7 +26,7 @@ export const eventsCommand: Command = {
       let printed = 0
       const path = `${service.base}/events${query}`
       for await (const event of follow(service.open, path, textOf(call, 'after'))) {
-        console.log(call.options.json ? event : lineOf(event))
+        print(call.options.json ? JSON.stringify(JSON.parse(event)) : lineOf(event))
         printed += 1
         if (printed >= most) break
       }
@@ -58,7 +59,7 @@ async function* follow(
       // What would be refused again ends it, and so does a server that was never there.
       const isFinal = error instanceof Refused || error instanceof UsageError
       if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
-      console.error('The stream broke; it is asked for again.')
+      printBeside('The stream broke; it is asked for again.')
     }
     await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
   }
@@ -70,7 +71,7 @@ async function openStream(open: Open, path: string, last: string | undefined) {
     accept: 'text/event-stream',
     ...(last !== undefined && { 'last-event-id': last }),
   })
-  console.error(last === undefined ? 'Following from now on.' : 'Following.')
+  printBeside(last === undefined ? 'Following from now on.' : 'Following.')
   const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
   return eventBlocks(text ?? new ReadableStream<string>())
 }
@@ -82,5 +83,5 @@ function lineOf(text: string): string {
     data: { publicToken: string }
   }
   const { publicToken, ...rest } = data
-  return `${timestamp}  ${publicToken}  ${type}  ${JSON.stringify(rest)}`
+  return line`${timestamp}  ${publicToken}  ${type}  ${JSON.stringify(rest)}`
 }

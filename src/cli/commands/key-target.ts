@@ -1,4 +1,5 @@
 import * as cli from '../command.ts'
+import { line } from '../output.ts'
 
 /** A key as the service answers it once it is stored. */
 export interface KeptKey {
@@ -54,5 +55,5 @@ export const givenForm = (call: cli.Call): Record<string, unknown> =>
 
 export const keptOutcome = (kept: KeptKey, what: string): cli.Outcome => ({
   json: kept,
-  text: `${kept.version === null ? kept.key : `${kept.key}/${kept.version}`} ${what}; its check value is ${kept.keyCheckValue}.`,
+  text: line`${kept.version === null ? kept.key : `${kept.key}/${kept.version}`} ${what}; its check value is ${kept.keyCheckValue}.`,
 })

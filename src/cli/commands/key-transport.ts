@@ -4,6 +4,7 @@ import { text as readAll } from 'node:stream/consumers'
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
+import { printBeside, printQuestion } from '../output.ts'
 import {
   checkValueOption,
   formOptions,
@@ -106,11 +107,11 @@ async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promis
 /** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
 async function readSecret(question: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
-  process.stderr.write(`${question}: `)
+  printQuestion(question)
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
   const text = await new Promise<string>((resolve) => reader.question('', resolve))
   reader.close()
-  process.stderr.write('\n')
+  printBeside('')
   return text.replaceAll(/[\s-]/g, '')
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Call, type Command, given, type Outcome, textOf, UsageError } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
-import { createProgress, table } from '../output.ts'
+import { createProgress, line, table } from '../output.ts'
 import {
   checkValueOption,
   formOptions,
@@ -83,7 +83,7 @@ export const keyCommands: readonly Command[] = [
       asAdministrator(call, async (service) => {
         const acts = await service.readAll<KeyAct>('/keys/acts')
         const lines = acts.map(
-          ({ act, at, clientId, key }) => `${at}  ${key}  ${act}  ${clientId ?? ''}`,
+          ({ act, at, clientId, key }) => line`${at}  ${key}  ${act}  ${clientId ?? ''}`,
         )
         return { json: acts, text: lines.join('\n') }
       }),
@@ -146,7 +146,7 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
   if (call.options.wait) return untilReEncrypted(readAll, key, json.version)
-  return { json, text: `${key}/${json.version} becomes active at ${json.activatesAt}.` }
+  return { json, text: line`${key}/${json.version} becomes active at ${json.activatesAt}.` }
 }
 
 /** Keys whose cards or records are re-encrypted; the older versions of others stay for theirs. */

@@ -1,7 +1,8 @@
 import type { Product } from '../../domain/product.ts'
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
-import { readJsonFile, sheet, table } from '../output.ts'
+import { readJsonFile } from '../files.ts'
+import { sheet, table } from '../output.ts'
 
 /** Options that are members of a product. */
 const memberOptions: cli.Options = {

@@ -1,7 +1,7 @@
-import { styleText } from 'node:util'
 import { processEnvironment, readConfig } from '../../service/config/config.ts'
 import type { Finding } from '../../service/doctor/finding.ts'
-import { type Command, exitCodes, refuseStart } from '../command.ts'
+import { type Colours, type Command, exitCodes, refuseStart } from '../command.ts'
+import { line, print } from '../output.ts'
 
 export const startCommand: Command = {
   words: 'start',
@@ -15,7 +15,7 @@ export const startCommand: Command = {
     const { baseUrl, dataDir, privateUrl, processorPath, sandbox } = config
     const ready = { ready: true, baseUrl, privateUrl, processorPath, sandbox, dataDir }
     const service = await serve(config).catch(refuseStart)
-    console.log(options.json ? JSON.stringify(ready) : service.welcome)
+    print(options.json ? JSON.stringify(ready) : service.welcome)
     return null
   },
 }
@@ -84,23 +84,30 @@ export const doctorCommand: Command = {
         ? 'Nothing is wrong.'
         : `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
     const lines = findings.map(({ check, found, remedy, verdict, why }) => {
-      const line = `${marks[verdict]()}  ${check}: ${found}`
+      const said = line`${marks[verdict]}  ${check}: ${found}`
       return why === undefined
-        ? line
-        : `${line}\n         why   ${why}\n         do    ${remedy ?? ''}`
+        ? said
+        : `${said}\n${line`         why   ${why}`}\n${line`         do    ${remedy ?? ''}`}`
     })
     return {
       json: { healthy: faults === 0, faults, findings },
       text: [...lines, '', summary].join('\n'),
+      colours,
       exitCode: faults === 0 ? exitCodes.done : exitCodes.refused,
     }
   },
 }
 
 const marks = {
-  good: () => styleText('green', 'good   '),
-  warning: () => styleText('yellow', 'warning'),
-  fault: () => styleText('red', 'FAULT  '),
+  good: 'good   ',
+  warning: 'warning',
+  fault: 'FAULT  ',
+}
+
+const colours: Colours = {
+  [marks.good]: 'green',
+  [marks.warning]: 'yellow',
+  [marks.fault]: 'red',
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

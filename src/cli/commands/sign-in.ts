@@ -6,6 +6,7 @@ import { readSandboxFile } from '../../sandbox/sandbox-file.ts'
 import { readConfig } from '../../service/config/config.ts'
 import { type Call, type Command, Refused, textOf, Unreachable, UsageError } from '../command.ts'
 import { writePersonToken } from '../connection/person.ts'
+import { line, printBeside } from '../output.ts'
 
 /** How long somebody may take to sign in. */
 const waitMs = 600_000
@@ -41,7 +42,7 @@ export const signInCommand: Command = {
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       ...(hint !== null && { login_hint: hint }),
     })
-    console.error(`Open this in a browser on this machine:\n\n  ${address}\n`)
+    printBeside(`Open this in a browser on this machine:\n\n  ${address}\n`)
     const answer = await callback.answer
     const tokens = await oidc
       .authorizationCodeGrant(
@@ -61,7 +62,7 @@ export const signInCommand: Command = {
     const expiresAt = new Date(Date.now() + lifeMs).toISOString()
     const file = await writePersonToken({ accessToken: tokens.access_token, expiresAt })
     const name = String(tokens.claims()?.name ?? tokens.claims()?.sub)
-    const text = `Signed in as ${name} until ${expiresAt}. The token is in ${file}.`
+    const text = line`Signed in as ${name} until ${expiresAt}. The token is in ${file}.`
     return { json: { name, issuer, expiresAt, file }, text }
   },
 }

@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../sdk/device/device.ts'
+import { escapeLine } from '../../domain/terminal-text.ts'
 import { loadProfiles, type Profile } from '../../listeners/iso8583/profile.ts'
 import * as terminals from '../../listeners/iso8583/terminal.ts'
 import { readSandboxFile, type SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { readConfig } from '../../service/config/config.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
+import { line, print } from '../output.ts'
 
 /** What is known of a card that is played with. */
 interface TestCard extends terminals.PresentedCard {
@@ -73,7 +75,7 @@ export const terminalCommand: cli.Command = {
     return {
       json: { turns },
       text: turns
-        .map(({ due, got, title }) => `${got === due ? '✔' : '✘'} ${got} ${title}`)
+        .map(({ due, got, title }) => line`${got === due ? '✔' : '✘'} ${got} ${title}`)
         .join('\n'),
       exitCode: wrong.length === 0 ? cli.exitCodes.done : cli.exitCodes.refused,
     }
@@ -132,11 +134,11 @@ async function play(
     throw new cli.Unreachable(`Nobody listens at ${host}:${port}.`, { cause })
   })
   const terminal = terminals.openTerminal(profile, socket, (side, lines) => {
-    if (!isSilent) console.log(`${side}\n${lines.join('\n')}\n`)
+    if (!isSilent) print(`${side}\n${lines.map(escapeLine).join('\n')}\n`)
   })
   const turns: Turn[] = []
   const turn = async (title: string, due: string, ask: () => ReturnType<typeof terminal.ask>) => {
-    if (!isSilent) console.log(`— ${title} —\n`)
+    if (!isSilent) print(`— ${title} —\n`)
     turns.push({ title, due, got: (await ask()).fields['39'] ?? '' })
   }
   const tried = terminals.withPin(terminals.purchaseOf(card), otherDigits(card.pin), zoneKey)

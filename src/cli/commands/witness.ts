@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,8 @@ import { lockDataDirectory, makeDataDirectory } from '../../storage/engine/data-
 import { createWitnessServer } from '../../witness/listen.ts'
 import { createWitness } from '../../witness/witness.ts'
 import { type Call, type Command, neededOf, textOf, UsageError } from '../command.ts'
+import { readNamedFile } from '../files.ts'
+import { print, printBeside } from '../output.ts'
 
 export const witnessCommand: Command = {
   words: 'witness',
@@ -51,12 +53,14 @@ export const witnessCommand: Command = {
         logs: await readLogs(call, folder),
         folder,
       })
-      const server = createWitnessServer(witness, (error) => console.error(error))
+      const server = createWitnessServer(witness, (error) =>
+        printBeside(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      )
       server.listen(port, host)
       await once(server, 'listening')
-      console.log(witness.verifierKey)
+      print(witness.verifierKey)
       const { port: listening } = server.address() as AddressInfo
-      console.error(`It listens at http://${host}:${listening}/add-checkpoint.`)
+      printBeside(`It listens at http://${host}:${listening}/add-checkpoint.`)
       await new Promise((resolve) => {
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
       })
@@ -79,7 +83,7 @@ async function readOrMakeKey(path: string) {
     return privateKey
   }
   try {
-    const key = createPrivateKey(await readFile(path))
+    const key = createPrivateKey(await readNamedFile(path))
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
     // What it says could hold a part of the key.
@@ -91,7 +95,7 @@ async function readOrMakeKey(path: string) {
 async function readLogs(call: Call, folder: string) {
   const path = textOf(call, 'logs') ?? join(folder, 'logs')
   try {
-    const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.trim())
+    const lines = (await readNamedFile(path)).split('\n').map((line) => line.trim())
     const logs = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseVerifierKey)
     if (logs.length > 0) return logs
   } catch (cause) {

@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import type { PrivateJwk } from '../../../sdk/client/options.ts'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { UsageError } from '../command.ts'
-import { readJsonFile } from '../output.ts'
+import { readJsonFile } from '../files.ts'
 
 /** Whom a command calls as: an administrator on the private listener, a client on the public one. */
 export type ClientRole = 'admin' | 'client'

@@ -1,8 +1,10 @@
 import { CallFailed } from '../../../sdk/client/errors.ts'
 import { settingsOf } from '../../../sdk/client/options.ts'
 import type { Answer, OpenAnswer } from '../../../sdk/client/transport/attempt.ts'
+import { withDeadline } from '../../../sdk/client/transport/attempt.ts'
 import { createExchange, type Request } from '../../../sdk/client/transport/exchange.ts'
 import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
+import { readBody, TooLong } from './bounded-body.ts'
 import type { CallerCredentials, ClientRole } from './credentials.ts'
 
 /** Asks the service, under a token. @throws Refused, Unreachable. */
@@ -11,9 +13,10 @@ type Ask = <Result>(method: string, path: string, body?: object) => Promise<Resu
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
 type ReadAll = <Row>(path: string) => Promise<Row[]>
 
-/** Reads what is no JSON; null where there is none. @throws Refused, Unreachable. */
+/** Reads what is no JSON, and no more than so many bytes; null where there is none. @throws Refused, Unreachable. */
 type ReadBytes = (
   path: string,
+  mostBytes: number,
 ) => Promise<{ readonly status: number; readonly bytes: Uint8Array<ArrayBuffer> } | null>
 
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
@@ -85,18 +88,26 @@ export function createRequests(
     async readAll<Row>(path: string) {
       const rows: Row[] = []
       let next: string | undefined = path
-      while (next !== undefined) {
+      for (let page = 0; next !== undefined; page += 1) {
+        if (page >= mostPages)
+          throw new Unreachable('The list that the service answers has no end.')
         const { content, link } = await request('GET', next)
-        rows.push(...(content as Row[]))
-        next = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
+        if (!Array.isArray(content)) throw new Unreachable('What the service answers is no list.')
+        rows.push(...content)
+        next = nextPath(link, origin)
       }
       return rows
     },
-    async readBytes(path) {
+    async readBytes(path, mostBytes) {
       const { body, ...answer } = await openOnce(path, { accept: '*/*' })
       if (answer.status === 404) return null
       if (answer.status >= 300) contentOf(answer)
-      return { ...answer, bytes: new Uint8Array(await new Response(body).arrayBuffer()) }
+      const work = () => withDeadline({ timeoutMs }, () => readBody(body, mostBytes))
+      const bytes = await send(path, work).catch((error: unknown) => {
+        if (!(error instanceof TooLong)) throw error
+        throw new Unreachable(`${path} has more than ${mostBytes} bytes.`, { cause: error })
+      })
+      return { ...answer, bytes }
     },
     async open(path, headers) {
       const answer = await openOnce(path, headers)
@@ -105,6 +116,19 @@ export function createRequests(
       return answer
     },
   }
+}
+
+/** More pages than any list of a service has. */
+const mostPages = 100_000
+
+/** The path of the next page, by the header `Link`. @throws Unreachable where it is on another host: it gets no token. */
+function nextPath(link: string | null, origin: string): string | undefined {
+  const path = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
+  if (path === undefined) return undefined
+  if (path.startsWith('/') && new URL(`${origin}${path}`).origin === new URL(origin).origin) {
+    return path
+  }
+  throw new Unreachable('The next page that the service names is not on that service.')
 }
 
 const isApproval = (content: unknown): content is { readonly approvalId: string } =>

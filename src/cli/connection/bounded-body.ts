@@ -1,0 +1,26 @@
+/** A body that was to be read and has too many bytes. */
+export class TooLong extends Error {}
+
+/**
+ * Reads what is answered, and no more than a bound; the rest is not waited for.
+ * @throws TooLong
+ */
+export async function readBody(
+  body: ReadableStream<Uint8Array> | null,
+  mostBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  const reader = body?.getReader()
+  let length = 0
+  try {
+    for (;;) {
+      const next = await reader?.read()
+      if (next?.value === undefined) return new Uint8Array(Buffer.concat(chunks))
+      length += next.value.byteLength
+      if (length > mostBytes) throw new TooLong(`It has more than ${mostBytes} bytes.`)
+      chunks.push(next.value)
+    }
+  } finally {
+    void reader?.cancel().catch(() => undefined)
+  }
+}

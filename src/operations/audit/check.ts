@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { commitmentOf } from '../../domain/audit-tree.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import * as cardDigests from '../../storage/audit/card-digests.ts'
 import * as checks from '../../storage/audit/checks.ts'
 import { digestedCardColumns, digestedRowColumns } from '../../storage/audit/digested-columns.ts'
-import { findAuditEntry } from '../../storage/audit/entries.ts'
+import { findAuditEntry, type NewEntry } from '../../storage/audit/entries.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import type { AuditLogOperations } from './audit-log.ts'
+import { type CheckSigner, lockState, parseResultEntry, writeSigned } from './check-state.ts'
 import { followEntries } from './follow.ts'
 import { type AuditFinding, recordFinding } from './record-finding.ts'
 
@@ -39,14 +40,14 @@ const findingsMost = 1_000
  * @param stop ends it between two steps.
  */
 export async function checkDue(
-  audit: Pick<AuditLogOperations, 'database'>,
+  audit: CheckSigner,
   terms: CheckTerms = nightly,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const { database } = audit
-  await checks.startCheck(database, terms.everySeconds)
-  const check = await checks.findCheck(database)
-  const isRunning = check !== null && check.startedAt !== null && check.finishedAt === null
+  const check = await database.transaction((connection) => beginDue(connection, audit, terms))
+  if (!check) return
+  const isRunning = isUnfinished(check)
   const awaited = isRunning ? [] : await cardDigests.listAwaitedCards(database, 1)
   if (!isRunning && awaited.length === 0) return
   const isLookedAtAgain = !isRunning && (await isSettled(database, check, terms))
@@ -55,11 +56,39 @@ export async function checkDue(
   let isMore = isRunning
   while (isMore && !stop.aborted) {
     isMore = await database.transaction(async (connection) => {
-      const locked = await checks.lockCheck(connection)
-      return locked !== null && locked.finishedAt === null && checkNext(connection, locked)
+      const locked = await lockState(connection, audit)
+      return locked !== null && isUnfinished(locked) && checkNext(connection, audit, locked)
     })
     await wait(terms.restMs, undefined, { signal: stop }).catch(() => undefined)
   }
+}
+
+const isUnfinished = ({ finishedAt, startedAt }: checks.CheckRow): boolean =>
+  startedAt !== null && finishedAt === null
+
+/** The state of the check, which begins anew where the last one ended and is old enough; null where another process is at it. */
+async function beginDue(
+  connection: Connection,
+  signer: CheckSigner,
+  { everySeconds }: CheckTerms,
+): Promise<checks.CheckRow | null> {
+  const state = await lockState(connection, signer)
+  if (!state || isUnfinished(state)) return state
+  const { finishedAt, now, startedAt } = state
+  const sinceMs = startedAt === null ? Infinity : now.getTime() - startedAt.getTime()
+  if (finishedAt !== null && sinceMs <= everySeconds * 1_000) return state
+  const begun = {
+    ...state,
+    startedAt: now,
+    finishedAt: null,
+    afterToken: '',
+    cards: 0,
+    findings: 0,
+    keptFold: Buffer.alloc(0),
+    newFold: Buffer.alloc(0),
+  }
+  await writeSigned(connection, signer, begun)
+  return begun
 }
 
 /** Whether all that a check could have seen is entered by now. */
@@ -107,7 +136,11 @@ async function checkAwaited(connection: Connection): Promise<void> {
 }
 
 /** @returns whether there is more to check. */
-async function checkNext(connection: Connection, check: checks.CheckRow): Promise<boolean> {
+async function checkNext(
+  connection: Connection,
+  signer: CheckSigner,
+  check: checks.LockedCheck,
+): Promise<boolean> {
   const found = await cardDigests.listDigestedCards(connection, check.afterToken, cardsAtOnce)
   const upTo = found.length < cardsAtOnce ? null : (found.at(-1)?.publicToken ?? null)
   const kept = await cardDigests.listCardDigests(connection, check.afterToken, upTo, keptAtOnce)
@@ -144,10 +177,9 @@ async function checkNext(connection: Connection, check: checks.CheckRow): Promis
     keptFold: fold(check.keptFold, kept),
     newFold: fold(check.newFold, written),
   }
-  await checks.advanceCheck(connection, advanced)
-  if (end !== null) return true
-  await finish(connection, advanced)
-  return false
+  if (end === null) await finish(connection, signer, advanced)
+  else await writeSigned(connection, signer, advanced)
+  return end !== null
 }
 
 /** A digest of digests, in the order of their cards. */
@@ -212,10 +244,14 @@ function judge(
 }
 
 /** What is not of cards, and what came of it all. */
-async function finish(connection: Connection, check: checks.CheckRow): Promise<void> {
+async function finish(
+  connection: Connection,
+  signer: CheckSigner,
+  check: checks.LockedCheck,
+): Promise<void> {
   const findings = recorderOf(connection, check.findings)
-  if (!(await isWhatWasEntered(connection, check))) {
-    const details = { since: check.digestedAct }
+  for (const of of await listChangedDigests(connection, check)) {
+    const details = { since: check.digestedAct, of }
     await findings.record({ found: 'digests changed', details })
   }
   for (const { after, number } of await checks.listNumberGaps(connection, 100)) {
@@ -225,29 +261,43 @@ async function finish(connection: Connection, check: checks.CheckRow): Promise<v
   const actsNumber = await checks.findNewestActNumber(connection)
   for (const finding of await checkRows(connection, check)) await findings.record(finding)
   const cardsDigest = Buffer.from(check.newFold).toString('hex')
+  const rowsFold = await checks.foldRowDigests(connection)
+  const rowsDigest = Buffer.from(rowsFold).toString('hex')
+  const followed = [check.followedLog, check.followedIndex]
+  const said = { cards: check.cards, findings: findings.count(), cardsDigest }
   const digestedAct = await insertAct(connection, {
     ...{ act: 'check.digested', subjectKind: 'log', subject: 'cards' },
-    details: JSON.stringify({ cards: check.cards, findings: findings.count(), cardsDigest }),
+    details: JSON.stringify({ ...said, rowsDigest, actsNumber, followed }),
     ...{ clientId: null, requestId: null },
   })
-  const digestedFold = check.newFold
-  await checks.finishCheck(connection, {
-    ...{ findings: findings.count(), digestedAct, digestedFold, actsNumber },
-  })
+  const ended = { hasBaseline: true, finishedAt: check.now, findings: findings.count() }
+  const kept = { digestedAct, digestedFold: check.newFold, rowsFold, actsNumber }
+  await writeSigned(connection, signer, { ...check, ...ended, ...kept })
 }
 
-/** Whether the digests that were kept are those of which the last check's entry tells. */
-async function isWhatWasEntered(
+/** Of what the digests that were kept are not those of which the last check's entry tells, or that entry is not as it was. */
+async function listChangedDigests(
   connection: Connection,
-  { digestedAct, digestedFold, keptFold }: checks.CheckRow,
-): Promise<boolean> {
-  if (digestedAct === null) return true
+  { digestedAct, digestedFold, keptFold, rowsFold }: checks.CheckRow,
+): Promise<readonly ('cards' | 'rows' | 'entry')[]> {
+  if (digestedAct === null) return []
   const logs = (await listAuditLogs(connection)).map(({ log }) => log)
   const entry = await findAuditEntry(connection, logs, digestedAct)
-  const entered = entry?.text ? JSON.parse(entry.text).details.cardsDigest : null
-  const expected = entered ?? Buffer.from(digestedFold).toString('hex')
-  return expected === Buffer.from(keptFold).toString('hex')
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+  const entered = parseResultEntry(entry?.text ?? null)
+  const said = entered ?? { cardsDigest: hex(digestedFold), rowsDigest: hex(rowsFold) }
+  const rows = hex(await checks.foldRowDigests(connection))
+  return [
+    ...(entry && !isCommitted(entry) ? (['entry'] as const) : []),
+    ...(said.cardsDigest === hex(keptFold) ? [] : (['cards'] as const)),
+    // A version before this one kept no digest of rows.
+    ...(said.rowsDigest && said.rowsDigest !== rows ? (['rows'] as const) : []),
+  ]
 }
+
+/** Whether an entry says what its leaf in the tree commits to, or is erased. */
+const isCommitted = ({ commitment, salt, text }: NewEntry): boolean =>
+  salt === null || text === null || Buffer.compare(commitmentOf(salt, text), commitment) === 0
 
 /** Holds every row of the other tables against the acts since the last check. */
 async function checkRows(

@@ -10,6 +10,7 @@ import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
+import type { CheckSigner } from './check-state.ts'
 import { followEntries } from './follow.ts'
 
 /** Whose entries are to be erased, and why. */
@@ -109,16 +110,17 @@ interface ErasureTerms {
  * @param stop ends it between two steps.
  */
 export async function eraseDue(
-  { database }: Pick<AuditLogOperations, 'database'>,
+  audit: CheckSigner,
   terms: ErasureTerms,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
+  const { database } = audit
   const reason = `They are older than ${terms.retentionDays} days.`
   const ofAge = { kind: 'age', subject: null, reason, requestedBy: null } as const
   await erasures.insertErasure(database, ofAge)
   const unfinished = await erasures.listUnfinishedErasures(database, 100)
   // What is erased cannot be followed any more.
-  if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries({ database }, stop)
+  if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries(audit, stop)
   for (const erasure of unfinished) {
     let current: erasures.ErasureRow | null = erasure
     while (current && !stop.aborted && (await takeOn(database, current, terms))) {

@@ -1,9 +1,9 @@
-import { findCheck, listFindings } from '../../storage/audit/checks.ts'
+import { findCheck, findNewestResult, listFindings } from '../../storage/audit/checks.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
 /** What checks of rows against their entries came to. */
 interface CheckState {
-  /** When the last one ended; null before the first, and while one goes on. */
+  /** When the last one ended, as its act says; null before the first. */
   readonly finishedAt: Date | null
   /** Cards that it came by. */
   readonly cards: number
@@ -16,9 +16,10 @@ const findingsMost = 1_000
 
 export async function readCheckState(connection: Connection): Promise<CheckState> {
   const check = await findCheck(connection)
+  const newest = await findNewestResult(connection)
   const rows = await listFindings(connection, findingsDays, findingsMost)
   return {
-    finishedAt: check?.finishedAt ?? null,
+    finishedAt: newest?.at ?? null,
     cards: check?.cards ?? 0,
     findings: rows.map(({ details, subject: found }) => ({ found, details })),
   }

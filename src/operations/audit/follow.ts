@@ -1,9 +1,9 @@
 import * as digests from '../../storage/audit/card-digests.ts'
-import { type CheckRow, lockCheck, setFollowed } from '../../storage/audit/checks.ts'
+import type { CheckRow } from '../../storage/audit/checks.ts'
 import { digestedCardColumns } from '../../storage/audit/digested-columns.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import type { AuditLogOperations } from './audit-log.ts'
+import { type CheckSigner, lockState, writeSigned } from './check-state.ts'
 import { checkErasures } from './erasure-check.ts'
 import { recordFinding } from './record-finding.ts'
 
@@ -14,20 +14,22 @@ const followedAtOnce = 5_000
  * Notes of each card how far its events are entered, entry by entry, and finds where one is missing.
  * @param stop ends it between two steps.
  */
-export async function followEntries(
-  { database }: Pick<AuditLogOperations, 'database'>,
-  stop: AbortSignal,
-): Promise<void> {
+export async function followEntries(signer: CheckSigner, stop: AbortSignal): Promise<void> {
+  const { database } = signer
   let isMore = true
   while (isMore && !stop.aborted) {
     isMore = await database.transaction(async (connection) => {
-      const check = await lockCheck(connection)
-      return check !== null && followNext(connection, check)
+      const check = await lockState(connection, signer)
+      return check !== null && followNext(connection, signer, check)
     })
   }
 }
 
-async function followNext(connection: Connection, check: CheckRow): Promise<boolean> {
+async function followNext(
+  connection: Connection,
+  signer: CheckSigner,
+  check: CheckRow,
+): Promise<boolean> {
   const logs = await listAuditLogs(connection)
   const log = logs.find((each) => each.log === check.followedLog)
   if (!log) return false
@@ -35,7 +37,8 @@ async function followNext(connection: Connection, check: CheckRow): Promise<bool
   const end = Math.min(log.size, from + followedAtOnce)
   if (from >= end) {
     if (log.closedAt === null) return false
-    await setFollowed(connection, { log: log.log + 1, index: 0 })
+    const next = { ...check, followedLog: log.log + 1, followedIndex: 0 }
+    await writeSigned(connection, signer, next)
     return true
   }
   for (const finding of await checkErasures(connection, logs, log, [from, end])) {
@@ -57,7 +60,7 @@ async function followNext(connection: Connection, check: CheckRow): Promise<bool
     rows.push(followed(each, known))
   }
   await digests.writeCardDigests(connection, rows)
-  await setFollowed(connection, { log: log.log, index: end })
+  await writeSigned(connection, signer, { ...check, followedIndex: end })
   return true
 }
 

@@ -14,6 +14,7 @@ export interface AuditFinding {
     | 'row gone'
     | 'row new'
     | 'digests changed'
+    | 'check state changed'
     | 'entry blank'
     | 'erasure unfounded'
   readonly details: object

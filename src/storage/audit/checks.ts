@@ -16,80 +16,86 @@ export interface CheckRow {
   readonly digestedAct: string | null
   readonly digestedFold: Uint8Array
   readonly actsNumber: number
+  readonly rowsFold: Uint8Array
+  /** Of all of it; null before the first. */
+  readonly signature: Uint8Array | null
 }
 
 const columns = `followed_log as "followedLog", followed_index::float8 as "followedIndex",
   has_baseline as "hasBaseline", started_at as "startedAt", finished_at as "finishedAt", after_token as "afterToken",
   cards::float8 as "cards", findings::float8 as "findings", kept_fold as "keptFold", new_fold as "newFold",
-  digested_act as "digestedAct", digested_fold as "digestedFold", acts_number::float8 as "actsNumber"`
+  digested_act as "digestedAct", digested_fold as "digestedFold", acts_number::float8 as "actsNumber",
+  rows_fold as "rowsFold", state_signature as "signature"`
 
 const findStatement = statement('find_audit_check', `select ${columns} from audit_check`)
 const lockStatement = statement(
   'lock_audit_check',
-  `select ${columns} from audit_check for update skip locked`,
+  `select ${columns}, clock_timestamp() as "now" from audit_check for update skip locked`,
 )
 
 export const findCheck = async (connection: Connection): Promise<CheckRow | null> =>
   firstRow(await connection.query<CheckRow>(findStatement))
 
 /** The same, locked to the end of the transaction; null where another process is at it. */
-export const lockCheck = async (connection: Connection): Promise<CheckRow | null> =>
-  firstRow(await connection.query<CheckRow>(lockStatement))
+export const lockCheck = async (connection: Connection): Promise<LockedCheck | null> =>
+  firstRow(await connection.query<LockedCheck>(lockStatement))
 
-const followStatement = statement(
-  'set_entries_followed',
-  'update audit_check set followed_log = $1, followed_index = $2::bigint',
-)
-
-export const setFollowed = async (
-  connection: Connection,
-  { log, index }: { readonly log: number; readonly index: number },
-): Promise<void> => {
-  await connection.query(followStatement, [log, index])
+/** With the time of the database. */
+export interface LockedCheck extends CheckRow {
+  readonly now: Date
 }
 
-const startStatement = statement(
-  'start_audit_check',
-  `update audit_check set started_at = clock_timestamp(), finished_at = null, after_token = '', cards = 0, findings = 0,
-     kept_fold = '', new_fold = ''
-   where started_at is null
-     or finished_at is not null and clock_timestamp() - started_at > make_interval(secs => $1)
-   returning 1 as "one"`,
+const writeStatement = statement(
+  'write_audit_check',
+  `update audit_check set followed_log = $1, followed_index = $2::bigint, has_baseline = $3,
+     started_at = $4, finished_at = $5, after_token = $6, cards = $7::bigint,
+     findings = $8::bigint, kept_fold = $9, new_fold = $10, digested_act = $11::uuid,
+     digested_fold = $12, acts_number = $13::bigint, rows_fold = $14, state_signature = $15`,
 )
 
-/** Begins a check, where the last one was begun so many seconds ago and is finished. @returns whether it did. */
-export const startCheck = async (connection: Connection, everySeconds: number): Promise<boolean> =>
-  (await connection.query(startStatement, [everySeconds])).length > 0
-
-const advanceStatement = statement(
-  'advance_audit_check',
-  `update audit_check set after_token = $1, cards = $2::bigint, findings = $3::bigint, kept_fold = $4, new_fold = $5`,
-)
-
-export const advanceCheck = async (
-  connection: Connection,
-  { afterToken, cards, findings, keptFold, newFold }: CheckRow,
-): Promise<void> => {
-  await connection.query(advanceStatement, [afterToken, cards, findings, keptFold, newFold])
+/** Writes the row, whole. */
+export const writeCheck = async (connection: Connection, row: CheckRow): Promise<void> => {
+  await connection.query(writeStatement, [
+    row.followedLog,
+    row.followedIndex,
+    row.hasBaseline,
+    row.startedAt,
+    row.finishedAt,
+    row.afterToken,
+    row.cards,
+    row.findings,
+    row.keptFold,
+    row.newFold,
+    row.digestedAct,
+    row.digestedFold,
+    row.actsNumber,
+    row.rowsFold,
+    row.signature,
+  ])
 }
 
-const finishStatement = statement(
-  'finish_audit_check',
-  `update audit_check set finished_at = clock_timestamp(), has_baseline = true, findings = $1::bigint,
-     digested_act = $2::uuid, digested_fold = $3, acts_number = $4::bigint`,
+/** What the newest check said of its end. */
+export interface CheckResult {
+  readonly actId: string
+  readonly number: number
+  /** As JSON. */
+  readonly details: string
+  readonly at: Date
+  /** Whether any result was made by a version that signs the state of the check. */
+  readonly isStateSigned: boolean
+}
+
+const resultStatement = statement(
+  'find_newest_check_result',
+  `select act_id as "actId", number::float8 as "number", details, acted_at as "at", exists (
+     select 1 from audit_act where act = 'check.digested' and details like '%"rowsDigest"%'
+   ) as "isStateSigned"
+   from audit_act where act = 'check.digested' order by number desc limit 1`,
 )
 
-export const finishCheck = async (
-  connection: Connection,
-  {
-    actsNumber,
-    digestedAct,
-    digestedFold,
-    findings,
-  }: Pick<CheckRow, 'findings' | 'digestedAct' | 'digestedFold' | 'actsNumber'>,
-): Promise<void> => {
-  await connection.query(finishStatement, [findings, digestedAct, digestedFold, actsNumber])
-}
+/** The newest act that says what came of a check; null before the first. */
+export const findNewestResult = async (connection: Connection): Promise<CheckResult | null> =>
+  firstRow(await connection.query<CheckResult>(resultStatement))
 
 /** A row of a table, by its digest. */
 export interface DigestedRow {
@@ -163,6 +169,22 @@ export async function writeRowDigests(
   const digests = there.map(({ digest }) => digest)
   await connection.query(writeRowsStatement, [table, keys(there), digests])
   await connection.query(removeRowsStatement, [table, keys(gone)])
+}
+
+// By their bytes, whatever the database sorts texts by.
+const rowsFoldStatement = statement(
+  'fold_row_digests',
+  `select sha256(coalesce(string_agg(
+     sha256(convert_to(json_build_array(kind, row_key, encode(digest, 'hex'))::text, 'UTF8')),
+     ''::bytea order by kind collate "C", row_key collate "C"
+   ), ''::bytea)) as "fold" from row_digest`,
+)
+
+/** A digest of all that is kept of clients, products, keys and links. */
+export const foldRowDigests = async (connection: Connection): Promise<Uint8Array> => {
+  const row = firstRow(await connection.query<{ readonly fold: Uint8Array }>(rowsFoldStatement))
+  if (!row) throw new Error('A digest of no rows is a digest, too.')
+  return row.fold
 }
 
 const newestActStatement = statement(

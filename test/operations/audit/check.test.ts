@@ -24,16 +24,19 @@ interface Found {
 }
 
 /** Enters what was done, and checks at once. @returns what is found now. */
-const check = async ({ database }: Pick<TestService, 'database'>): Promise<Found[]> => {
+const check = async ({
+  audit,
+  database,
+}: Pick<TestService, 'audit' | 'database'>): Promise<Found[]> => {
   const [{ number = 0 } = {}] = await sql<{ number: number }>(
     database,
     'select max(number)::float8 as "number" from audit_act',
   )
   await enterAll(database)
-  await checkDue({ database }, { everySeconds: 0, restMs: 0, settleSeconds: 0 })
+  await checkDue(audit, { everySeconds: 0, restMs: 0, settleSeconds: 0 })
   // What was not entered yet is looked at again a while after.
   await enterAll(database)
-  await checkDue({ database }, { everySeconds: 86_400, restMs: 0, settleSeconds: 0 })
+  await checkDue(audit, { everySeconds: 86_400, restMs: 0, settleSeconds: 0 })
   const rows = await sql<{ found: string; details: string }>(
     database,
     `select subject as "found", details from audit_act
@@ -196,14 +199,14 @@ for (const { name, open, skip } of databaseEngines) {
       await service.call('GET', `/card-pin/${card}/pin`)
       const { database } = service
       const terms = { everySeconds: 0, restMs: 0, settleSeconds: 0 }
-      await checkDue({ database }, terms)
+      await checkDue(service.audit, terms)
       const later = { ...terms, everySeconds: 86_400 }
-      await checkDue({ database }, later)
+      await checkDue(service.audit, later)
       const awaited = () =>
         sql(database, 'select 1 from card_digest where awaited_sequence is not null')
       assert.equal((await awaited()).length, 1, 'the event is not published')
       while ((await publishBatch(database)) > 0);
-      await checkDue({ database }, later)
+      await checkDue(service.audit, later)
       assert.equal((await awaited()).length, 1, 'the event is not entered')
       assert.deepEqual(await check(service), [])
       assert.equal((await awaited()).length, 0)
@@ -357,15 +360,15 @@ test('a check that is broken off is gone on with, and is due again after its tim
   const terms = { everySeconds: 86_400, restMs: 0, settleSeconds: 0 }
   const digested = async (): Promise<number> =>
     (await sql(database, `select 1 from audit_act where act = 'check.digested'`)).length
-  await checkDue({ database }, terms, AbortSignal.abort())
+  await checkDue(service.audit, terms, AbortSignal.abort())
   assert.equal(await digested(), 0)
   const verdict = async (at: Date) => (await auditCheckFindings(database, at))[0]?.verdict
   assert.equal(await verdict(new Date()), 'good')
-  await checkDue({ database }, terms)
+  await checkDue(service.audit, terms)
   assert.equal(await digested(), 1)
   assert.equal(await verdict(new Date()), 'good')
   assert.equal(await verdict(new Date(Date.now() + 4 * 86_400_000)), 'warning')
-  await checkDue({ database }, terms)
+  await checkDue(service.audit, terms)
   assert.equal(await digested(), 1)
 })
 

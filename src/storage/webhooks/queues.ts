@@ -104,15 +104,22 @@ export const renewQueue = async (
     await connection.query<DrainedWebhook>(renewStatement, [clientId, webhookId, holder, seconds]),
   )
 
+// A cluster takes no time of its own within a case of a change.
+const clock = 'with clock as materialized (select now() as at)'
+const failingSince = (failures: string): string =>
+  `case when ${failures} >= ${failuresOfFailing} then coalesce(failing_since, clock.at) end`
+
 const releaseStatement = statement(
   'release_delivery_queue',
-  `update delivery_queue set holder = null, leased_until = '-infinity',
+  `${clock}
+   update delivery_queue set holder = null, leased_until = '-infinity',
      consecutive_failures = $5, failing = $5 >= ${failuresOfFailing},
-     failing_since = case when $5 >= ${failuresOfFailing} then coalesce(failing_since, now()) end,
+     failing_since = ${failingSince('$5')},
      due_at = coalesce((
        select min(due_at) from delivery_group
        where client_id = $1 and webhook_id = $2 and pending > 0
      ), 'infinity')
+   from clock
    where client_id = $1 and webhook_id = $2 and holder = $3 and arrivals = $4::bigint
    returning webhook_id as "webhookId"`,
 )
@@ -144,9 +151,11 @@ export const releaseQueue = async (
 
 const abandonStatement = statement(
   'abandon_delivery_queue',
-  `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now(),
+  `${clock}
+   update delivery_queue set holder = null, leased_until = '-infinity', due_at = clock.at,
      consecutive_failures = $4, failing = $4 >= ${failuresOfFailing},
-     failing_since = case when $4 >= ${failuresOfFailing} then coalesce(failing_since, now()) end
+     failing_since = ${failingSince('$4')}
+   from clock
    where client_id = $1 and webhook_id = $2 and holder = $3`,
 )
 

@@ -75,6 +75,7 @@ const PartsSchema = Type.Union([
       tagLength: Type.Integer({ minimum: 1, maximum: 9 }),
       lengthDigits: Type.Integer({ minimum: 1, maximum: 6 }),
       header: Type.Optional(Count),
+      optional: Type.Optional(Type.Literal(true)),
     },
     closed,
   ),

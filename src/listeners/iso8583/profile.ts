@@ -134,6 +134,9 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
     if (whole) fields[number] = whole
     else delete fields[number]
   }
+  for (const [number, field] of Object.entries(fields)) {
+    fields[number] = { ...field, tolerant: true }
+  }
   const own = faultsOf(profile, fields).map((fault) => `${profile.name}: ${fault}`)
   faults.push(...own)
   if (own.length > 0) return null
@@ -143,7 +146,7 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
     version,
     layout: {
       mti: standard.mti,
-      bitmap,
+      bitmap: { ...bitmap, tolerant: true },
       fields,
       ...(header !== undefined && { header }),
     } as Layout,

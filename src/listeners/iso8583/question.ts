@@ -6,8 +6,8 @@ import type { EntryMode } from '../../operations/authorizations/authorization.ts
 import type { NetworkQuestion } from '../../operations/links/questions.ts'
 import type { NetworkAdvice, NetworkReversal } from '../../operations/links/reversals.ts'
 import type { TransactionNumbers } from '../../operations/links/transactions.ts'
-import type { IsoMessage } from './codec/layout.ts'
-import { readParts } from './codec/parts.ts'
+import type { FieldLayout, IsoMessage } from './codec/layout.ts'
+import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile.ts'
 import { keyFields } from './profile-schema.ts'
@@ -25,10 +25,12 @@ type Fields = IsoMessage['fields']
 export const classOf = (mti: string): string => mti.charAt(1)
 
 /** What the third digit of a message type says that it is: an odd one answers what is before it. */
-export function functionOf(mti: string): 'request' | 'advice' | 'other' | 'answer' {
+export function functionOf(
+  mti: string,
+): 'request' | 'advice' | 'notification' | 'other' | 'answer' {
   const digit = Number(mti.charAt(2))
   if (digit % 2 === 1) return 'answer'
-  return ({ 0: 'request', 2: 'advice' } as const)[digit] ?? 'other'
+  return ({ 0: 'request', 2: 'advice', 4: 'notification' } as const)[digit] ?? 'other'
 }
 
 /** The same for a message and its repeats. */
@@ -179,17 +181,41 @@ export const pinKeyOf = ({ pin }: Pick<Profile, 'pin'>, index: string): string =
  * The CVV2; null where the profile says that none is present. What stands in its place and is none must not pass for
  * none.
  */
-function cvv2Of({ cvv2, layout }: Profile, fields: Fields): Cvv2 | 'malformed' | null {
+function cvv2Of(profile: Profile, fields: Fields): Cvv2 | 'malformed' | null {
+  const { cvv2, layout } = profile
   const field = cvv2 && layout.fields[cvv2.field]
   const whole = cvv2 && fields[cvv2.field]
   if (!cvv2 || !field || whole === undefined || whole === null) return null
   const { at, length, part, presence } = cvv2
-  const value = part === undefined ? whole : readParts(cvv2.field, field, whole).get(part)
+  const isThere = presentCard.includes(entryModeOf(profile, fields))
+  const value = part === undefined ? whole : partOf(cvv2.field, field, part, whole, isThere)
+  if (value === null) return 'malformed'
   if (value === undefined) return null
   if (presence && !value.slice(presence.at).startsWith(presence.value)) return null
   const digits = value.slice(at, at + length).trim()
   if (digits === '' && !presence) return null
   return /^[0-9]{3,4}$/.test(digits) ? new Cvv2(digits) : 'malformed'
+}
+
+/** How a card is presented whose CVV2 is not asked for. */
+const presentCard: readonly EntryMode[] = ['chip', 'contactless', 'magstripe', 'atm']
+
+/** A part of a field; undefined where it is not there, null where it may be and cannot be read. */
+function partOf(
+  name: string,
+  layout: FieldLayout,
+  part: string,
+  value: string,
+  isCardPresent: boolean,
+): string | undefined | null {
+  if (layout.parts?.kind !== 'tlv' || !layout.parts.optional) {
+    return readParts(name, layout, value).get(part)
+  }
+  const { isWhole, parts } = readOptionalParts(layout.parts, value)
+  if (isWhole) return parts.get(part)
+  // Text of another form is none of tags; what begins with tags and does not hold together may have held a CVV2.
+  const beginsWithParts = parts.size > 0 || value.startsWith(part, layout.parts.header ?? 0)
+  return beginsWithParts && !isCardPresent ? null : undefined
 }
 
 const numbersOf = (fields: Fields): TransactionNumbers => ({

@@ -8,11 +8,11 @@ export const isInBitmap = ({ indicator }: BitmapLayout, number: number): boolean
 /** The numbers of a message's fields. @throws CodecError */
 export function readMessageBitmap(cursor: Cursor, layout: BitmapLayout): readonly number[] {
   const start = cursor.at
-  const first = readBits(cursor, layout.encoding, 8)
+  const first = readBits(cursor, layout, 8)
   const isSecond = layout.size === 'always-16'
   const hasIndicator = first.includes(1)
   if (isSecond && hasIndicator !== (layout.indicator !== false)) fail(cursor, 'wrong_bitmap', start)
-  const second = isSecond || hasIndicator ? readBits(cursor, layout.encoding, 8) : []
+  const second = isSecond || hasIndicator ? readBits(cursor, layout, 8) : []
   // Two spellings of one message would be one too many.
   const isEmpty = hasIndicator && !isSecond && second.length === 0
   const numbers = [...first.filter((bit) => bit > 1), ...second.map((bit) => bit + 64)]
@@ -31,8 +31,16 @@ export function writeMessageBitmap(layout: BitmapLayout, numbers: readonly numbe
 type BitsEncoding = BitmapLayout['encoding']
 
 /** The numbers of the bits that are set, the first being 1. */
-export function readBits(cursor: Cursor, encoding: BitsEncoding, length: number): number[] {
-  const bytes = Buffer.from(encodings[encoding].read(cursor, length, { type: 'b' }), 'hex')
+export function readBits(
+  cursor: Cursor,
+  { encoding, tolerant }: Pick<BitmapLayout, 'encoding' | 'tolerant'>,
+  length: number,
+): number[] {
+  const digits = encodings[encoding].read(cursor, length, {
+    type: 'b',
+    ...(tolerant && { tolerant }),
+  })
+  const bytes = Buffer.from(digits, 'hex')
   const bits: number[] = []
   for (let bit = 0; bit < 8 * length; bit += 1) {
     if ((bytes[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) bits.push(bit + 1)

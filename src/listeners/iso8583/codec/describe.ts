@@ -39,7 +39,7 @@ export function describe(
       // Somebody may have put a card number where a name belongs.
       const isShown = standard?.shown === true && !holdsPan(value)
       const masked = field === '2' && isPan(value) ? maskPan(value) : mask(value)
-      return [{ field, name, value: isShown ? value : masked }]
+      return [{ field, name, value: isShown ? withoutControls(value) : masked }]
     }
     return [...readParts(field, layout.fields[field], value)].map(([tag, part]) => ({
       field: `${field}.${tag}`,
@@ -49,5 +49,8 @@ export function describe(
   })
   return [{ field: 'mti', name: 'message type', value: mti }, ...described]
 }
+
+/** A terminal would obey control characters. */
+const withoutControls = (value: string): string => value.replace(/\p{Cc}/gu, '?')
 
 const mask = (value: string): string => `**** (${value.length})`

@@ -29,16 +29,19 @@ interface Encoding {
   write(value: string, layout: EncodedLayout): Uint8Array
 }
 
-type EncodedLayout = Pick<FieldLayout, 'type' | 'oddPad'>
+type EncodedLayout = Pick<FieldLayout, 'type' | 'oddPad' | 'prefix' | 'tolerant'>
 
-/** IBM code page 1047, which mainframes of networks use: what stands for 0x20 to 0x7E of ASCII. */
-const ebcdicOfAscii =
-  '405A7F7B5B6C507D4D5D5C4E6B604B61F0F1F2F3F4F5F6F7F8F97A5E4C7E6E6F7CC1C2C3C4C5C6C7C8C9D1D2D3D4D5D6' +
-  'D7D8D9E2E3E4E5E6E7E8E9ADE0BD5F6D79818283848586878889919293949596979899A2A3A4A5A6A7A8A9C04FD0A1'
-const toEbcdic = new Map(
-  [...Buffer.from(ebcdicOfAscii, 'hex')].map((byte, at) => [at + 0x20, byte]),
+/** IBM code page 1047, which mainframes of networks use: the characters of Latin-1 that its bytes stand for. */
+const latin1OfEbcdic = Buffer.from(
+  '000102039C09867F978D8E0B0C0D0E0F101112139D8508871819928F1C1D1E1F80818283840A171B88898A8B8C050607' +
+    '909116939495960498999A9B14159E1A20A0E2E4E0E1E3E5E7F1A22E3C282B7C26E9EAEBE8EDEEEFECDF21242A293B5E' +
+    '2D2FC2C4C0C1C3C5C7D1A62C255F3E3FF8C9CACBC8CDCECFCC603A2340273D22D8616263646566676869ABBBF0FDFEB1' +
+    'B06A6B6C6D6E6F707172AABAE6B8C6A4B57E737475767778797AA1BFD05BDEAEACA3A5B7A9A7B6BCBDBEDDA8AF5DB4D7' +
+    '7B414243444546474849ADF4F6F2F3F57D4A4B4C4D4E4F505152B9FBFCF9FAFF5CF7535455565758595AB2D4D6D2D3D5' +
+    '30313233343536373839B3DBDCD9DA9F',
+  'hex',
 )
-const fromEbcdic = new Map([...toEbcdic].map(([ascii, byte]) => [byte, ascii]))
+const ebcdicOfLatin1 = new Map([...latin1OfEbcdic].map((character, byte) => [character, byte]))
 
 /** A fault of a value that is written; who writes the field names it. */
 export class WriteFault extends Error {
@@ -55,34 +58,45 @@ export function refuseWrite(fault: CodecFault): never {
 }
 
 const printable = /^[\x20-\x7e]*$/
+const printableLatin1 = /^[\x20-\x7e\x80-\xff]*$/
+const anyByte = /^[\p{Cc}\x20-\xff]*$/u
+
+/** The characters that a text may have. A length before it says where it ends, whatever is in it. */
+function charactersOf({ prefix, tolerant, type }: EncodedLayout): RegExp {
+  if (!tolerant || type !== 'ans') return printable
+  return prefix ? anyByte : printableLatin1
+}
+
+/** The text that characters of Latin-1 make. @throws CodecError of the first one that may not be in it. */
+function textOf(cursor: Cursor, start: number, characters: Buffer, layout: EncodedLayout): string {
+  const text = characters.toString('latin1')
+  const allowed = charactersOf(layout)
+  if (allowed.test(text)) return text
+  const wrong = Array.from(text).findIndex((character) => !allowed.test(character))
+  return fail(cursor, 'not_of_encoding', start + wrong)
+}
+
+function charactersIn(value: string, layout: EncodedLayout): Buffer {
+  const isAllowed = charactersOf(layout).test(value)
+  return isAllowed ? Buffer.from(value, 'latin1') : refuseWrite('not_of_encoding')
+}
 
 const ascii: Encoding = {
-  read(cursor, units) {
+  read(cursor, units, layout) {
     const start = cursor.at
-    const { buffer, byteOffset, length } = take(cursor, units)
-    const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
-    if (printable.test(text)) return text
-    const wrong = Array.from(text).findIndex((character) => !printable.test(character))
-    return fail(cursor, 'not_of_encoding', start + wrong)
+    return textOf(cursor, start, Buffer.from(take(cursor, units)), layout)
   },
-  write: (value) =>
-    printable.test(value) ? Buffer.from(value, 'latin1') : refuseWrite('not_of_encoding'),
+  write: charactersIn,
 }
 
 const ebcdic: Encoding = {
-  read(cursor, units) {
+  read(cursor, units, layout) {
     const start = cursor.at
-    const codes = Array.from(
-      take(cursor, units),
-      (byte, at) => fromEbcdic.get(byte) ?? fail(cursor, 'not_of_encoding', start + at),
-    )
-    return String.fromCharCode(...codes)
+    const characters = take(cursor, units).map((byte) => latin1OfEbcdic[byte] ?? 0)
+    return textOf(cursor, start, Buffer.from(characters), layout)
   },
-  write: (value) =>
-    Uint8Array.from(
-      Buffer.from(printable.test(value) ? value : refuseWrite('not_of_encoding')),
-      (code) => toEbcdic.get(code) ?? 0,
-    ),
+  write: (value, layout) =>
+    charactersIn(value, layout).map((character) => ebcdicOfLatin1.get(character) ?? 0),
 }
 
 /** First bytes of characters of two, three and four bytes. */
@@ -111,7 +125,7 @@ const utf8: Encoding = {
 const nibbles = '0123456789abc=ef'
 
 const bcd: Encoding = {
-  read(cursor, units, { oddPad, type }) {
+  read(cursor, units, { oddPad, tolerant, type }) {
     if (type === 'x+n') {
       const sign = ascii.read(cursor, 1, { type })
       return sign + bcd.read(cursor, units - 1, { type: 'n', ...(oddPad && { oddPad }) })
@@ -122,6 +136,8 @@ const bcd: Encoding = {
     const isTrack = type === 'z'
     if (!(isTrack ? /^[0-9=f]*$/ : /^[0-9f]*$/).test(packed)) fail(cursor, 'not_digits', start)
     const isOdd = units % 2 === 1
+    // A host that fills a track with F instead of with the nibble that was agreed.
+    if (tolerant && isTrack && /^[^f]+f$/.test(packed)) return packed.slice(0, -1)
     const unpadded = oddPad === 'left-0' ? packed.slice(1) : packed.slice(0, -1)
     const isPadded = isOdd && oddPad !== undefined && withPad(unpadded, oddPad) === packed
     if (isOdd && !isPadded) fail(cursor, 'wrong_padding', start)
@@ -156,7 +172,8 @@ const binary: Encoding = {
 const hexadecimal = (text: Encoding): Encoding => ({
   read(cursor, units, layout) {
     const start = cursor.at
-    const digits = text.read(cursor, 2 * units, layout)
+    const read = text.read(cursor, 2 * units, layout)
+    const digits = layout.tolerant ? read.toUpperCase() : read
     return /^[0-9A-F]*$/.test(digits) ? digits : fail(cursor, 'not_hexadecimal', start)
   },
   write: (value, layout) => text.write(binary.write(value, layout) && value, layout),

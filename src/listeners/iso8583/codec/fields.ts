@@ -15,18 +15,44 @@ const patterns: Readonly<Record<FieldType, RegExp>> = {
 
 /** The value of a field. @throws CodecError */
 export function readField(cursor: Cursor, layout: FieldLayout): string {
-  const { encoding, length, type } = layout
+  const { encoding, length, max = 0, tolerant, type } = layout
   const units = length ?? readUnits(cursor, layout)
   const start = cursor.at
-  const value = encodings[encoding].read(cursor, units, layout)
+  const read = encodings[encoding].read(cursor, units, layout)
+  const value = tolerant && type === 'z' ? unfilledTrack(read) : read
+  if (length === undefined && value.length > max && type === 'z') fail(cursor, 'too_long', start)
   if (!patterns[type].test(value)) {
     fail(cursor, type === 'n' || type === 'z' ? 'not_digits' : 'not_of_type', start)
   }
   return value
 }
 
+/** A track without what fills its last byte, its separator as its sender writes it in capitals. */
+const unfilledTrack = (track: string): string => track.toUpperCase().replace(/F+$/, '')
+
+/**
+ * Where a field ends that begins here, whatever is in it; null where that cannot be told. The length before it is read.
+ */
+export function endOfField({ ...cursor }: Cursor, layout: FieldLayout): number | null {
+  const { encoding, length, prefix, type } = layout
+  if (encoding === 'utf-8') return null
+  try {
+    const counted = length ?? (prefix ? readLength(cursor, prefix) : 0)
+    const sign = type === 'x+n' ? 1 : 0
+    const isInBytes = length === undefined && prefix?.counts === 'bytes'
+    const packed = isInBytes ? counted : sign + Math.ceil((counted - sign) / 2)
+    const perUnit = encoding.startsWith('hex') ? 2 : 1
+    const end = cursor.at + (encoding === 'bcd' ? packed : perUnit * counted)
+    return end > cursor.bytes.length ? null : end
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    return null
+  }
+}
+
 /** Where bytes are counted, a fill nibble is the only sign of an odd number of digits. */
-function readUnits(cursor: Cursor, { encoding, max = 0, oddPad, prefix }: FieldLayout): number {
+function readUnits(cursor: Cursor, layout: FieldLayout): number {
+  const { encoding, max = 0, oddPad, prefix, tolerant, type } = layout
   if (!prefix) throw new Error('A field has neither a length nor a prefix.')
   const start = cursor.at
   const counted = readLength(cursor, prefix)
@@ -34,7 +60,9 @@ function readUnits(cursor: Cursor, { encoding, max = 0, oddPad, prefix }: FieldL
   const last = counted > 0 ? cursor.bytes[cursor.at + counted - 1] : 0
   const isOdd = isBytes && oddPad === 'right-f' && ((last ?? 0) & 0xf) === 0xf
   const units = isBytes ? 2 * counted - (isOdd ? 1 : 0) : counted
-  return units > max ? fail(cursor, 'too_long', start) : units
+  // Some count what a track is filled with.
+  const most = tolerant && type === 'z' ? max + 1 : max
+  return units > most ? fail(cursor, 'too_long', start) : units
 }
 
 function readLength(cursor: Cursor, { digits, encoding }: LengthPrefix): number {

@@ -39,7 +39,7 @@ export class FrameError extends Error {
 }
 
 interface FrameReader {
-  /** The frames that are whole now. @throws FrameError; then the reader is of no use any more. */
+  /** The frames that are whole now. @throws FrameError where none is and the next one is wrong, from then on. */
   push(bytes: Uint8Array): readonly Frame[]
   /** How many bytes of a frame that is not whole yet are there. */
   waiting(): number
@@ -85,10 +85,13 @@ const forms: Readonly<Record<Framing['length'], LengthForm>> = {
   },
 }
 
+const none = Buffer.alloc(0)
+
 /** Takes a stream of bytes apart. It keeps no more of it than one frame. */
 export function createFrameReader(framing: Framing): FrameReader {
   const form = forms[framing.length]
-  let rest: Buffer = Buffer.alloc(0)
+  let rest: Buffer = none
+  let fault: FrameError | null = null
 
   /** The next frame, or null where it is not whole. */
   function next(): Frame | null {
@@ -104,9 +107,17 @@ export function createFrameReader(framing: Framing): FrameReader {
 
   return {
     push(bytes) {
+      if (fault) throw fault
       rest = rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([rest, bytes])
       const frames: Frame[] = []
-      for (let frame = next(); frame; frame = next()) frames.push(frame)
+      try {
+        for (let frame = next(); frame; frame = next()) frames.push(frame)
+      } catch (error) {
+        // Those before it are whole, and are taken first.
+        if (!(error instanceof FrameError) || frames.length === 0) throw error
+        fault = error
+        rest = none
+      }
       // A view would keep all of what it was cut from.
       if (rest.length > 0) rest = Buffer.from(rest)
       return frames
@@ -123,8 +134,6 @@ export function createFrameReader(framing: Framing): FrameReader {
     },
   }
 }
-
-const none = Buffer.alloc(0)
 
 /** How long a frame is that has begun, without its length. @throws FrameError */
 function bodyLength(framing: Framing, bytes: Buffer): number {

@@ -31,6 +31,11 @@ export interface FieldLayout {
   /** The nibble beside an odd number of packed digits; without it their number must be even. */
   readonly oddPad?: OddPad
   readonly parts?: PartsLayout
+  /**
+   * Whether other spellings of hosts are read as well: hexadecimal in small letters, Latin-1 in text, any byte in text
+   * that has a length before it, a track that is filled with F, chip data in hexadecimal. One spelling is written.
+   */
+  readonly tolerant?: true
 }
 
 type OddPad = 'left-0' | 'right-0' | 'right-f'
@@ -53,6 +58,8 @@ export type PartsLayout =
       readonly lengthDigits: number
       /** Characters before the first tag. */
       readonly header?: number
+      /** Whether a text that is no tags, lengths and values is taken as it is, without parts. */
+      readonly optional?: true
     }
   /** Subfields one after the other, in a text; the last ones may be left out. */
   | { readonly kind: 'row'; readonly lengths: Readonly<Record<string, number>> }
@@ -65,6 +72,8 @@ export interface BitmapLayout {
   readonly size?: 'always-16'
   /** `false` where 16 bytes are sent and bit 1 never says so. */
   readonly indicator?: false
+  /** Whether hexadecimal is read in small letters, too. */
+  readonly tolerant?: true
 }
 
 /** All that is to be known to read and write messages. */

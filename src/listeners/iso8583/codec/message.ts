@@ -1,7 +1,8 @@
 import { isInBitmap, readMessageBitmap, writeMessageBitmap } from './bitmap.ts'
+import { isChipData, readChipData } from './chip-data.ts'
 import { type Cursor, fail, take } from './encodings.ts'
-import { readField, writeField } from './fields.ts'
-import { CodecError, type IsoMessage, type Layout } from './layout.ts'
+import { endOfField, readField, writeField } from './fields.ts'
+import { CodecError, type FieldLayout, type IsoMessage, type Layout } from './layout.ts'
 import { refuseWrongParts } from './parts.ts'
 
 /**
@@ -19,17 +20,67 @@ export function decode(layout: Layout, bytes: Uint8Array): IsoMessage {
     cursor.field = String(number)
     const field = layout.fields[number]
     if (!field) return fail(cursor, 'unknown_field')
-    const value = readField(cursor, field)
-    if (field.parts) refuseWrongParts(cursor.field, field, value, cursor.at)
-    fields[number] = value
+    fields[number] = readWhole(cursor, field)
   }
   if (cursor.at < bytes.length) fail({ ...cursor, field: 'end' }, 'bytes_left')
-  return {
-    ...(header && { header: Buffer.from(header).toString('hex').toUpperCase() }),
-    mti,
-    fields,
+  return messageOf(header, mti, fields)
+}
+
+/** The value of a field, whose parts hold together. @throws CodecError */
+function readWhole(cursor: Cursor, field: FieldLayout): string {
+  const start = cursor.at
+  const chipData = isChipData(field) ? readChipData(cursor, field) : null
+  if (chipData !== null) return chipData
+  cursor.at = start
+  const value = readField(cursor, field)
+  if (field.parts) refuseWrongParts(cursor.field, field, value, cursor.at)
+  return value
+}
+
+/**
+ * What can be read of a message that is not whole or has a wrong value: its type, and the fields whose values are
+ * right, as far as it can be told where each ends. Null where its type or its bitmap cannot be read.
+ */
+export function decodeReadable(layout: Layout, bytes: Uint8Array): IsoMessage | null {
+  const cursor: Cursor = { bytes, at: 0, field: 'header' }
+  const begun = orNull(() => {
+    const header = layout.header === undefined ? null : take(cursor, layout.header)
+    const mti = readField(cursor, mtiLayout(layout))
+    return { header, mti, numbers: readMessageBitmap(cursor, layout.bitmap) }
+  })
+  if (!begun) return null
+  const { header, mti, numbers } = begun
+  const fields: Record<string, string> = {}
+  for (const number of numbers) {
+    cursor.field = String(number)
+    const field = layout.fields[number]
+    const end = field ? endOfField(cursor, field) : null
+    if (!field || end === null) break
+    const value = orNull(() => readField(cursor, field))
+    if (value !== null) fields[number] = value
+    cursor.at = end
+  }
+  return messageOf(header, mti, fields)
+}
+
+function orNull<Value>(read: () => Value): Value | null {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    return null
   }
 }
+
+const messageOf = (
+  header: Uint8Array | null,
+  mti: string,
+  fields: Readonly<Record<string, string>>,
+): IsoMessage => ({
+  ...(header && { header: Buffer.from(header).toString('hex').toUpperCase() }),
+  mti,
+  fields,
+})
 
 /** The bytes of a message. @throws CodecError where a value does not fit its field. */
 export function encode(layout: Layout, { fields, header = '', mti }: IsoMessage): Buffer {

@@ -26,6 +26,29 @@ export function writeParts(name: string, { parts, type }: FieldLayout, given: Pa
 }
 
 /**
+ * The parts of a text that need not have any: those from its beginning on that have a tag and a length, as far as they
+ * fit; and whether they are all of it, each once.
+ */
+export function readOptionalParts(
+  { header = 0, lengthDigits, tagLength }: Extract<PartsLayout, { kind: 'tlv' }>,
+  value: string,
+): { readonly parts: Parts; readonly isWhole: boolean } {
+  const parts = new Map<string, string>()
+  let isWhole = value.length >= header
+  for (let at = header; at < value.length; ) {
+    const tag = value.slice(at, at + tagLength)
+    const digits = value.slice(at + tagLength, at + tagLength + lengthDigits)
+    const start = at + tagLength + lengthDigits
+    const end = /^[0-9]+$/.test(digits) ? start + Number(digits) : Number.POSITIVE_INFINITY
+    if (digits.length < lengthDigits || end > value.length) return { parts, isWhole: false }
+    if (parts.has(tag)) isWhole = false
+    parts.set(tag, value.slice(start, end))
+    at = end
+  }
+  return { parts, isWhole }
+}
+
+/**
  * Refuses a value whose parts cannot be read.
  * @param end where the field ends in its message.
  * @throws CodecError with the place in the message.
@@ -36,6 +59,7 @@ export function refuseWrongParts(
   value: string,
   end: number,
 ): void {
+  if (layout.parts?.kind === 'tlv' && layout.parts.optional) return
   try {
     readParts(name, layout, value)
   } catch (error) {
@@ -54,7 +78,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
   bitmap(cursor, name, { bits, encoding, fields, header = 0 }) {
     const parts = new Map<string, string>()
     if (header > 0) parts.set('header', encodings.binary.read(cursor, header, { type: 'b' }))
-    for (const number of readBits(cursor, encoding, bits / 8)) {
+    for (const number of readBits(cursor, { encoding }, bits / 8)) {
       const field = fields[number]
       // Bits that the layout does not have may be bytes of something else.
       cursor.field = field ? `${name}.${number}` : name

@@ -14,14 +14,15 @@ const connectTimeoutMs = 5_000
 
 /**
  * Connects to a card network. Its address is an operator's own, as that of the database is: what client systems may
- * have called (address-policy.ts) has no say in it.
+ * have called (address-policy.ts) has no say in it. Where the other side closes its half, this half stays open.
  * @throws Error where nobody answers, or is not who the address says.
  */
 export function dial({ host, port, tls }: DialTarget): Promise<Socket> {
   const { promise, reject, resolve } = Promise.withResolvers<Socket>()
+  const target = { host, port, allowHalfOpen: true }
   const socket = tls
-    ? connectTls({ ...tls, host, port, minVersion: 'TLSv1.2' })
-    : connectPlain({ host, port })
+    ? connectTls({ ...tls, ...target, minVersion: 'TLSv1.2' })
+    : connectPlain(target)
   const timer = setTimeout(() => socket.destroy(new Error('Nobody answered.')), connectTimeoutMs)
   socket.once('error', reject)
   socket.once(tls ? 'secureConnect' : 'connect', () => {

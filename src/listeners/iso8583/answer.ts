@@ -8,7 +8,7 @@ import { classOf, functionOf } from './question.ts'
 /** The answer to a message: every key field as it came, the outcome, and what goes with it. */
 export function answerTo(
   profile: Profile,
-  { fields, mti }: IsoMessage,
+  { fields, header, mti }: IsoMessage,
   outcome: LinkOutcome,
   others: Readonly<Record<string, string>> = {},
 ): IsoMessage {
@@ -16,12 +16,14 @@ export function answerTo(
     const value = fields[field]
     return value === undefined ? [] : [[field, value] as const]
   })
-  const isAdvice = functionOf(mti) === 'advice' && classOf(mti) !== '4'
   const codes: Readonly<Record<string, string | undefined>> = profile.accepted
+  // Reversals and messages of the network's own have one code each, as requests and as advices.
+  const isAdvice = functionOf(mti) === 'advice' && !['4', '8'].includes(classOf(mti))
   const accepted = codes[isAdvice ? 'advice' : classOf(mti)]
   const whole = profile.responses[outcome] ?? outcome
   const [version = '', messageClass = '', purpose = '', origin = ''] = mti
   return {
+    ...(header !== undefined && { header }),
     // An odd origin says that it was sent again: the answer is the same.
     mti: `${version}${messageClass}${Number(purpose) + 1}${Number(origin) & ~1}`,
     fields: {

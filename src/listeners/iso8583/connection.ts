@@ -45,6 +45,8 @@ export function createInput({ frameMs, framing, onFault, onFrames }: InputOption
         // An empty one only says that its sender is there.
         const filled = frames.filter(({ message }) => message.length > 0)
         if (filled.length > 0) onFrames(filled.map((frame) => ({ ...frame, at })))
+        // What is wrong behind them is found now, not with what comes next.
+        if (frames.length > 0) reader.push(Buffer.alloc(0))
       } catch (error) {
         if (!(error instanceof FrameError)) throw error
         onFault('frame', error.message)
@@ -141,9 +143,9 @@ export function createQueue({ begin, load, read, work }: QueueOptions) {
     read(isIdle)
   }
   return {
-    /** Resolves when nothing is in work. */
+    /** Resolves when nothing is in work, and nothing waits. */
     async idle(): Promise<void> {
-      while (inFlight > 0) await wait(20)
+      while (inFlight > 0 || begun < waiting.length) await wait(20)
     },
     add(frames: readonly ReceivedFrame[]): void {
       waiting = [...waiting.slice(begun), ...frames]

@@ -43,9 +43,9 @@ interface Received {
 
 /** What a message came to. */
 interface Reply {
-  /** Null where it was not begun in time, and nobody is answered. */
+  /** Null where it was not begun in time, or is a notification, which has no answer. */
   readonly answer: IsoMessage | null
-  readonly outcome: LinkOutcome | 'late'
+  readonly outcome: LinkOutcome | 'late' | 'unanswered'
   readonly replayed?: boolean
   /** Whether its MAC was wrong, and nothing else was looked at. */
   readonly isForged?: boolean
@@ -66,10 +66,13 @@ export async function handle(
   const { bytes, message } = received
   if (isLate(received)) return late
   const { macs, observe } = services
+  const isNotification = questions.functionOf(message.mti) === 'notification'
   try {
     if (!(await hasRightMac({ macs, profile, networkId: link.networkId }, message, bytes))) {
-      return { ...reply(conversation, message, '63'), isForged: true }
+      const refusal = isNotification ? unanswered : reply(conversation, message, '63')
+      return { ...refusal, isForged: true }
     }
+    if (isNotification) return unanswered
     const work = handlers[workOf(profile, message) ?? '']
     if (!work) return reply(conversation, message, '12')
     return await work(services, conversation, received)
@@ -88,6 +91,25 @@ export function workOf({ version }: Profile, { mti }: IsoMessage): string | null
 
 const isLate = ({ at }: Received): boolean => performance.now() - at > deadlineMs
 const late: Reply = { answer: null, outcome: 'late' }
+const unanswered: Reply = { answer: null, outcome: 'unanswered' }
+
+/** The answer to a message that cannot be read, by what can be read of it; null where that is not enough for one. */
+export function answerToUnreadable(
+  { profile }: Conversation,
+  readable: IsoMessage | null,
+): IsoMessage | null {
+  if (readable?.fields['11'] === undefined) return null
+  const isAnswered = !['answer', 'notification'].includes(questions.functionOf(readable.mti))
+  return isAnswered ? answerTo(profile, readable, '30') : null
+}
+
+/** Whether what comes behind a message is to be understood as it is after it. */
+export function changesConversation({ management }: Profile, { fields, mti }: IsoMessage): boolean {
+  if (questions.functionOf(mti) === 'answer') return true
+  const code = fields[management.field] ?? ''
+  const isSigning = management.signOn.includes(code) || management.signOff.includes(code)
+  return questions.classOf(mti) === '8' && isSigning
+}
 
 type Handler = (
   services: LinkServices,

@@ -101,10 +101,16 @@ function serverOf(
 ): Server {
   // A certificate is asked for where an authority of networks is known.
   const isMutual = identity?.ca !== undefined
-  const asking = { requestCert: isMutual, rejectUnauthorized: isMutual }
+  const asking = {
+    requestCert: isMutual,
+    rejectUnauthorized: isMutual,
+    handshakeTimeout: handshakeMs,
+  }
+  // Who closes its half still gets its answers.
+  const halves = { allowHalfOpen: true }
   const server = identity
-    ? createTlsServer({ ...contextOf(identity), ...asking, handshakeTimeout: handshakeMs }, take)
-    : createServer(take)
+    ? createTlsServer({ ...halves, ...contextOf(identity), ...asking }, take)
+    : createServer(halves, take)
   server.maxConnections = socketsMax
   server.on('tlsClientError', (error: NodeJS.ErrnoException) =>
     observe.failed(link.linkName, 'handshake', error.code ?? error.name),

@@ -5,9 +5,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import { managementMessage } from './answer.ts'
 import { CodecError, type IsoMessage } from './codec/layout.ts'
-import { decode } from './codec/message.ts'
+import { decode, decodeReadable } from './codec/message.ts'
 import * as connections from './connection.ts'
-import { type Conversation, handle, type LinkServices, workOf } from './handler.ts'
+import {
+  answerToUnreadable,
+  type Conversation,
+  changesConversation,
+  handle,
+  type LinkServices,
+  workOf,
+} from './handler.ts'
 import { hasRightMac, macKeyOf, sealed } from './message-mac.ts'
 import type { LinkFault } from './observer.ts'
 import type { Profile } from './profile.ts'
@@ -20,6 +27,8 @@ const keepAliveMs = 30_000
 /** How long a sign-off may take, and then the last answers to be read. */
 const signOffMs = 1_000
 const closeMs = 500
+/** How long what is in work may take when the other side has closed its half, or has sent too much that is wrong. */
+const lastAnswersMs = 10_000
 
 interface SessionOptions {
   readonly socket: Socket
@@ -59,6 +68,7 @@ interface Talk extends Conversation {
     asked: { message: IsoMessage; header: Buffer } | null,
   ): Promise<void>
   setSignedOn(isSignedOn: boolean): void
+  /** Reports a fault of the other side, after which nothing more is read. */
   fail(fault: LinkFault, detail?: string): void
 }
 
@@ -79,9 +89,21 @@ export function runSession(options: SessionOptions): RunningSession {
     services.observe.ended(link.linkName, why)
     onEnd(why)
   }
+  /** Reads nothing more, answers what is in work, and closes. */
+  const endAnswered = async (why: string) => {
+    if (isFinishing || talk.isEnded) return
+    isFinishing = true
+    input.stop()
+    socket.pause()
+    await Promise.race([queue.idle(), wait(lastAnswersMs)])
+    if (!talk.isEnded) await closeGently(socket)
+    end(why)
+  }
   const onFault = (fault: LinkFault, detail?: string) => {
     services.observe.failed(link.linkName, fault, detail)
-    end(detail ?? fault)
+    const why = detail ?? fault
+    if (fault === 'not reading') end(why)
+    else void endAnswered(why)
   }
   const output = connections.createOutput({ socket, framing, onFault })
   const macParts = { macs: services.macs, profile, networkId: link.networkId }
@@ -104,7 +126,13 @@ export function runSession(options: SessionOptions): RunningSession {
   })
   const { frameMs } = timers
   const input = connections.createInput({ framing, frameMs, onFrames: queue.add, onFault })
-  follow(socket, input.receive, end)
+  follow(socket, {
+    receive: (bytes) => {
+      if (!isFinishing) input.receive(bytes)
+    },
+    end,
+    endAnswered,
+  })
   return {
     state: () => ({ ...begun, linkName: link.linkName, peer, signedOnAt: talk.signedOnAt }),
     signOn: requests.signOn,
@@ -124,24 +152,35 @@ export function runSession(options: SessionOptions): RunningSession {
   }
 }
 
-function follow(
-  socket: Socket,
-  receive: (bytes: Buffer) => void,
-  end: (why: string) => void,
-): void {
+/** What is done with what happens on a connection. */
+interface Followed {
+  receive(bytes: Buffer): void
+  end(why: string): void
+  endAnswered(why: string): Promise<void>
+}
+
+function follow(socket: Socket, { end, endAnswered, receive }: Followed): void {
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveMs)
   socket.on('data', receive)
+  // It may read on: what it asked before is answered.
+  socket.on('end', () => void endAnswered('the other side closed its half'))
   socket.on('error', () => end('the connection broke'))
   socket.on('close', () => end('the other side closed it'))
 }
 
-/** Ends a connection once its last answers are on their way: destroyed at once, it would take them with it. */
+/**
+ * Ends a connection once its last answers are on their way. Destroyed at once, or with bytes that were not read, it
+ * would take them with it.
+ */
 async function closeGently(socket: Socket): Promise<void> {
   if (socket.destroyed) return
   const flushed = once(socket, 'finish').catch(() => undefined)
+  const left = socket.readableEnded ? null : once(socket, 'close').catch(() => undefined)
   socket.end()
   await Promise.race([flushed, wait(closeMs)])
+  socket.resume()
+  await Promise.race([left, wait(closeMs)])
 }
 
 /** Messages of this side's own, and their answers. */
@@ -153,13 +192,18 @@ function createRequests(talk: Talk) {
   async function ask(purpose: 'signOn' | 'signOff' | 'echo'): Promise<boolean> {
     const message = managementMessage(profile, purpose)
     const trace = message.fields['11'] ?? ''
-    const { promise, resolve } = Promise.withResolvers<IsoMessage | null>()
-    asked.set(trace, resolve)
-    const timer = setTimeout(() => resolve(null), profile.timers.answerMs)
+    const due = profile.accepted['8'] ?? profile.responses['00'] ?? '00'
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    asked.set(trace, ({ fields }) => {
+      const isAccepted = fields['39'] === due
+      // At once: a purchase may come right behind it.
+      if (purpose === 'signOn' && isAccepted) talk.setSignedOn(true)
+      resolve(isAccepted)
+    })
+    const timer = setTimeout(() => resolve(false), profile.timers.answerMs)
     try {
       await talk.transmit(message, null)
-      const response = (await promise)?.fields['39']
-      return response === (profile.accepted['8'] ?? profile.responses['00'] ?? '00')
+      return await promise
     } catch (error) {
       services.observe.faulted(link.linkName, error)
       return false
@@ -171,11 +215,7 @@ function createRequests(talk: Talk) {
 
   return {
     ask,
-    async signOn(): Promise<boolean> {
-      const isAccepted = await ask('signOn')
-      if (isAccepted) talk.setSignedOn(true)
-      return isAccepted
-    },
+    signOn: () => ask('signOn'),
     /** Takes an answer. One that nothing was asked for ends nothing. */
     settle(answer: IsoMessage): void {
       const waiter = asked.get(answer.fields['11'] ?? '')
@@ -194,6 +234,8 @@ function answering(
   const { link, profile, services } = talk
   const { observe } = services
   const inARow = { message: 0, mac: 0 }
+  /** What comes behind it is understood as it is after it: a sign-on, or the answer to one. */
+  let before: Promise<void> | null = null
 
   /** Counts what is wrong in a row: too much of it ends the connection. */
   function count(fault: 'message' | 'mac', isWrong: boolean, detail?: string): void {
@@ -202,16 +244,21 @@ function answering(
     else if (isWrong) observe.failed(link.linkName, fault, detail)
   }
 
-  function decoded(bytes: Buffer): IsoMessage | null {
-    try {
-      const message = decode(profile.layout, bytes)
-      count('message', false)
-      return message
-    } catch (error) {
-      if (!(error instanceof CodecError)) throw error
-      count('message', true, error.message)
+  /** Answers a message that cannot be read, where what can be read of it says which one it is; null where not. */
+  function refuse(
+    { at, header, message: bytes }: connections.ReceivedFrame,
+    { message: detail }: CodecError,
+  ): Promise<void> | null {
+    const readable = decodeReadable(profile.layout, bytes)
+    const refusal = answerToUnreadable(talk, readable)
+    if (!readable || !refusal) {
+      count('message', true, detail)
       return null
     }
+    count('message', false)
+    observe.failed(link.linkName, 'message', detail)
+    observe.answered(link.linkName, { type: 'other', outcome: '30', replayed: false, at })
+    return talk.transmit(refusal, { message: readable, header })
   }
 
   async function answer(
@@ -219,13 +266,13 @@ function answering(
     message: IsoMessage,
   ): Promise<void> {
     const handled = await handle(services, talk, { message, bytes, at })
-    if (!handled.answer) {
+    if (handled.outcome === 'late') {
       observe.failed(link.linkName, 'deadline')
       return
     }
     const { isForged = false, outcome, replayed = false, signsOn } = handled
     if (signsOn !== undefined) talk.setSignedOn(signsOn)
-    await talk.transmit(handled.answer, { message, header })
+    if (handled.answer) await talk.transmit(handled.answer, { message, header })
     const type = workOf(profile, message) ? message.mti : 'other'
     observe.answered(link.linkName, { type, outcome, replayed, at })
     count('mac', isForged)
@@ -238,9 +285,34 @@ function answering(
     if (isRight) settle(message)
   }
 
+  async function begin(frame: connections.ReceivedFrame, message: IsoMessage): Promise<void> {
+    await before
+    return take(frame, message)
+  }
+
   return (frame) => {
-    const message = talk.isEnded ? null : decoded(frame.message)
-    if (!message) return null
-    return take(frame, message).catch((error) => observe.faulted(link.linkName, error))
+    if (talk.isEnded) return null
+    const faulted = (error: unknown) => observe.faulted(link.linkName, error)
+    const read = decoded(profile, frame.message)
+    if (read instanceof CodecError) return refuse(frame, read)?.catch(faulted) ?? null
+    count('message', false)
+    const taken = begin(frame, read).catch(faulted)
+    if (changesConversation(profile, read)) {
+      const settled = taken.finally(() => {
+        if (before === settled) before = null
+      })
+      before = settled
+    }
+    return taken
+  }
+}
+
+/** The message of these bytes, or what is wrong with them. */
+function decoded({ layout }: Profile, bytes: Buffer): IsoMessage | CodecError {
+  try {
+    return decode(layout, bytes)
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+    return error
   }
 }

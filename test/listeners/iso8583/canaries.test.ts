@@ -57,16 +57,23 @@ test('no PAN, track, PIN block or CVV2 of a link comes to rest in a log, a metri
     }
   }
   await ask('0100', cardNotPresent(service, card, card.cvv2))
-  // What cannot be read, with all of it inside.
+  // What cannot be read, with all of it inside: answered where its trace number can be read.
+  const trace = nextTrace()
   const bytes = encode(wire.profile.layout, {
     mti: '0100',
-    fields: { ...whole, 7: '1122170000', 11: nextTrace(), 35: track },
+    fields: { ...whole, 7: '1122170000', 11: trace, 35: track },
   })
-  for (let sent = 0; sent < 4; sent += 1) {
-    const cut = bytes.subarray(0, bytes.length - 1 - sent)
-    wire.send(frameOf(wire.profile.framing, cut))
+  const cut = [1, 2, 3, 4].map((count) => bytes.subarray(0, -count))
+  for (const spoiled of [...cut, Buffer.concat([bytes, randomBytes(4)])]) {
+    const answered = wire.awaitTrace(trace)
+    wire.send(frameOf(wire.profile.framing, spoiled))
+    const { 2: _, ...others } = (await answered).fields
+    answers.push(others)
   }
-  wire.send(frameOf(wire.profile.framing, Buffer.concat([bytes, randomBytes(4)])))
+  for (let sent = 0; sent < 5; sent += 1) {
+    const headless = Buffer.concat([Buffer.from('X'), bytes])
+    wire.send(frameOf(wire.profile.framing, headless))
+  }
   await wire.closed
   await wait(200)
 

@@ -205,6 +205,20 @@ test('an answer under a wrong MAC counts as any other message', async () => {
   await other.closed
 })
 
+test('the fifth wrong MAC in a row is answered 63 before the link ends', async () => {
+  const first = wire
+  wire = await connectWith(first.profile, port)
+  const wrong = () => ask('0800', { 70: '301' }, { spoil: true })
+  // All at once: what comes behind the fifth is not read, and what is read is answered.
+  const answers = await Promise.all(Array.from({ length: 5 }, wrong))
+  assert.deepEqual(
+    answers.map(({ fields, isAuthentic }) => [fields['39'], isAuthentic]),
+    Array.from({ length: 5 }, () => ['63', true]),
+  )
+  await wire.closed
+  wire = first
+})
+
 test('several wrong MACs in a row end the link', async () => {
   const wrong = () => ask('0800', { 70: '301' }, { spoil: true }).catch(() => null)
   for (let sent = 0; sent < 4; sent += 1) await wrong()

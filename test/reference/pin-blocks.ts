@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes, randomInt } from 'node:crypto'
 import { decipherPinBlock, encipherPinBlock } from '../../src/crypto/pin-block.ts'
 import { fillLength, readPinField, writePinField } from '../../src/crypto/pin-field.ts'
 import { CryptoRefusal, refuse } from '../../src/crypto/refusal.ts'
@@ -49,7 +49,7 @@ const fillOf = { 0: 'f', 1: '[0-9a-f]', 3: '[a-f]', 4: 'a' } as const
 const drawFill: Record<0 | 1 | 3, (length: number) => string> = {
   0: (length) => 'f'.repeat(length),
   1: (length) => randomBytes(length).toString('hex').slice(0, length),
-  3: (length) => Array.from({ length }, (_, at) => 'abcdef'.charAt((at * 5) % 6)).join(''),
+  3: (length) => Array.from({ length }, () => 'abcdef'.charAt(randomInt(6))).join(''),
 }
 
 const twelveDigitsOf = (format: 0 | 1 | 3, pan: string): string =>

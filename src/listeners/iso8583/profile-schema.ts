@@ -191,6 +191,8 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
+    /** Fields that a repeat has as the first message had them. Another value is another question under the same key. */
+    repeats: Type.Object({ kept: Type.Array(FieldNumber, { minItems: 1 }) }, closed),
     pin: Type.Object(
       {
         field: FieldNumber,

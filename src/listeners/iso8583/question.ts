@@ -60,9 +60,6 @@ export function questionOf(
   const cvv2 = cvv2Of(profile, fields)
   if (cvv2 === 'malformed') return null
   const yymm = fields['14'] ?? trackOf(fields)?.expiry
-  // All that a message says but for its MAC, in one spelling; a repeat differs in its type alone.
-  const { 64: _, 128: __, ...signed } = fields
-  const said = Object.keys(signed).map((field) => [field, signed[field]])
   const pinBlock = pinBlockOf(profile, fields)
   return {
     networkId,
@@ -75,7 +72,7 @@ export function questionOf(
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     key: keyOf(message),
-    content: new Secret(`ISO8583 ${classOf(mti)}\n${JSON.stringify(said)}`),
+    content: keptOf(profile, message, pinBlock, cvv2),
     transaction: numbersOf(fields),
     original: {
       messageClass: classOf(mti),
@@ -84,6 +81,23 @@ export function questionOf(
       acquirer: withoutZeros(fields['32']),
     },
   }
+}
+
+/** PIN blocks that are the same for the same PIN, card and key; the others have random digits. */
+const steadyFormats: readonly string[] = ['ISO_FORMAT_0']
+
+/** What a repeat has as the first message had it, in one spelling: its type, times and enciphered PIN may differ. */
+function keptOf(
+  { repeats }: Profile,
+  { fields, mti }: IsoMessage,
+  pinBlock: NetworkQuestion['pinBlock'] | null,
+  cvv2: Cvv2 | null,
+): Secret<string> {
+  const kept = repeats.kept.map((field) => [field, fields[field] ?? null])
+  const isSteady = pinBlock && steadyFormats.includes(pinBlock.format)
+  const pin = isSteady ? pinBlock.data : (pinBlock?.format ?? null)
+  const said = JSON.stringify([...kept, ['pin', pin], ['cvv2', cvv2?.reveal() ?? null]])
+  return new Secret(`ISO8583 ${classOf(mti)}\n${said}`)
 }
 
 /** What an advice says that was done. */

@@ -1,39 +1,45 @@
+import { catchUp, follow, unfollow } from './live-page.ts'
 import { showLocalTimes } from './local-time.ts'
 
 /** How often it looks when it is not said. */
 const everySeconds = 5
 
 /**
- * `<live-region id="…" every="5">`: takes its own content from the page that it is on, again and again, while somebody
- * looks. Whoever is reading or typing in it is not disturbed.
+ * `<live-region id="…" every="5">`: takes its own content from the page that it is on, whenever that changes, while
+ * somebody looks. Whoever is reading or typing in it is not disturbed, unless `data-state` says that the thing itself
+ * is in another state: what could be done with it before can be done no more.
  */
 export class LiveRegion extends HTMLElement {
-  #timer = 0
+  #shown: Document | null = null
+
+  /** How long the first wait is, and each one after a change. */
+  get everyMs(): number {
+    return 1_000 * (Number(this.getAttribute('every')) || everySeconds)
+  }
 
   connectedCallback(): void {
-    const everyMs = 1_000 * (Number(this.getAttribute('every')) || everySeconds)
-    this.#timer = window.setInterval(() => this.#look(), everyMs)
+    this.addEventListener('pointerleave', this.#catchUp)
+    this.addEventListener('focusout', this.#catchUp)
+    follow(this)
   }
 
   disconnectedCallback(): void {
-    window.clearInterval(this.#timer)
+    unfollow(this)
   }
 
-  #look(): void {
-    if (document.hidden || this.matches(':hover, :focus-within') || this.querySelector('[open]')) {
-      return
-    }
-    // It parses a document by itself, which takes no markup out of a text.
-    const request = new XMLHttpRequest()
-    request.open('GET', location.href)
-    request.responseType = 'document'
-    request.onloadend = () => {
-      const found = request.status === 200 && request.response?.getElementById(this.id)
-      this.toggleAttribute('stale', !found)
-      if (!found) return
-      this.replaceChildren(...document.importNode(found, true).childNodes)
-      showLocalTimes(this)
-    }
-    request.send()
+  readonly #catchUp = () => catchUp(this)
+
+  /** Shows what a later answer of the page has in its place. */
+  show(page: Document): void {
+    if (this.#shown === page) return
+    const found = page.getElementById(this.id)
+    this.toggleAttribute('stale', !found)
+    if (!found) return
+    const isInUse = this.matches(':hover, :focus-within') || this.querySelector('[open]') !== null
+    if (isInUse && found.dataset.state === this.dataset.state) return
+    this.#shown = page
+    if (found.dataset.state !== undefined) this.dataset.state = found.dataset.state
+    this.replaceChildren(...document.importNode(found, true).childNodes)
+    showLocalTimes(this)
   }
 }

@@ -15,6 +15,7 @@ import {
   sendProblemPage,
   signedOutPage,
 } from './answers.ts'
+import { liveVersionOf } from './live-version.ts'
 import { keepAnswer, takeAnswer } from './notice.ts'
 import type { PeopleIssuer } from './people-issuer.ts'
 import {
@@ -141,7 +142,9 @@ async function showScreen(
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
       : refusedPage(screen.access)
-    return sendPage(reply, page, frame)
+    const version = liveVersionOf(page.body)
+    const isKnown = version !== null && request.headers['if-none-match'] === `"${version}"`
+    return isKnown ? reply.code(304).send() : sendPage(reply, page, frame)
   } catch (error) {
     return sendPage(reply, problemPage(error, request), frame)
   }

@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from './html.ts'
+import { liveVersionOf } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
 
@@ -18,17 +19,19 @@ export interface Frame {
 const script = 'web/console/main.ts'
 
 /** A whole page. Without a frame: nobody is signed in, or it is not known who. */
-export const layout = ({ body, title }: Page, frame: Frame | null): Html =>
-  html`<!doctype html>
+export function layout({ body, title }: Page, frame: Frame | null): Html {
+  const version = liveVersionOf(body)
+  return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>${title} · Pinfold</title><link rel="icon" href="/console/assets/icon.svg"><link rel="stylesheet" href="/console/assets/console.css">
 <script type="module" src="/console/assets/${script}"></script></head>
-<body${frame === null && html` class="bare"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
+<body${frame === null && html` class="bare"`}${version && html` data-version="${version}"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
 <main id="content" tabindex="-1">${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
     frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`
   }<h1>${title}</h1>
 ${frame?.notice && noticeContent(frame.notice)}${body}</main></body></html>
 `
+}
 
 const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top"><a class="brand" href="/console">Pinfold</a>${

@@ -65,6 +65,8 @@ test('a live part follows what happens without a reload, and leaves alone who re
   await page.evaluate(() => {
     const region = document.querySelector('live-region')
     region?.setAttribute('every', '0.2')
+    // As a page that was read before something changed.
+    document.body.dataset.version = 'earlier'
     // Connected anew, it takes its interval anew.
     region?.replaceWith(region)
     const said = document.createElement('p')

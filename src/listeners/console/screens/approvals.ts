@@ -96,7 +96,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
   return {
     title: approval.description,
     body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">What was asked for</h2><live-region id="state" every="2">${facts(approval)}</live-region></section>
-      <section aria-labelledby="decide"><h2 id="decide">Decide</h2>${decision(visit, approval)}</section></div>
+      <section aria-labelledby="decide"><h2 id="decide">Decide</h2><live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region></section></div>
       <section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
   }
 }
@@ -122,12 +122,22 @@ const payloadOf = (approval: Approval): Content =>
       <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
       <details class="fine"><summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre></details>`
 
+/** What is said where nothing can be decided. */
+const decidedTexts: Readonly<Record<string, string>> = {
+  approved: 'It is approved, and about to be carried out.',
+  done: 'It was approved and carried out.',
+  failed: 'It was approved, and carrying it out failed. The outcome says why.',
+  refused: 'It was refused, and is not carried out.',
+  withdrawn: 'It was withdrawn, and is not carried out.',
+  expired: 'It expired before another person approved it, and is not carried out.',
+  stale:
+    'What it concerns has changed since it was asked for. It is not carried out: ask for it again.',
+}
+
 /** The forms of whoever may decide: and why there are none for whoever may not. */
 function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
-  if (state === 'approved')
-    return html`<p class="empty">It is approved, and about to be carried out.</p>`
-  if (state !== 'waiting') return html`<p class="empty">This is over: it is ${state}.</p>`
+  if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
   const action = path`/console/approvals/${approvalId}`
   const reasonForm = (name: string, title: string, hint: string) =>
     html`<details${kept.reason && html` open`}><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}

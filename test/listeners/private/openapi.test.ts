@@ -53,6 +53,22 @@ test('the document of the private listener is valid OpenAPI 3.1, and its referen
   }
 })
 
+test('the values of every enumeration are of the type that it names', () => {
+  const wrong: string[] = []
+  const look = (node: unknown, pointer: string): void => {
+    if (typeof node !== 'object' || node === null) return
+    const { enum: values, type } = node as { enum?: unknown; type?: unknown }
+    if (Array.isArray(values) && type !== undefined) {
+      const isOfType = (value: unknown) =>
+        type === 'integer' ? Number.isInteger(value) : typeof value === type
+      if (!values.every(isOfType)) wrong.push(`${pointer}: ${type} of ${values}`)
+    }
+    for (const [name, value] of Object.entries(node)) look(value, `${pointer}/${name}`)
+  }
+  look(document, '')
+  assert.deepEqual(wrong, [])
+})
+
 test('every route that answers with JSON is described, and nothing else is', () => {
   const described = routes.filter((route) => operationOf(route))
   const expected = routes.filter(({ url }) => !isOther.test(url))

@@ -172,14 +172,22 @@ function referrer(finishing: Finishing): Referring {
     const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
     const published = publishedFormat(finishing.formats, Object.fromEntries(members))
     const { enum: words, type } = published
-    // Generators of code want one type: a list of words is text, and whether a body may be left out is said by
+    // Generators of code want one type: that of the listed values, and whether a body may be left out is said by
     // `required` of the request.
-    if (Array.isArray(words) && type === undefined) return { type: 'string', ...published }
+    if (Array.isArray(words) && type === undefined)
+      return { type: typeOfListed(words), ...published }
     if (!Array.isArray(type)) return published
     const types = type.filter((each) => each !== 'null')
     return { ...published, type: types.length === 1 ? types[0] : types }
   }
   return { schema: refer, members: membersOf }
+}
+
+/** The type of an enumeration's values: `integer`, `number`, `boolean` or `string`. */
+function typeOfListed(values: readonly unknown[]): string {
+  if (values.every((value) => Number.isInteger(value))) return 'integer'
+  const [type = 'string', ...others] = new Set(values.map((value) => typeof value))
+  return others.length === 0 ? type : 'string'
 }
 
 /** What JSON Schema itself can say of some of our formats. */

@@ -17,9 +17,6 @@ import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 
-/** Receipts are to be there after two seconds: a witness that takes longer is not waited for. */
-const witnessTimeoutMs = 1_000
-
 /**
  * What the operations on the audit log work with.
  * @throws `StartRefusal` where a policy cannot be read, or ML-DSA-44 is asked for and cannot be had.
@@ -45,11 +42,15 @@ export async function createAuditLog(
     witnesses:
       audit.witnessPolicyFile === null
         ? null
-        : await openWitnesses(audit.witnessPolicyFile, sandbox),
+        : await openWitnesses(audit.witnessPolicyFile, audit.witnessTimeoutMs, sandbox),
   }
 }
 
-async function openWitnesses(file: string, sandbox: boolean): Promise<Witnesses> {
+async function openWitnesses(
+  file: string,
+  timeoutMs: number,
+  sandbox: boolean,
+): Promise<Witnesses> {
   try {
     return {
       policy: parseWitnessPolicy(await readFile(file, 'utf8')),
@@ -60,7 +61,7 @@ async function openWitnesses(file: string, sandbox: boolean): Promise<Witnesses>
           resolve: machineNames,
           httpsOnly: !sandbox,
         }),
-        witnessTimeoutMs,
+        timeoutMs,
       ),
       sizes: new Map(),
     }

@@ -168,6 +168,8 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const dataDir = options.dataDir ?? (await makeDataDir())
   const database = options.database ?? options.databases?.background ?? (await openTestDatabase())
   const config = readConfig({
+    // A witness on a busy machine takes longer than receipts may take in production.
+    AUDIT_WITNESS_TIMEOUT_MS: '60000',
     SANDBOX: 'true',
     DATA_DIR: dataDir,
     LOG_LEVEL: options.onLogLine ? 'trace' : 'silent',

@@ -9,6 +9,8 @@ export interface AuditConfig {
   readonly checkpointFile: string
   /** A policy that names witnesses (c2sp.org/tlog-policy). Null: checkpoints are not cosigned. */
   readonly witnessPolicyFile: string | null
+  /** How long an answer of a witness is waited for. */
+  readonly witnessTimeoutMs: number
   /** Whether checkpoints are signed with ML-DSA-44, too. */
   readonly mlDsa: boolean
   /** Days after which what an entry says is erased. */
@@ -34,6 +36,8 @@ export function readAudit(
     origin: isOrigin ? origin : ownOrigin,
     checkpointFile: checkpointFile ? resolve(checkpointFile) : join(dataDir, 'audit-checkpoint'),
     witnessPolicyFile: read.text('AUDIT_WITNESS_POLICY'),
+    // Receipts are to be there after two seconds.
+    witnessTimeoutMs: read.integer('AUDIT_WITNESS_TIMEOUT_MS', 1_000, 100, 60_000),
     mlDsa: read.oneOf('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
     retentionDays: read.integer('AUDIT_RETENTION_DAYS', auditRetentionLeastDays, 1, 36_500),
   }

@@ -171,8 +171,9 @@ export const problemKinds = {
     title: 'This service is not called by that name.',
     explanation:
       'The Host header names a machine that this service does not answer for. A sandbox answers to ' +
-      'its loopback addresses and to the host of BASE_URL, so that a web page elsewhere cannot reach ' +
-      'it under a name of its own. Call it by the URL that it printed when it started.',
+      'its loopback addresses, to the hosts of BASE_URL and PRIVATE_BASE_URL and to the names in HOST_NAMES, so ' +
+      'that a web page elsewhere cannot reach it under a name of its own. Call it by the URL that it ' +
+      'printed when it started, or add the name to HOST_NAMES.',
   },
   validation_failed: {
     status: 422,

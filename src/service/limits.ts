@@ -62,7 +62,11 @@ const refusalLogMs = 60_000
 
 /** The connections of both listeners, each with bounds of its own, counted for the operator. */
 export function createListenerConnections(
-  { connectionsMax, connectionsPerAddressMax }: NetworkConfig,
+  {
+    connectionsMax,
+    connectionsPerAddressMax,
+    keepAliveSeconds,
+  }: Pick<NetworkConfig, 'connectionsMax' | 'connectionsPerAddressMax' | 'keepAliveSeconds'>,
   callers: CallerAddresses,
   registry: Registry,
   log: Logger,
@@ -79,6 +83,7 @@ export function createListenerConnections(
       most: connectionsMax,
       mostPerAddress: connectionsPerAddressMax,
       callers,
+      keepAliveMs: keepAliveSeconds * 1_000,
       onRefused(reason) {
         refusals.inc({ listener, reason })
         if (performance.now() - loggedAtMs < refusalLogMs) return

@@ -306,11 +306,15 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }
 }
 
-/** The names that a sandbox answers to: its own addresses, at its own ports. */
-function sandboxHosts({ baseUrl, privateListener, privateUrl, publicListener }: Config) {
-  const names = ['localhost', '127.0.0.1', '[::1]']
+/** The names that a sandbox answers to: its own addresses and the names of HOST_NAMES, at its own ports. */
+function sandboxHosts(config: Config) {
+  const { baseUrl, network, privateListener, privateUrl, publicListener } = config
+  const hasPort = (name: string) => /:[0-9]+$/.test(name)
+  const bare = network.hostNames.filter((name) => !hasPort(name))
+  const names = ['localhost', '127.0.0.1', '[::1]', ...bare]
   const ports = [publicListener.port, privateListener.port]
   return new Set([
+    ...network.hostNames,
     ...names.flatMap((name) => ports.map((port) => `${name}:${port}`)),
     new URL(baseUrl).host,
     new URL(privateUrl).host,

@@ -66,6 +66,14 @@ test('the README tells of every variable that the configuration reads', async ()
   }
 })
 
+test('no table of the README has two rows of one name', async () => {
+  const tables = (await readText('README.md')).split(/\n(?!\|)/)
+  for (const table of tables) {
+    const names = [...table.matchAll(/^\| ([^|]+) \|/gm)].map(([, name = '']) => name)
+    assert.equal(new Set(names).size, names.length, names.join())
+  }
+})
+
 const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'llms.txt'], { cwd: projectRoot })
 
 test('every link between the documents leads to a file', async () => {

@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that a call needs, or several of which one is enough; `open` needs no token. Every route says it. */
     readonly access?: Access
+    /** Whether it is answered under any name, and without one: what watches a machine calls it by its address. */
+    readonly anyHost?: boolean
     /** Whether an open route limits its callers by itself, and not by their address alone. */
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */

@@ -11,9 +11,6 @@ export const serverRules = {
   requestTimeout: peerTimeoutMs,
   // How often Node looks at those two. Its own half a minute would be added to what is promised.
   connectionsCheckingInterval: 500,
-  // Longer than the 60 seconds of common load balancers: they would send a request on a connection that
-  // is just being closed.
-  keepAliveTimeout: 72_000,
   // Node would answer by itself, in no form of ours: see `isHostClear`.
   requireHostHeader: false,
 } as const
@@ -24,6 +21,8 @@ interface ConnectionsOptions {
   /** Of one address (in IPv6: of one /64) that is no trusted proxy's. */
   readonly mostPerAddress: number
   readonly callers: CallerAddresses
+  /** How long one is kept between two requests. */
+  readonly keepAliveMs: number
   /** Called for a connection that was closed at once. */
   onRefused(reason: 'all' | 'address'): void
 }
@@ -39,7 +38,7 @@ export interface Connections {
 }
 
 export function createConnections(options: ConnectionsOptions): Connections {
-  const { callers, most, mostPerAddress, onRefused } = options
+  const { callers, keepAliveMs, most, mostPerAddress, onRefused } = options
   const open = new Set<Socket>()
   const countOf = new Map<string, number>()
 
@@ -66,6 +65,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   return {
     watch(server) {
       server.on('connection', accept)
+      server.keepAliveTimeout = keepAliveMs
       endIdle(server)
     },
     count: () => open.size,

@@ -157,15 +157,16 @@ function addHooks(
   app.addHook('onRequest', async (request, reply) => {
     await hashRiskyRequestId(options, request)
     setCommonHeaders(request, reply)
-    if (!requests.isHostClear(request.raw)) {
+    const { anyHost = false } = request.routeOptions.config
+    const hasNoHost = request.headers.host === undefined
+    if (!requests.isHostClear(request.raw) && !(anyHost && hasNoHost)) {
       // Whom the next request on this connection is for is not clear either.
       reply.header('connection', 'close')
       throw new Problem('malformed_request', { detail: 'Host must be given once.' })
     }
     // A page elsewhere whose name resolves to this machine must not get to speak to it.
-    if (options.hosts && !options.hosts.has(request.host.toLowerCase())) {
-      throw new Problem('misdirected_request')
-    }
+    const isNamed = anyHost || !options.hosts || options.hosts.has(request.host.toLowerCase())
+    if (!isNamed) throw new Problem('misdirected_request')
     if (request.url.length > problems.urlLimit) {
       throw new Problem('malformed_request', {
         detail: `A URL may have ${problems.urlLimit} characters.`,

@@ -89,7 +89,8 @@ const routes = [
   ...[auditPagesRoutes, auditTreeRoutes, auditorRoutes, succeedAuditLogRoute, erasureRoutes],
 ]
 
-const open = { access: 'open' } as const
+/** Probes call the machine by its address, or by no name. */
+const watched = { access: 'open', anyHost: true } as const
 const tags = ['Health']
 const StatusSchema = Type.Object({ status: Type.String() })
 
@@ -104,20 +105,20 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   guardByApproval(app as unknown as FastifyInstance, approvals)
   const answers = { tags, response: { 200: StatusSchema } }
   const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }
-  app.get('/livez', { config: open, schema: alive }, async () => ({ status: 'alive' }))
+  app.get('/livez', { config: watched, schema: alive }, async () => ({ status: 'alive' }))
   const prepared = {
     ...answers,
     operationId: 'ready',
     summary: 'Whether requests may be sent here',
   }
-  app.get('/readyz', { config: open, schema: prepared }, async () => {
+  app.get('/readyz', { config: watched, schema: prepared }, async () => {
     await ready().catch((cause: unknown) => {
       throw new Problem('unavailable', { cause })
     })
     return { status: 'ready' }
   })
   const text = { hide: true, response: { 200: Type.String() } }
-  app.get('/metrics', { config: open, schema: text }, async (_, reply) =>
+  app.get('/metrics', { config: watched, schema: text }, async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.read()),
   )
   problemRoutes(app)

@@ -57,6 +57,10 @@ export interface NetworkConfig {
   readonly connectionsMax: number
   /** Of one address; those of a trusted proxy are not counted. */
   readonly connectionsPerAddressMax: number
+  /** How long a connection is kept between two requests. */
+  readonly keepAliveSeconds: number
+  /** Names beside those of the URLs under which a sandbox is called, in small letters. */
+  readonly hostNames: readonly string[]
 }
 
 /** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
@@ -73,5 +77,22 @@ export function readNetwork(read: VariableReader): NetworkConfig {
     trustedProxies: isSound ? proxies : [],
     connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
     connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
+    // Longer than the 60 seconds of common load balancers: they would send a request on a connection that is just being
+    // closed.
+    keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 72, 1, 3_600),
+    hostNames: readHostNames(read),
   }
+}
+
+/** A name or an address of IPv4, or one of IPv6 in brackets, with a port or without. */
+const hostName = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
+
+function readHostNames(read: VariableReader): readonly string[] {
+  const texts = read.text('HOST_NAMES')?.split(',') ?? []
+  const names = texts.map((text) => text.trim().toLowerCase())
+  if (names.every((name) => hostName.test(name))) return names
+  read.faults.push(
+    'HOST_NAMES must be names with commas, such as pinfold.test,pinfold.internal:8080, without https:// before them and without a path.',
+  )
+  return []
 }

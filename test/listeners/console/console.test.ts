@@ -110,7 +110,7 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     },
     hashRequestId: async (requestId) => requestId,
     connections: createListenerConnections(
-      { connectionsMax: 100, connectionsPerAddressMax: 100, trustedProxies: [] },
+      { connectionsMax: 100, connectionsPerAddressMax: 100, keepAliveSeconds: 72 },
       callers,
       metrics.registry,
       log,

@@ -22,8 +22,11 @@ before(async () => {
 })
 
 /** Sends bytes on a connection of its own, and reads until the service closes it. */
-async function exchange(bytes: string | Buffer): Promise<string> {
-  const socket = connect(addressesOf(service).public, '127.0.0.1')
+async function exchange(
+  bytes: string | Buffer,
+  listener: 'public' | 'private' = 'public',
+): Promise<string> {
+  const socket = connect(addressesOf(service)[listener], '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.on('error', () => undefined)
@@ -74,6 +77,28 @@ test('headers that are too long are refused, and the limit is named', async () =
 test('a request without a Host is not answered as if it had one', async () => {
   const answer = await exchange('GET /problems HTTP/1.0\r\n\r\n')
   assert.deepEqual([statusOf(answer), documentOf(answer).code], [421, 'misdirected_request'])
+})
+
+test('a probe of health or metrics needs no Host, and two are refused', async () => {
+  for (const path of ['/livez', '/readyz', '/health', '/metrics']) {
+    for (const version of ['1.0', '1.1']) {
+      const probe = `GET ${path} HTTP/${version}\r\nConnection: close\r\n\r\n`
+      assert.equal(statusOf(await exchange(probe, 'private')), 200, `${path} ${version}`)
+    }
+  }
+  const two = 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'
+  assert.equal(statusOf(await exchange(two, 'private')), 400)
+  const unnamed = 'GET /problems HTTP/1.1\r\nConnection: close\r\n\r\n'
+  assert.equal(statusOf(await exchange(unnamed, 'private')), 400)
+})
+
+test('a connection is kept for KEEP_ALIVE_SECONDS between two requests', async () => {
+  const kept = async (env: Readonly<Record<string, string>>) => {
+    const { privateServer, publicServer } = await openTestService({ env })
+    return [publicServer.server.keepAliveTimeout, privateServer.server.keepAliveTimeout]
+  }
+  assert.deepEqual(await kept({}), [72_000, 72_000])
+  assert.deepEqual(await kept({ KEEP_ALIVE_SECONDS: '620' }), [620_000, 620_000])
 })
 
 test('two Authorization headers are refused: whoever stands in front may have judged the other', async () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
 import { requestCardData } from '../../../sdk/device/device.ts'
+import { parseConfig } from '../../../src/service/config/config.ts'
 import {
   type CardDataService,
   keepKeyVersion,
   openCardDataService,
 } from '../../operations/card-data/service.ts'
-import { sql } from '../../support/service.ts'
+import { openTestService, sql } from '../../support/service.ts'
 import { operations } from './operations.ts'
 
 interface Documented {
@@ -115,7 +116,7 @@ test('HEAD answers as GET does, without a body, and never where a PIN is told', 
 
 test('a sandbox answers to its own addresses, and 421 to any other name, before it looks at a token', async () => {
   const ask = (host: string, listener: 'public' | 'private') =>
-    service.call('GET', listener === 'public' ? '/products' : '//livez', {
+    service.call('GET', listener === 'public' ? '/products' : '//problems', {
       headers: { host },
       listener,
     })
@@ -137,6 +138,47 @@ test('a sandbox answers to its own addresses, and 421 to any other name, before 
   const token = null
   const refused = await service.call('GET', '/products', { token, headers: { host: 'evil.test' } })
   assert.equal(refused.status, 421)
+})
+
+test('health and metrics answer under any name, and nothing else does', async () => {
+  for (const host of ['10.0.3.7:8081', 'pod-7.cluster.test', '', 'evil.test']) {
+    for (const path of ['//livez', '//readyz', '//health', '//metrics']) {
+      const given = { listener: 'private', token: null, headers: { host } } as const
+      assert.equal((await service.call('GET', path, given)).status, 200, `${host} ${path}`)
+    }
+  }
+})
+
+test('a sandbox answers to the names of HOST_NAMES as well', async () => {
+  const named = await openTestService({
+    env: { HOST_NAMES: 'Cards.test, other.test:9443,[fd00::7]' },
+  })
+  const ask = async (host: string) =>
+    (await named.call('GET', '/products', { headers: { host } })).status
+  for (const host of [
+    'cards.test',
+    'CARDS.test:8080',
+    'cards.test:8081',
+    'other.test:9443',
+    '[fd00::7]',
+  ]) {
+    assert.equal(await ask(host), 200, host)
+  }
+  for (const host of [
+    'cards.test:1',
+    'other.test',
+    'other.test:8080',
+    'x.cards.test',
+    '[fd00::8]',
+  ]) {
+    assert.equal(await ask(host), 421, host)
+  }
+})
+
+test('HOST_NAMES with anything but names is refused at the start', () => {
+  for (const names of ['https://cards.test', 'cards.test/x', 'cards.test,', 'a b', '*', '-x']) {
+    assert.match(parseConfig({ HOST_NAMES: names }).faults.join(), /HOST_NAMES/, names)
+  }
 })
 
 test('no answer allows a page of another origin to read it', async () => {

@@ -53,7 +53,7 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
     tags: ['Health'],
     response: { 200: answer, 503: answer },
   }
-  app.get('/health', { config: { access: 'open' }, schema }, async (_, reply) => {
+  app.get('/health', { config: { access: 'open', anyHost: true }, schema }, async (_, reply) => {
     const [database, hsm] = await Promise.all([answers(pings.database), answers(pings.hsm)])
     const reads: readonly [name: string, read: () => Promise<Checks>][] = [
       ['audit-log:signing', () => auditChecks(audit)],

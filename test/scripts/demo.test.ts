@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { pinfold } from '../cli/run-pinfold.ts'
 import { shortLived } from '../support/compiled-sources.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { bareEnvironment, makeFolder, makeMigratedFolder } from '../support/process.ts'
@@ -65,6 +66,34 @@ test('the demo walks the whole journey', async (t) => {
     assert.doesNotMatch(stdout, /eyJ/)
     assert.equal(stdout.includes('\u001b'), false)
   })
+})
+
+test('the demo works after the README’s commands, in whatever order they were typed', async () => {
+  const { dataDir, sandbox } = service
+  await writeSandboxFile(dataDir, sandbox)
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const commands = [...readme.matchAll(/^npx pinfold ((?:products|clients) [^\n#]+)/gm)].map(
+    ([, words = '']) => (words.match(/'[^']*'|\S+/g) ?? []).map((each) => each.replaceAll("'", '')),
+  )
+  assert.ok(commands.length >= 3)
+  const ended: Awaited<ReturnType<typeof pinfold>>[] = []
+  // What the reverse order refuses is done in the second round.
+  const { admin, baseUrl, privateUrl } = sandbox
+  const env = {
+    PINFOLD_URL: baseUrl,
+    PINFOLD_PRIVATE_URL: privateUrl,
+    PINFOLD_CLIENT_ID: admin.clientId,
+    PINFOLD_CLIENT_SECRET: admin.clientSecret,
+  }
+  const products = commands.filter(([noun]) => noun === 'products')
+  for (const words of [...commands.toReversed(), ...products]) {
+    ended.push(await pinfold(env, ...words))
+  }
+  const { json, text } = await service.call('GET', '/products')
+  const isGranted = json.some(({ productId }: { productId: number }) => productId === 3001)
+  assert.ok(isGranted, text + JSON.stringify(ended))
+  const { exitCode, stderr, stdout } = await runDemo({ ...bareEnvironment, DATA_DIR: dataDir })
+  assert.equal(exitCode, 0, stdout + stderr)
 })
 
 test('without a server the demo starts one, walks the whole journey, and stops it', async () => {

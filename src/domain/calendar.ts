@@ -18,6 +18,16 @@ export const isInstant = (text: string): boolean =>
 export const isPastDate = (text: string, today: string): boolean =>
   isCalendarDate(text) && text < today
 
+/** No person has lived for so long: a date of birth before that is a slip. */
+const ageMostYears = 150
+
+/** Whether a person who lives `today` can have been born on a date; both `YYYY-MM-DD`. */
+export function isWithinLifetime(date: string, today: string): boolean {
+  const earliestYear = Math.max(0, Number(today.slice(0, 4)) - ageMostYears)
+  const earliest = `${String(earliestYear).padStart(4, '0')}${today.slice(4)}`
+  return date >= earliest
+}
+
 /** The day that an instant lies in, in UTC, as `YYYY-MM-DD`. */
 export const dateOf = (at: Date): string => at.toISOString().slice(0, 10)
 

@@ -55,6 +55,14 @@ test('people with names of any script and form can be cardholders', () => {
     'می‌نا',
     'Gal·la',
     'Mrs.',
+    'ג׳ורג׳',
+    'צה״ל',
+    'བསྟན་འཛིན་རྒྱ་མཚོ',
+    'Պետրոս Ա՟',
+    'Տ՚Արք',
+    'ወልደ፡ሥላሴ',
+    'डॉ॰ राम',
+    'ﾏﾘｱ･ﾃﾚｻ',
   ]
   for (const name of names) assert.equal(nameFault(name), null, name)
 })

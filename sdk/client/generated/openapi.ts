@@ -432,7 +432,7 @@ export interface components {
             readonly state?: string;
             /** @description Must have no control characters and no unpaired surrogates. */
             readonly county?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Empty in a country without postal codes alone. */
             readonly postCode: string;
             /**
              * @description ISO 3166-1 alpha-3.
@@ -515,11 +515,11 @@ export interface components {
             readonly firstName: string;
             /** @description Must be a name: letters, and no emoji or control characters. */
             readonly middleName?: string;
-            /** @description Must be a name: letters, and no emoji or control characters. */
+            /** @description Empty for a person with one name, which is the `firstName`. */
             readonly lastName: string;
             /**
              * Format: date
-             * @description Must be a real date YYYY-MM-DD in the past.
+             * @description Must be a real date YYYY-MM-DD in the past, at most 150 years ago.
              * @example 1990-04-17
              */
             readonly dateOfBirth: string;

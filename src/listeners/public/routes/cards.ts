@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { parseExpiry } from '../../../domain/calendar.ts'
 import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts'
+import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { getCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
@@ -8,6 +9,7 @@ import { changeCardStatus, readCardStatus } from '../../../operations/cards/stat
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import * as pages from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import type { BodyRule } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
@@ -20,6 +22,8 @@ export function createCardRoute({ app, base, operations }: PublicApi): void {
         repeatable: true,
         bodyRequired: true,
         bodyRules: [
+          requirePostalCode('address'),
+          requirePostalCode('fulfilment'),
           ({ cardType, fulfilment }) =>
             fulfilment !== undefined && parseCardType(String(cardType)) === 'Virtual'
               ? { pointer: '/fulfilment', detail: 'is for Physical cards only' }
@@ -185,3 +189,17 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
     },
   )
 }
+
+/** A postal code is left out only where the country has none. */
+const requirePostalCode =
+  (name: 'address' | 'fulfilment'): BodyRule =>
+  ({ [name]: address }) => {
+    // What is no address is refused by the schema.
+    if (typeof address !== 'object' || address === null) return null
+    if (!('postCode' in address && 'country' in address)) return null
+    if (address.postCode !== '' || mayLackPostalCode(String(address.country))) return null
+    return {
+      pointer: `/${name}/postCode`,
+      detail: 'must not be empty: the addresses of this country have a postal code',
+    }
+  }

@@ -23,7 +23,11 @@ export const CardHolderSchema = Type.Object(
     title: Type.Optional(personName(5)),
     firstName: personName(30),
     middleName: Type.Optional(personName(30)),
-    lastName: personName(30),
+    lastName: Type.String({
+      maxLength: 30,
+      format: 'last-name',
+      description: 'Empty for a person with one name, which is the `firstName`.',
+    }),
     dateOfBirth: Type.String({ format: 'birth-date', examples: ['1990-04-17'] }),
     mobile: Type.Optional(
       Type.String({ maxLength: 16, pattern: stringPatterns.mobile, examples: ['+34600123456'] }),
@@ -43,7 +47,11 @@ export const AddressSchema = Type.Object(
     city: Type.Optional(plainText(50)),
     state: Type.Optional(plainText(50)),
     county: Type.Optional(plainText(20)),
-    postCode: plainText(10),
+    postCode: Type.String({
+      maxLength: 10,
+      format: 'plain-text',
+      description: 'Empty in a country without postal codes alone.',
+    }),
     country: Type.String({
       format: 'country-code',
       description: 'ISO 3166-1 alpha-3.',

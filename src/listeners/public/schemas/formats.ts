@@ -1,4 +1,4 @@
-import { isCalendarDate, isInstant, isPastDate, parseExpiry } from '../../../domain/calendar.ts'
+import { isInstant, isPastDate, isWithinLifetime, parseExpiry } from '../../../domain/calendar.ts'
 import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { binRangeOf, holdsPan, isPan } from '../../../domain/pan.ts'
@@ -18,8 +18,8 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     validate: freeText.isCountryCode,
   },
   'birth-date': {
-    detail: 'must be a real date YYYY-MM-DD in the past',
-    validate: (text) => isCalendarDate(text) && isPastDate(text, today()),
+    detail: 'must be a real date YYYY-MM-DD in the past, at most 150 years ago',
+    validate: (text) => isPastDate(text, today()) && isWithinLifetime(text, today()),
   },
   'year-month': {
     detail: 'must be a month YYYY-MM',
@@ -40,6 +40,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'person-name': {
     detail: 'must be a name: letters, and no emoji or control characters',
     validate: (text) => freeText.nameFault(text) === null,
+  },
+  'last-name': {
+    detail: 'must be a name, or empty for a person with one name, which is the firstName',
+    validate: (text) => text === '' || freeText.nameFault(text) === null,
   },
   'name-on-card': {
     detail: "must be 1 to 26 of A-Z, 0-9, space and . ' - / &, with a letter or digit",

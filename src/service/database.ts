@@ -19,6 +19,7 @@ import {
 import { migrate, requireSchema } from '../storage/engine/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/engine/pglite.ts'
 import { openPostgres } from '../storage/engine/postgres.ts'
+import { watchShortage } from '../storage/engine/room.ts'
 import { sharesBackends } from '../storage/engine/sessions.ts'
 import type { Config } from './config/config.ts'
 
@@ -181,13 +182,18 @@ function openServer(
   log: Logger,
 ): Databases {
   const onIdleError = (err: Error) => log.warn({ err }, 'a database connection broke')
+  // What one pool finds out of resources is so for the others.
+  const shortage = watchShortage()
   const open = (poolSize: number, statementTimeoutMs?: number) =>
-    openPostgres({
-      connectionString,
-      poolSize,
-      onIdleError,
-      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
-    })
+    openPostgres(
+      {
+        connectionString,
+        poolSize,
+        onIdleError,
+        ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+      },
+      shortage,
+    )
   const sizes = poolSizesOf(databasePoolSize)
   if (sizes === null) return undivided(open(databasePoolSize))
   const clients = open(sizes.clients, clientStatementTimeoutMs)

@@ -333,6 +333,7 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
     },
     transaction: (work) => work(connection),
     isCluster: () => false,
+    requireRoom: async () => undefined,
     load: null,
     close: async () => undefined,
   }

@@ -34,7 +34,7 @@ export const openTestPglite = async ({
   prepare,
 }: TestPgliteOptions = {}): Promise<TestPglite> => {
   const engine =
-    folder === undefined ? databaseOn(await engineAsNew(image), false) : await openIn(folder, image)
+    folder === undefined ? databaseOn(await engineAsNew(image), null) : await openIn(folder, image)
   const database: TestPglite = {
     ...engine,
     close: async () => {

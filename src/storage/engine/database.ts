@@ -60,6 +60,11 @@ export interface Database extends Connection {
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
   /** Whether its rows are spread over nodes: what is found by one value only then is asked for by that value first. */
   isCluster(): boolean
+  /**
+   * Resolves when it has room for changes, as far as is known.
+   * @throws `Problem` `unavailable` once a change has failed for lack of it, until one would not.
+   */
+  requireRoom(): Promise<void>
   /** What its connections are doing now; null where everybody shares one. */
   readonly load: (() => PoolLoad) | null
   close(): Promise<void>

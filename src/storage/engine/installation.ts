@@ -1,5 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
-import { type Connection, firstRow, statement } from './database.ts'
+import { type Connection, type Database, firstRow, statement } from './database.ts'
 
 /** What a database remembers of the installation it belongs to. */
 export interface Installation {
@@ -86,12 +86,16 @@ const pingStatement = statement(
   `select current_setting('transaction_read_only') = 'off' as "takesChanges"`,
 )
 
-/** Resolves when the database answers, and takes changes. @throws `Problem` `unavailable` otherwise. */
-export const pingDatabase = async (connection: Connection): Promise<void> => {
-  const [answer] = await connection.query<{ takesChanges: boolean }>(pingStatement)
+/**
+ * Resolves when the database answers, takes changes and has room for them.
+ * @throws `Problem` `unavailable` otherwise.
+ */
+export const pingDatabase = async (database: Database): Promise<void> => {
+  const [answer] = await database.query<{ takesChanges: boolean }>(pingStatement)
   if (!answer?.takesChanges) {
     throw new Problem('unavailable', { detail: 'The database takes no changes.' })
   }
+  await database.requireRoom()
 }
 
 /** What a database server says of itself. */

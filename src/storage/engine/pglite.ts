@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { MemoryFS, PGlite } from '@electric-sql/pglite'
 import type { Filesystem } from '@electric-sql/pglite/basefs'
+import { Problem } from '../../domain/problem.ts'
 import {
   type Connection,
   type Database,
@@ -18,6 +19,7 @@ import {
 import { DurableFiles, syncPath } from './durable-files.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
 import { openSession, type PgliteSession, type SessionEngine } from './pglite-session.ts'
+import { guardRoom, withoutRoom } from './room.ts'
 import { createSharing } from './sharing.ts'
 
 const bytesOid = 17
@@ -71,7 +73,7 @@ export type Engine = SessionEngine & Pick<PGlite, 'close'>
  * @param files the folder where they lie; or others, or those of a new database in memory, which end with the process.
  */
 export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
-  return databaseOn(await startEngine(files), typeof files === 'string')
+  return databaseOn(await startEngine(files), typeof files === 'string' ? files : null)
 }
 
 /** @param files as `openPglite` is given them */
@@ -92,12 +94,15 @@ export async function startEngine(files: string | Filesystem): Promise<PGlite> {
   })
 }
 
-/** @param isDurable whether what is committed is put on the disk before it is acknowledged */
-export function databaseOn(engine: Engine, isDurable: boolean): Database {
-  const session = openSession(engine)
+/**
+ * @param folder where its files lie: what is committed is put on the disk before it is acknowledged. Null: in memory.
+ */
+export function databaseOn(engine: Engine, folder: string | null): Database {
+  const room = guardRoom(folder)
+  const session = guarded(openSession(engine), room.requireRoom)
   const { take } = createGroupCommit({
     sync: async () => {
-      if (isDurable) await session.query(syncStatement)
+      if (folder !== null) await session.query(syncStatement)
     },
   })
   const unchanged = <Result>(result: Result): TurnEnd<Result> => ({ result, isUnsynced: false })
@@ -114,9 +119,52 @@ export function databaseOn(engine: Engine, isDurable: boolean): Database {
     script: (text) => take(async () => changed(await session.script(text).then(() => undefined))),
     transaction: (work) => take(() => inTransaction(session, work)),
     load: null,
-    close: () => take(async () => unchanged(await engine.close())),
+    requireRoom: async () => room.requireRoom(),
+    close: () =>
+      take(async () => {
+        // What has ended itself does not answer this, either.
+        if (!session.hasEnded()) await engine.close()
+        return unchanged(undefined)
+      }),
   }
 }
+
+/**
+ * A session that refuses changes while the disk has no room for them, and everything once the engine has ended itself,
+ * as it does where its log cannot be written.
+ */
+function guarded(session: PgliteSession, requireRoom: () => void) {
+  let end: Problem | null = null
+  async function ask<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (end) throw end
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Error && 'severity' in error && isEnd.test(String(error.severity))) {
+        const detail = 'The embedded database has ended itself. Start the service again.'
+        end = new Problem('unavailable', { detail, cause: error })
+        throw end
+      }
+      throw withoutRoom(error)
+    }
+  }
+  return {
+    hasEnded: () => end !== null,
+    query: <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>
+      ask(async () => {
+        if (statement !== syncStatement && mayWrite(statement)) requireRoom()
+        return session.query<Row>(statement, values)
+      }),
+    script: (text: string): Promise<string> =>
+      ask(async () => {
+        if (!isTransactionEdge.test(text)) requireRoom()
+        return session.script(text)
+      }),
+  }
+}
+
+const isEnd = /^(?:FATAL|PANIC)$/
+const isTransactionEdge = /^(?:begin|commit|rollback)$/
 
 /** Whether a statement may leave something to be put on the disk. A lock on rows is taken for it, too. */
 const mayWrite = ({ text }: Statement): boolean =>

@@ -8,6 +8,7 @@ import {
   type SqlValue,
   type Statement,
 } from './database.ts'
+import { type Shortage, watchShortage, withoutRoom } from './room.ts'
 import {
   openSessions,
   readOnly,
@@ -18,23 +19,32 @@ import {
 import { createSharing } from './sharing.ts'
 
 /** A PostgreSQL server, or a cluster that speaks its protocol, behind a pool of connections. */
-export function openPostgres(options: SessionsOptions): Database {
+export function openPostgres(
+  options: SessionsOptions,
+  shortage: Shortage = watchShortage(),
+): Database {
   const sessions = openSessions(options)
   async function use<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
     const session = await answering(sessions.take)
     try {
       return await work(session)
+    } catch (error) {
+      shortage.note(error instanceof Problem ? error.cause : error)
+      throw error
     } finally {
       session.release(!session.isSound)
     }
   }
   const query = <Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]> =>
     persistently(() => use((session) => connectionOn(session).query<Row>(statement, values)))
+  const script = (text: string): Promise<void> =>
+    use((session) => connectionOn(session).script(text))
   return {
     query,
     isCluster: sessions.isCluster,
     ...createSharing(query, () => !sessions.isCluster()),
-    script: (text) => use((session) => connectionOn(session).script(text)),
+    script,
+    requireRoom: () => shortage.requireRoom({ script }),
     transaction: (work) => persistently(() => use((session) => inTransaction(session, work))),
     load: sessions.load,
     close: sessions.close,
@@ -93,6 +103,8 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
       if (code === lockNotAvailable) throw new LockTimeout(error)
       if (severity !== 'FATAL' && !serverAway.test(code)) throw error
     }
+    const short = withoutRoom(error)
+    if (short !== error) throw short
     const detail =
       error instanceof UnconfirmedCommit
         ? 'The database did what was asked, and did not say that it keeps it.'

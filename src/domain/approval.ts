@@ -3,7 +3,7 @@ import type { Scope } from './client.ts'
 import type { Person } from './person.ts'
 
 /** Whose state has to be the same when something is approved as when it was asked for. */
-type SubjectKind = 'key' | 'master-key' | 'client' | 'audit-log' | null
+type SubjectKind = 'key' | 'master-key' | 'client' | 'network' | 'link' | 'audit-log' | null
 
 interface ApprovalKindEntry {
   /** What is asked for, in words. */
@@ -38,6 +38,16 @@ export const approvalKinds = {
   network: {
     description: 'A new card network, or other credentials of one',
     stateOf: 'client',
+    ...kept,
+  },
+  'network-retirement': {
+    description: 'Retiring a card network with all of its keys',
+    stateOf: 'network',
+    ...kept,
+  },
+  link: {
+    description: 'A new link of a card network, or another address or key of one',
+    stateOf: 'link',
     ...kept,
   },
   administrator: {

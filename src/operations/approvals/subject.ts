@@ -7,6 +7,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+import { findLink } from '../../storage/links/links.ts'
 
 /** Names of what a request is about, as it says them; null where it names none. */
 export interface ApprovalSubject {
@@ -14,13 +15,27 @@ export interface ApprovalSubject {
   readonly key: string | null
   readonly zoneMasterKey: string | null
   readonly clientId: string | null
+  readonly linkName: string | null
 }
 
 /** The names among the members of a request. */
 export const subjectOf = (members: Readonly<Record<string, unknown>>): ApprovalSubject => {
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
-  const { clientId, key, zoneMasterKey } = members
-  return { key: text(key), zoneMasterKey: text(zoneMasterKey), clientId: text(clientId) }
+  const { clientId, key, linkName, zoneMasterKey } = members
+  return {
+    key: text(key),
+    zoneMasterKey: text(zoneMasterKey),
+    clientId: text(clientId),
+    linkName: text(linkName),
+  }
+}
+
+/** How a client is now. */
+async function stateOfClient(connection: Connection, { clientId }: ApprovalSubject) {
+  const client = clientId === null ? null : await findAdministeredClient(connection, clientId)
+  if (!client) return null
+  const { active, credentialsVersion, kind, scopes } = client
+  return { active, credentialsVersion, kind, scopes }
 }
 
 /** How each kind of subject is now: everything that whoever asks for an act on it goes by. */
@@ -41,11 +56,17 @@ const states = {
     ]
   },
   'master-key': (connection: Connection) => findMasterKeyCheckValue(connection),
-  async client(connection: Connection, { clientId }: ApprovalSubject) {
-    const client = clientId === null ? null : await findAdministeredClient(connection, clientId)
-    if (!client) return null
-    const { active, credentialsVersion, kind, scopes } = client
-    return { active, credentialsVersion, kind, scopes }
+  client: stateOfClient,
+  async network(connection: Connection, subject: ApprovalSubject) {
+    const client = await stateOfClient(connection, subject)
+    const keys = client && subject.clientId ? await listZoneKeys(connection, subject.clientId) : []
+    return [client, keys.map((each) => [each.keyName, each.keyCheckValue, each.retiredAt])]
+  },
+  async link(connection: Connection, { linkName }: ApprovalSubject) {
+    const link = linkName === null ? null : await findLink(connection, linkName)
+    if (!link) return null
+    const { createdAt: _1, lastSignedOnAt: _2, sessions: _3, signedOnSessions: _4, ...set } = link
+    return set
   },
   async 'audit-log'(connection: Connection) {
     const log = await findAuditLog(connection)

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { isKeyName } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as linkOperations from '../../../operations/links/links.ts'
@@ -92,7 +92,7 @@ export function createLinkRoute({ app, links }: PrivateApi): void {
   app.post(
     '/links',
     {
-      config: adminChange,
+      config: { ...adminChange, approval: { kinds: ['link'] } },
       schema: {
         operationId: 'createLink',
         summary: 'Register a link of a card network',
@@ -122,7 +122,13 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
   app.patch(
     '/links/:linkName',
     {
-      config: adminChange,
+      config: {
+        ...adminChange,
+        approval: {
+          kinds: ['link'],
+          kindsOf: async ({ body }) => (isDisabling(body as LinkChange) ? [] : ['link']),
+        },
+      },
       schema: {
         operationId: 'changeLink',
         summary: 'Change, disable or enable a link',
@@ -141,6 +147,12 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
     },
   )
 }
+
+type LinkChange = Static<typeof ChangeLinkSchema>
+
+/** Whether a change takes a link down and does nothing else. */
+const isDisabling = ({ active, ...others }: LinkChange): boolean =>
+  active === false && Object.keys(others).length === 0
 
 /** @throws `Problem` `not_found` when a path can name no link. */
 function linkNameOf(name: string): string {

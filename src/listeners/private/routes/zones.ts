@@ -73,7 +73,7 @@ export function retireZoneRoute({ administration, app }: privateApi.PrivateApi):
   app.post(
     '/zones/:clientId/retire',
     {
-      config: privateApi.adminAct,
+      config: { ...privateApi.adminAct, approval: { kinds: ['network-retirement'] } },
       schema: {
         operationId: 'retireZone',
         summary: 'Retire a card network with all of its keys',

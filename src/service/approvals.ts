@@ -4,18 +4,25 @@ import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { Server } from '../listeners/http/server.ts'
 import { type ApprovalOperations, readBrokenGlass } from '../operations/approvals/approvals.ts'
 import type { SendApproved } from '../operations/approvals/carry-out.ts'
+import { createSequencer } from '../operations/audit/sequence.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { InProcessCalls } from './in-process-calls.ts'
 
 /** What the operations on approvals work with. What somebody lets pass for themselves is an error of the log. */
 export const createApprovals = (
-  { approvals }: Config,
+  { approvals, audit }: Config,
   database: Database,
   hsm: Hsm,
   log: Logger,
 ): ApprovalOperations => ({
-  ...{ database, hsm, ...approvals },
+  database,
+  hsm,
+  ...approvals,
+  enterActs: createSequencer({ database, origin: audit.origin }),
+  approvalUnrecorded({ approvalId, kind }) {
+    log.error({ approvalId, kind }, 'a row says that it is approved, and the audit log does not')
+  },
   glassBroken({ approvalId, kind, requestedBy: { id: clientId } }) {
     log.error({ approvalId, kind, clientId }, 'somebody let their own request pass: broke glass')
   },

@@ -23,6 +23,10 @@ export interface ApprovalOperations {
   readonly unblockCardsMost: number
   /** Whether a client that was registered by nobody here may request what needs one. */
   readonly takesFirstAdministrators: boolean
+  /** Enters acts in the audit log, a batch of them. @returns how many entries it had. */
+  enterActs(): Promise<number>
+  /** Tells whoever watches that a row says that it is approved, and the audit log does not. */
+  approvalUnrecorded(approval: Pick<Approval, 'approvalId' | 'kind'>): void
   /** Tells whoever watches that somebody let their own request pass. */
   glassBroken(approval: Approval): void
 }
@@ -188,6 +192,7 @@ type ApprovalStep =
   | 'stale'
   | 'carried out'
   | 'broke glass'
+  | 'unrecorded'
 
 /** Puts a step on record, in its transaction: what was asked for by its hash, and the person by issuer and subject. */
 export async function recordStep(

@@ -16,6 +16,7 @@ import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findPerson } from '../../storage/people/people.ts'
 import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts'
+import { findRecorded } from './recorded.ts'
 
 /** A request that was approved, and whose it is. */
 interface ApprovedRequest extends AskedRequest {
@@ -48,8 +49,25 @@ const givenUp: RouteAnswer = {
   },
 }
 
+const unrecorded: RouteAnswer = {
+  status: 403,
+  body: {
+    code: 'same_person',
+    detail:
+      'It was not carried out: the audit log has no approval of it by another person. ' +
+      'Find out who wrote its row in the database.',
+  },
+}
+
 const renewEveryMs = 20_000
+/** Batches of the audit log that are entered at most before an approval waits for its entries. */
+const batchesMost = 4
 const backoffMostSeconds = 300
+
+type CarryOutContext = Pick<
+  ApprovalOperations,
+  'database' | 'hsm' | 'enterActs' | 'approvalUnrecorded'
+>
 
 /**
  * Carries out what is approved, one after the other, until there is nothing to do now. What could not be done, and what came of it
@@ -57,7 +75,7 @@ const backoffMostSeconds = 300
  * @param holder names this process. @param stop ends it between two.
  */
 export async function carryOutApproved(
-  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  approvals: CarryOutContext,
   send: SendApproved,
   holder: string,
   stop: AbortSignal,
@@ -80,7 +98,7 @@ export async function carryOutApproved(
 }
 
 async function carryOut(
-  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  approvals: CarryOutContext,
   send: SendApproved,
   { approvalId, attempts, isTooOld }: ClaimedApproval,
   holder: string,
@@ -94,9 +112,17 @@ async function carryOut(
     row.payload,
   )
   const requester = await requesterNow(database, row)
-  const answer = isTooOld
-    ? givenUp
-    : await send({ ...parsePayload(payload), approvalId, approvedBy: row.deciderId, requester })
+  // Without a scope the route refuses it, whoever asked.
+  const isKnown = requester.scopes.size === 0 || isTooOld
+  const recorded = isKnown ? 'recorded' : await findEntered(approvals, row, payload, holder)
+  if (recorded === 'entering') {
+    await deferApproval(database, approvalId, holder, 1)
+    return
+  }
+  if (recorded === 'missing') approvals.approvalUnrecorded(row)
+  const approved = { ...parsePayload(payload), approvalId, approvedBy: row.deciderId, requester }
+  const refused = recorded === 'missing' ? unrecorded : givenUp
+  const answer = recorded === 'missing' || isTooOld ? refused : await send(approved)
   if (isPassing(answer) && !isTooOld) {
     const seconds = Math.min(2 ** Math.min(attempts, 10), backoffMostSeconds)
     await deferApproval(database, approvalId, holder, seconds)
@@ -114,8 +140,30 @@ async function carryOut(
     const isFirst = await settleApproval(connection, {
       ...{ approvalId, state, status, outcome, forgetsPayload },
     })
-    if (isFirst) await recordStep(connection, 'carried out', row, { status })
+    const step = recorded === 'missing' ? 'unrecorded' : 'carried out'
+    if (isFirst) await recordStep(connection, step, row, { status })
   })
+}
+
+/** Whether the request and its approval are entered in the audit log; enters what was done until now where they are not. */
+async function findEntered(
+  { database, enterActs }: CarryOutContext,
+  row: ApprovalRow,
+  payload: string,
+  holder: string,
+): ReturnType<typeof findRecorded> {
+  for (let batch = 0; batch < batchesMost; batch += 1) {
+    const recorded = await findRecorded(database, row, payload)
+    if (recorded !== 'entering') return recorded
+    try {
+      if ((await enterActs()) === 0) break
+    } catch (error) {
+      // It is tried again soon, and not once the lease is over.
+      await deferApproval(database, row.approvalId, holder, 1)
+      throw error
+    }
+  }
+  return findRecorded(database, row, payload)
 }
 
 /** Who asked, with the scopes that it has by now. */

@@ -1,0 +1,67 @@
+import { payloadHashOf } from '../../domain/approval.ts'
+import { commitmentOf } from '../../domain/audit-tree.ts'
+import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
+import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/recorded-steps.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+
+/** Whether the audit log has a request and its approval: `entering` where only their entries are missing still. */
+type Recorded = 'recorded' | 'entering' | 'missing'
+
+/** What an entry says of a step, as far as it is compared with the row. */
+interface StepSaid {
+  readonly act?: unknown
+  readonly client?: unknown
+  readonly subject?: unknown
+  readonly details?: {
+    readonly kind?: unknown
+    readonly payloadHash?: unknown
+    readonly person?: unknown
+  }
+}
+
+/**
+ * Whether the audit log has the request of an approved row, and its approval by another person. A row that says so by itself
+ * is worth nothing: somebody may have written it past this program.
+ */
+export async function findRecorded(
+  connection: Connection,
+  row: ApprovalRow,
+  payload: string,
+): Promise<Recorded> {
+  if (Buffer.compare(payloadHashOf(payload), row.payloadHash) !== 0) return 'missing'
+  const steps = await listRecordedSteps(connection, row.approvalId)
+  const decision = row.brokeGlass ? 'broke glass' : 'approved'
+  const isActThere = (act: string) => steps.some((step) => step.act === act)
+  if (!isActThere('asked') || !isActThere(decision)) return 'missing'
+  const said = steps.map(readEntry)
+  if (said.some((entry) => entry === null)) return 'entering'
+  const isThere = (matches: (entry: StepSaid) => boolean) =>
+    said.some((entry) => entry !== null && isOf(row, entry) && matches(entry))
+  const isRecorded =
+    isThere(({ act, client }) => act === 'approval.asked' && client === row.requesterId) &&
+    isThere((entry) => isDecision(row, entry))
+  return isRecorded ? 'recorded' : 'missing'
+}
+
+/** What an entry says; null where there is none, nothing where it is not what its leaf commits to. */
+function readEntry({ entry }: RecordedStep): StepSaid | null {
+  if (entry === null) return null
+  const { commitment, salt, text } = entry
+  const isCommitted = Buffer.compare(commitmentOf(salt, text), commitment) === 0
+  return isCommitted ? (JSON.parse(text) as StepSaid) : {}
+}
+
+/** Whether an entry is of this approval, and of this payload. */
+const isOf = (row: ApprovalRow, { details, subject }: StepSaid): boolean =>
+  subject === row.approvalId &&
+  details?.kind === row.kind &&
+  details.payloadHash === Buffer.from(row.payloadHash).toString('hex')
+
+/** Whether an entry is the approval by the person whom the row names, or the requester's own in an emergency. */
+function isDecision(row: ApprovalRow, { act, client, details }: StepSaid): boolean {
+  const { brokeGlass, deciderId, requesterId, requesterParties } = row
+  if (!details?.person || client !== deciderId) return false
+  if (brokeGlass) return act === 'approval.broke_glass' && deciderId === requesterId
+  const isAnother = deciderId !== requesterId && !requesterParties.includes(String(deciderId))
+  return act === 'approval.approved' && isAnother
+}

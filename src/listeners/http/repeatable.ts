@@ -13,9 +13,11 @@ export function repeatable(
   const idempotencyKey = idempotencyKeyOf(request.headers)
   if (idempotencyKey === null) return null
   const [path] = request.url.split('?')
+  const { carriesOut, clientId } = callerOf(request)
   return {
-    clientId: callerOf(request).clientId,
-    idempotencyKey,
+    clientId,
+    // A key of a caller has no space: nobody takes the one that an approved request is sent under.
+    idempotencyKey: carriesOut ? `approval ${idempotencyKey}` : idempotencyKey,
     // Members in one order, so that the same body is the same however it was written.
     request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),
     bearsSecret,

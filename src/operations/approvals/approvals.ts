@@ -12,6 +12,7 @@ import {
 } from '../../storage/approvals/approvals.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
+import { type ApprovalContext, findContext } from './about.ts'
 
 /** What the operations on approvals work with. */
 export interface ApprovalOperations {
@@ -72,7 +73,7 @@ export interface Approval {
 }
 
 /** One approval, with all that is shown of it. */
-export interface ShownApproval extends Approval {
+export interface ShownApproval extends Approval, ApprovalContext {
   /** The exact text that the hash is of; null once it is forgotten. */
   readonly payload: string | null
   /** What the route answered; null before, and for who may not call that route. */
@@ -124,6 +125,7 @@ const partyOf = (id: string, name: string | null): NamedParty => ({
 /** An approval with its payload and, where the viewer may have it, its outcome. */
 export async function showApproval(
   { hsm }: Pick<ApprovalOperations, 'hsm'>,
+  connection: Connection,
   viewer: Party,
   row: ApprovalRow,
 ): Promise<ShownApproval> {
@@ -132,10 +134,12 @@ export async function showApproval(
   // It may be a key block: whoever could not have asked for it does not get it here, either.
   const mayHave =
     viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
+  const payload = await open('payload', row.payload)
   const outcome = mayHave ? await open('outcome', row.outcome) : null
   return {
     ...describeApproval(row),
-    payload: await open('payload', row.payload),
+    ...(await findContext(connection, row, payload)),
+    payload,
     outcome: outcome === null ? null : (JSON.parse(outcome) as unknown),
   }
 }
@@ -159,7 +163,7 @@ export const readApproval = async (
   approvalId: string,
 ): Promise<ShownApproval> => {
   const row = visibleApproval(viewer, await findApproval(approvals.database, approvalId))
-  return showApproval(approvals, viewer, row)
+  return showApproval(approvals, approvals.database, viewer, row)
 }
 
 /** An approval, and where it stands in the list. */

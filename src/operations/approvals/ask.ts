@@ -7,7 +7,10 @@ import {
   payloadHashOf,
   payloadOf,
 } from '../../domain/approval.ts'
-import { insertApproval } from '../../storage/approvals/approvals.ts'
+import { Problem } from '../../domain/problem.ts'
+import { countWaitingApprovals, insertApproval } from '../../storage/approvals/approvals.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type ApprovalOperations,
@@ -51,6 +54,7 @@ export async function askForApproval(
   // Whom an erasure is about stands in the payload alone, which is forgotten.
   const subject = subjectOf(approvalKinds[kind].isForgotten ? {} : members)
   return once(approvals, request, async (connection) => {
+    await refuseTooMany(connection, requester)
     const requesterParties = await findRequesterParties(approvals, connection, requester)
     const row = await insertApproval(connection, {
       ...{ approvalId, kind, method, path, access, requestId },
@@ -62,6 +66,20 @@ export async function askForApproval(
       requesterParties,
     })
     await recordStep(connection, 'asked', row, { by: requester, requestId })
-    return showApproval(approvals, requester, row)
+    return showApproval(approvals, connection, requester, row)
+  })
+}
+
+/** Requests of one requester that wait at once. */
+const waitingMost = 20
+
+/** @throws `Problem` `rate_limited` where as many requests of this requester wait as may. */
+async function refuseTooMany(connection: Connection, { clientId }: Party): Promise<void> {
+  // One after the other, so that many at once are counted, too.
+  await lockInstallation(connection)
+  if ((await countWaitingApprovals(connection, clientId)) < waitingMost) return
+  throw new Problem('rate_limited', {
+    detail: `${waitingMost} of your requests wait for another person. Withdraw some, or have them decided.`,
+    retryAfterSeconds: 60,
   })
 }

@@ -111,7 +111,7 @@ async function decide(
     }
     const decided = row.isLate ? await expire(connection, row) : await work(connection, row)
     const { isRefusal } = decided
-    return { isRefusal, approval: await showApproval(approvals, decider, decided.row) }
+    return { isRefusal, approval: await showApproval(approvals, connection, decider, decided.row) }
   })
   const { approval, isRefusal } = result
   if (isRefusal && approval.state === 'stale') throw new Problem('approval_stale')
@@ -194,7 +194,9 @@ async function commit(
   decision: Pick<ApprovalDecision, 'state'> & Partial<ApprovalDecision>,
 ): Promise<ApprovalRow> {
   const isOver = decision.state !== 'approved'
-  const forgetsPayload = isOver && approvalKinds[kind].isForgotten
+  // What was never done by anyone's decision is not kept: a requester would fill the database with it.
+  const isDropped = ['expired', 'stale', 'withdrawn'].includes(decision.state)
+  const forgetsPayload = isDropped || (isOver && approvalKinds[kind].isForgotten)
   const full = { ...undecided, ...decision, forgetsPayload }
   const row = await decideApproval(connection, approvalId, full)
   // The row is locked: only its hours can have run out since it was read.

@@ -223,6 +223,20 @@ const pruneStatement = statement(
 export const pruneApprovals = async (connection: Connection, limit: number): Promise<number> =>
   (await connection.query(pruneStatement, [limit])).length
 
+const waitingStatement = statement(
+  'count_waiting_approvals',
+  `select count(*)::integer as "count" from approval
+   where requester_id = $1 and state = 'waiting'
+     and requested_at > (select clock_timestamp() - ${lifetime})`,
+)
+
+/** How many requests of somebody wait for another person. */
+export const countWaitingApprovals = async (
+  connection: Connection,
+  requesterId: string,
+): Promise<number> =>
+  firstRow<{ count: number }>(await connection.query(waitingStatement, [requesterId]))?.count ?? 0
+
 const glassStatement = statement(
   'count_broken_glass',
   `select count(*)::integer as "count" from approval

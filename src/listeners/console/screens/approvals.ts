@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../../domain/approval.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../private/schemas/approvals.ts'
+import type { UnblockedCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
 import { badge, duration, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
@@ -14,6 +15,7 @@ import {
   type Screen,
   type Visit,
 } from '../screen.ts'
+import { unblockedCards } from '../unblocked-cards.ts'
 
 type ListedApproval = Static<typeof ListedApprovalSchema>
 type Approval = Static<typeof ApprovalSchema>
@@ -97,7 +99,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
     title: approval.description,
     body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">What was asked for</h2><live-region id="state" every="2">${facts(approval)}</live-region></section>
       <section aria-labelledby="decide"><h2 id="decide">Decide</h2><live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region></section></div>
-      <section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
+      <live-region id="outcome" every="2">${cardsOf(approval)}</live-region><section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
   }
 }
 
@@ -108,7 +110,26 @@ function facts(approval: Approval): Content {
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
     ${approval.decidedBy && html`<dt>Decided by</dt><dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`}
     ${approval.outcomeStatus !== null && html`<dt>Outcome</dt><dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`}
+    ${clientFacts(approval)}
     <dt>Needs</dt><dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd></dl>`
+}
+
+const codes = (texts: readonly string[]): Content =>
+  texts.length === 0 ? html`none` : texts.map((text) => html`<code>${text}</code> `)
+
+/** Which client it is about, and whose keys stand in the request. */
+const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
+  html`${
+    client &&
+    html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
+      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>`
+  }${keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`}`
+
+/** What happened to each card of an act on many. */
+function cardsOf({ kind, outcome }: Approval): Content {
+  if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
+  const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
+  return html`<section aria-labelledby="cards"><h2 id="cards">What happened to each card</h2>${unblockedCards(cards)}</section>`
 }
 
 /** What was asked for; null once it is forgotten. */

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox'
 import type { UnblockedCardSchema } from '../../private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
-import { badge, ledTo, refusal } from '../desk-parts.ts'
+import { ledTo, refusal } from '../desk-parts.ts'
 import { type Html, html } from '../html.ts'
-import { type Act, type Form, formFields, path, type Screen, type Visit } from '../screen.ts'
+import { type Act, type Form, formFields, type Screen, type Visit } from '../screen.ts'
+import { unblockedCards } from '../unblocked-cards.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
 
@@ -57,9 +58,5 @@ export const unblockCardsAct: Act = {
 const results = (cards: readonly UnblockedCard[]): Html => {
   const done = cards.filter(({ unblocked }) => unblocked).length
   return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">${done} of ${cards.length} cards are unblocked.</p>
-    <div class="scroll"><table><thead><tr><th scope="col">Token</th><th scope="col">Outcome</th><th scope="col">Why</th></tr></thead><tbody>${cards.map(
-      ({ code, detail, publicToken, unblocked }) =>
-        html`<tr><th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></th>
-          <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td><td>${detail ?? code}</td></tr>`,
-    )}</tbody></table></div><p><a href="${screen.path}">Unblock others</a></p>`
+    ${unblockedCards(cards)}<p><a href="${screen.path}">Unblock others</a></p>`
 }

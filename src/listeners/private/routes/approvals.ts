@@ -188,8 +188,20 @@ const listedAnswer = ({ scopes, ...approval }: operations.Approval) => ({
   scopes: [...scopes],
 })
 
-const shownAnswer = ({ outcome, payload, ...approval }: operations.ShownApproval) => ({
+const shownAnswer = ({
+  client,
+  keyThumbprints,
+  outcome,
+  payload,
+  ...approval
+}: operations.ShownApproval) => ({
   ...listedAnswer(approval),
+  client: client && {
+    ...client,
+    scopes: [...client.scopes],
+    keyThumbprints: [...client.keyThumbprints],
+  },
+  keyThumbprints: [...keyThumbprints],
   payload,
   outcome,
 })

@@ -41,8 +41,30 @@ const members = {
 
 export const ListedApprovalSchema = Type.Object(members)
 
+const keyThumbprints = Type.Array(Type.String(), {
+  description: 'Thumbprints of public keys: SHA-256, base64url (RFC 7638).',
+})
+
 export const ApprovalSchema = Type.Object({
   ...members,
+  client: Type.Union(
+    [
+      Type.Object({
+        clientId: Type.String(),
+        kind: Type.String(),
+        active: Type.Boolean(),
+        scopes: Type.Array(Type.String()),
+        keyThumbprints,
+      }),
+      Type.Null(),
+    ],
+    {
+      description: 'The client that the request is about, as it is now; null where there is none.',
+    },
+  ),
+  keyThumbprints: Type.Array(Type.String(), {
+    description: 'Of the public keys in the request (RFC 7638).',
+  }),
   payload: orNull(
     Type.String({
       description:

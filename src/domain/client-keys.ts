@@ -1,0 +1,24 @@
+import { hash } from 'node:crypto'
+
+/** The members that a thumbprint is over, in its order (RFC 7638 section 3.2, RFC 8037 section 2). */
+const thumbprintMembers: Readonly<Record<string, readonly string[]>> = {
+  EC: ['crv', 'kty', 'x', 'y'],
+  OKP: ['crv', 'kty', 'x'],
+  RSA: ['e', 'kty', 'n'],
+}
+
+/**
+ * The thumbprints of a client's public keys: SHA-256, base64url (RFC 7638). What is no key has none.
+ * @param jwks a JWK or a JWK Set, as parsed from JSON
+ */
+export function listKeyThumbprints(jwks: unknown): readonly string[] {
+  const { keys }: { readonly keys?: unknown } = Object(jwks)
+  const each: readonly unknown[] = Array.isArray(keys) ? keys : [jwks]
+  return each.flatMap((key) => {
+    const members: Readonly<Record<string, unknown>> = Object(key)
+    const required = thumbprintMembers[String(members.kty)]
+    if (!required?.every((name) => typeof members[name] === 'string')) return []
+    const own = Object.fromEntries(required.map((name) => [name, members[name]]))
+    return [hash('sha256', JSON.stringify(own), 'base64url')]
+  })
+}

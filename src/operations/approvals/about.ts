@@ -1,0 +1,47 @@
+import { approvalKinds, parsePayload } from '../../domain/approval.ts'
+import { listKeyThumbprints } from '../../domain/client-keys.ts'
+import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
+import { findAdministeredClient } from '../../storage/clients/clients.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import type { ApprovalSubject } from './subject.ts'
+
+/** A client that a request is about, as it is now. */
+interface SubjectClient {
+  readonly clientId: string
+  readonly kind: string
+  readonly active: boolean
+  readonly scopes: readonly string[]
+  /** Of its public keys (RFC 7638). */
+  readonly keyThumbprints: readonly string[]
+}
+
+/** What an approver looks at beside the payload. */
+export interface ApprovalContext {
+  /** Null where the request is about no client, or about one that is not there. */
+  readonly client: SubjectClient | null
+  /** Of the public keys in the request (RFC 7638). */
+  readonly keyThumbprints: readonly string[]
+}
+
+/** What a request is about, read for whoever looks at it. @param payload null once it is forgotten. */
+export async function findContext(
+  connection: Connection,
+  { kind, subject }: ApprovalRow,
+  payload: string | null,
+): Promise<ApprovalContext> {
+  const { isForgotten } = approvalKinds[kind]
+  const { clientId } = JSON.parse(subject) as ApprovalSubject
+  const isAboutClient = clientId !== null && !isForgotten
+  const known = isAboutClient ? await findAdministeredClient(connection, clientId) : null
+  const asked: { readonly jwks?: unknown } = Object(payload && parsePayload(payload).body)
+  return {
+    client: known && {
+      clientId: known.clientId,
+      kind: known.kind,
+      active: known.active,
+      scopes: known.scopes,
+      keyThumbprints: known.jwks === null ? [] : listKeyThumbprints(JSON.parse(known.jwks)),
+    },
+    keyThumbprints: listKeyThumbprints(asked.jwks),
+  }
+}

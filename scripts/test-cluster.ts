@@ -1,11 +1,14 @@
 /**
  * `npm run test:cluster [-- FILE …]`: the suites of operations and storage, and what both listeners are asked, on the Citus
  * cluster that TEST_CITUS_URL names, in place of an embedded database and of a server. One file after the other: each has
- * databases of its own, and a cluster makes one on every node.
+ * databases of its own, and a cluster makes one on every node. A run of all of them that passes is put on record in
+ * `test/storage/engine/cluster-run.json`, of which `npm test` tells where it has no cluster.
  */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { writeClusterRun } from '../test/support/cluster-run.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -25,9 +28,9 @@ const suites = globSync(
   },
 )
 const files = named.length > 0 ? named : suites.filter((file) => !ofOneServer.test(file)).sort()
-const { status } = spawnSync(process.execPath, ['scripts/test.ts', ...files], {
+const testing = spawn(process.execPath, ['scripts/test.ts', ...files], {
   cwd: root,
-  stdio: 'inherit',
+  stdio: ['ignore', 'pipe', 'inherit'],
   env: {
     ...process.env,
     TEST_SERVER: 'cluster',
@@ -35,4 +38,23 @@ const { status } = spawnSync(process.execPath, ['scripts/test.ts', ...files], {
     TEST_FILES_AT_ONCE: '1',
   },
 })
-process.exitCode = status ?? 1
+/** What the end of a run says of it. */
+let end = ''
+testing.stdout.on('data', (piece: Buffer) => {
+  process.stdout.write(piece)
+  end = (end + piece.toString()).slice(-100_000)
+})
+const [status]: unknown[] = await once(testing, 'close')
+process.exitCode = typeof status === 'number' ? status : 1
+
+const counted = (what: string): number =>
+  Number([...end.matchAll(new RegExp(`^ℹ ${what} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0)
+if (status === 0 && named.length === 0) {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root })
+  await writeClusterRun(process.env.TEST_CITUS_URL, {
+    commit: commit.toString().trim(),
+    files: files.length,
+    tests: counted('pass'),
+    skipped: counted('skipped'),
+  })
+}

@@ -2,12 +2,14 @@
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { describeClusterRun } from '../test/support/cluster-run.ts'
 import { testPrograms } from '../test/support/programs.ts'
 
 /** All programs of the tests, three more than the least machine has cores: some tests wait for what takes time by its nature. */
 const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? 5)
 
 const named = process.argv.slice(2)
+if (named.length === 0 && !process.env.TEST_CITUS_URL) console.log(await describeClusterRun())
 const files = named.length > 0 ? named : await testPrograms()
 const globalSetupPath = fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url))
 const runnerHook = new URL('../test/support/runner-hook.ts', import.meta.url)

@@ -7,24 +7,33 @@
 import pg from 'pg'
 import { listDeclaredStatements } from './declared-statements.ts'
 
+/** Values enough that they are of several shards. */
+const several = (value: (at: number) => string): string =>
+  `'{${Array.from({ length: 32 }, (_, at) => value(at)).join()}}'`
+
 /** A value of each type that a statement takes. */
 const values: Readonly<Record<string, string>> = {
   text: `'1000000000'`,
-  'text[]': `'{ab}'`,
+  'text[]': several((at) => String(1_000_000_000 + at)),
   integer: '1',
-  'integer[]': `'{1}'`,
+  'integer[]': several((at) => String(at + 1)),
   bigint: '1',
-  'bigint[]': `'{1}'`,
+  'bigint[]': several((at) => String(at + 1)),
+  smallint: '1',
+  'smallint[]': several((at) => String(at + 1)),
   'double precision': '1',
+  'double precision[]': several((at) => String(at + 1)),
   boolean: 'true',
+  'boolean[]': several(() => 'true'),
   bytea: `'\\x01'`,
+  'bytea[]': several((at) => `"\\\\x${String(at + 10)}"`),
   date: `'2026-01-01'`,
   'date[]': `'{2026-01-01}'`,
   'timestamp with time zone': `'2026-01-01'`,
   'timestamp with time zone[]': `'{2026-01-01}'`,
   jsonb: `'[]'`,
   uuid: `'00000000-0000-4000-8000-000000000002'`,
-  'uuid[]': `'{00000000-0000-4000-8000-000000000002}'`,
+  'uuid[]': several((at) => `00000000-0000-4000-8000-0000000000${10 + at}`),
   regclass: `'card'`,
 }
 
@@ -36,7 +45,23 @@ const tasksIn = (plan: unknown): number[] => {
   )
 }
 
+/** A text that a statement takes for an id. */
+const ofIds = { ...values, text: values.uuid, 'text[]': values['uuid[]'] }
+
+/** The greatest number of tasks of a part, or the engine's words where it takes the statement not at all. */
 async function shardsOf(client: pg.Client, text: string): Promise<number | string> {
+  const shards = await explain(client, text, values)
+  // The values are not of the kind that the text wants: it says nothing about the cluster.
+  return typeof shards === 'string' && /^invalid input syntax/.test(shards)
+    ? explain(client, text, ofIds)
+    : shards
+}
+
+async function explain(
+  client: pg.Client,
+  text: string,
+  given: Readonly<Record<string, string | undefined>>,
+): Promise<number | string> {
   await client.query('begin')
   try {
     await client.query(`prepare examined as ${text}`)
@@ -45,11 +70,12 @@ async function shardsOf(client: pg.Client, text: string): Promise<number | strin
     )
     const types: string[] = rows[0].types
     // Written into the text: the engine explains no prepared insert of what it selects.
-    const given = text.replace(/\$(\d+)/g, (_, number) => {
+    const explained = text.replace(/\$(\d+)/g, (_, number) => {
       const type = types[Number(number) - 1] ?? ''
-      return `${values[type]}::${type}`
+      if (given[type] === undefined) throw new Error(`No value of the type ${type} is given.`)
+      return `${given[type]}::${type}`
     })
-    const plan = await client.query(`explain (format json) ${given}`)
+    const plan = await client.query(`explain (format json) ${explained}`)
     return Math.max(0, ...tasksIn(plan.rows[0]['QUERY PLAN']))
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

@@ -28,7 +28,10 @@ suite('with a sandbox that runs', () => {
   test('whoever follows the link is signed in, and commands do what the person’s roles may', async () => {
     const signIn = startPinfold(env, ['sign-in', '--as', 'key-officer'])
     await until(() => linkIn(signIn.stderr()) !== '', 60_000)
-    const page = await openBrowser().visit(linkIn(signIn.stderr()))
+    const browser = openBrowser()
+    const asked = await browser.visit(linkIn(signIn.stderr()))
+    assert.match(asked.text, /asks to act as Kim Keys/)
+    const page = await browser.send(asked.url, {})
     assert.match(page.text, /This window can be closed/)
     const { code, stdout, stderr } = await signIn.ended
     assert.equal(code, 0, stderr)

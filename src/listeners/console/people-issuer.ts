@@ -10,6 +10,7 @@ import Provider, {
   errors,
   interactionPolicy,
   type ResourceServer,
+  type UnknownObject,
 } from 'oidc-provider'
 import { html } from './html.ts'
 
@@ -49,6 +50,8 @@ interface PeopleIssuerOptions {
   readonly people: readonly SandboxPerson[]
   /** `aud` of the access tokens that it gives people. */
   readonly audience: string
+  /** How much it keeps of each kind. */
+  readonly keptMost?: typeof keptMostUsually
 }
 
 /** How the command line is known to the sandbox's issuer. */
@@ -79,7 +82,10 @@ export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
         },
         payload: body,
       })
-      const handedOn = ['content-type', 'location', 'set-cookie', 'www-authenticate']
+      const handedOn = [
+        ...['content-type', 'location', 'set-cookie', 'www-authenticate'],
+        'content-security-policy',
+      ]
       return {
         status: answer.statusCode,
         // The listener sets the rest.
@@ -125,35 +131,50 @@ async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance>
   return app
 }
 
-/** What the library keeps, in memory: it goes when it is over, or the oldest where there is too much of it. */
-function memoryAdapter(): AdapterFactory {
-  const kept = new LRUCache<string, AdapterPayload>({ max: 10_000 })
-  return (model) => {
-    const keyOf = (id: string) => `${model} ${id}`
-    const find = (isIt: (payload: AdapterPayload) => boolean) =>
-      [...kept].find(([key, payload]) => key.startsWith(`${model} `) && isIt(payload))?.[1]
+/** Of each kind of what the library keeps: what belongs to somebody who is signed in, and the rest. */
+const keptMostUsually = { signedIn: 10_000, anonymous: 2_000 }
+
+const keptStore = (max: number) => new LRUCache<string, AdapterPayload>({ max })
+
+/**
+ * What the library keeps, in memory: it goes when it is over, or the oldest of its kind where there is too much of it. A flood
+ * of calls by strangers takes the place of their own kind alone, and nobody who is signed in is forgotten for it.
+ */
+function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): AdapterFactory {
+  return () => {
+    const signedIn = keptStore(keptMost.signedIn)
+    const anonymous = keptStore(keptMost.anonymous)
+    const stores = [signedIn, anonymous]
+    const find = async (isIt: (payload: AdapterPayload) => boolean) =>
+      stores.flatMap((store) => [...store.values()]).find(isIt)
     return {
       async upsert(id, payload, expiresInSeconds) {
-        kept.set(keyOf(id), payload, { ttl: (expiresInSeconds ?? sessionSeconds) * 1_000 })
+        const isOfSomebody = (payload.accountId ?? payload.session?.accountId) !== undefined
+        const [store, other] = isOfSomebody ? [signedIn, anonymous] : [anonymous, signedIn]
+        other.delete(id)
+        store.set(id, payload, { ttl: (expiresInSeconds ?? sessionSeconds) * 1_000 })
       },
-      find: async (id) => kept.get(keyOf(id)),
-      findByUid: async (uid) => find((payload) => payload.uid === uid),
-      findByUserCode: async (userCode) => find((payload) => payload.userCode === userCode),
+      find: async (id) => signedIn.get(id) ?? anonymous.get(id),
+      findByUid: (uid) => find((payload) => payload.uid === uid),
+      findByUserCode: (userCode) => find((payload) => payload.userCode === userCode),
       async consume(id) {
-        Object.assign(kept.get(keyOf(id)) ?? {}, { consumed: Math.floor(Date.now() / 1_000) })
+        const payload = signedIn.get(id) ?? anonymous.get(id)
+        Object.assign(payload ?? {}, { consumed: Math.floor(Date.now() / 1_000) })
       },
       async destroy(id) {
-        kept.delete(keyOf(id))
+        for (const store of stores) store.delete(id)
       },
       async revokeByGrantId(grantId) {
-        for (const [key, payload] of kept) if (payload.grantId === grantId) kept.delete(key)
+        for (const store of stores) {
+          for (const [id, payload] of store) if (payload.grantId === grantId) store.delete(id)
+        }
       },
     }
   }
 }
 
 const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
-  adapter: memoryAdapter(),
+  adapter: memoryAdapter(options),
   clients: clientsOf(options),
   jwks: { keys: [key] },
   scopes: ['openid', 'profile', 'groups'],
@@ -168,7 +189,7 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
     const { groups, name } = person
     return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
   },
-  // Nobody is asked whether the console may know who they are.
+  // What the console may know of people is not asked; whether another client may act for them is.
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({
       clientId: oidc.client?.clientId,
@@ -237,8 +258,11 @@ const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuratio
     id_token_signed_response_alg: 'ES256' as const,
   }))
 
-/** Who follows a link signs in by it, whoever is signed in already. */
-function interactionsOf({ issuer }: PeopleIssuerOptions): Configuration['interactions'] {
+/**
+ * Who follows a link signs in by it, whoever is signed in already. Any other client than the console is given a code only once
+ * the person says so: the command line is called back at any port of this machine, where another program may listen.
+ */
+function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()
   const isLinkFollowed = new interactionPolicy.Check(
     'link_followed',
@@ -247,8 +271,14 @@ function interactionsOf({ issuer }: PeopleIssuerOptions): Configuration['interac
     ({ oidc }) => oidc.params?.login_hint !== undefined && !oidc.result?.login,
   )
   policy.get('login')?.checks.add(isLinkFollowed)
-  // Nor whether the command line may.
+  const isOtherClient = new interactionPolicy.Check(
+    'other_client',
+    'A client that is not the console asks',
+    'interaction_required',
+    ({ oidc }) => oidc.client?.clientId !== clientId && !oidc.result?.consent,
+  )
   policy.get('consent')?.checks.remove('native_client_prompt')
+  policy.get('consent')?.checks.add(isOtherClient)
   return { policy, url: (_ctx, { uid }) => `${new URL(issuer).pathname}/interaction/${uid}` }
 }
 
@@ -264,28 +294,58 @@ function interactionRoutes(
 ): void {
   const path = `${pathname}/interaction/:uid`
   app.get(path, async ({ raw }, reply) => {
-    const { params, session } = await provider.interactionDetails(raw, reply.raw)
+    const { params, prompt, session } = await provider.interactionDetails(raw, reply.raw)
+    const known = people.find(({ subject }) => subject === session?.accountId)
+    reply.type('text/html; charset=utf-8')
+    if (prompt.name === 'consent' && known) {
+      // A browser holds the redirect after a form against it, too.
+      const callback = new URL(String(params.redirect_uri)).origin
+      reply.header(
+        'content-security-policy',
+        `default-src 'none'; form-action 'self' ${callback}; base-uri 'none'; frame-ancestors 'none'`,
+      )
+      return String(consentPage(known, params, `${raw.url}/refuse`))
+    }
     const linked = people.find(({ link }) => link === params.login_hint)
     if (linked) {
       reply.hijack()
       return provider.interactionFinished(raw, reply.raw, { login: { accountId: linked.subject } })
     }
-    const known = people.find(({ subject }) => subject === session?.accountId)
-    reply.type('text/html; charset=utf-8')
     if (!known) return String(pageOf('Follow one of the links that the start printed.'))
     const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
     return String(pageOf('There are no passwords here.', form))
   })
   app.post(path, async ({ raw }, reply) => {
-    const { session } = await provider.interactionDetails(raw, reply.raw)
+    const { prompt, session } = await provider.interactionDetails(raw, reply.raw)
     if (!session)
       return reply
         .code(403)
         .type('text/html')
         .send(String(pageOf('Follow a link.')))
     reply.hijack()
+    return provider.interactionFinished(
+      raw,
+      reply.raw,
+      prompt.name === 'consent' ? { consent: {} } : { login: { accountId: session.accountId } },
+    )
+  })
+  app.post(`${path}/refuse`, async ({ raw }, reply) => {
+    reply.hijack()
     return provider.interactionFinished(raw, reply.raw, {
-      login: { accountId: session.accountId },
+      error: 'access_denied',
+      error_description: 'The person refused it.',
     })
   })
 }
+
+/** Asks whether a client may act for a person: it names both, and where the answer goes. */
+const consentPage = (
+  { name }: SandboxPerson,
+  { client_id: asks, redirect_uri: to }: UnknownObject,
+  refusal: string,
+) =>
+  pageOf(
+    `The program ${String(asks)} at ${String(to)} asks to act as ${name}. Allow it only if you have just started it yourself.`,
+    html`<form method="post"><button>Allow it to act as ${name}</button></form>
+      <form method="post" action="${refusal}"><button>Refuse</button></form>`,
+  )

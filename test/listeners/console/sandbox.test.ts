@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { roles } from '../../../src/domain/person.ts'
+import { createPeopleIssuer } from '../../../src/listeners/console/people-issuer.ts'
 import { hiddenFields, openBrowser } from '../../support/browser.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -68,6 +69,92 @@ suite('in a sandbox', () => {
        from console_session order by started_at desc limit 1`,
     )
     assert.deepEqual(row, { isFresh: true })
+  })
+
+  /** What a page on another port of this machine sends a browser to. */
+  const askForCode = (callback: string, more: Readonly<Record<string, string>> = {}) =>
+    `${url}/console/issuer/auth?${new URLSearchParams({
+      ...{ client_id: 'pinfold-cli', response_type: 'code', redirect_uri: callback },
+      ...{ scope: 'openid profile groups', state: 's', nonce: 'n' },
+      ...{ code_challenge: 'A'.repeat(43), code_challenge_method: 'S256', ...more },
+    })}`
+
+  test('another program gets no code of who is signed in, before that person allows it', async () => {
+    const callback = 'http://127.0.0.1:9/callback'
+    const browser = openBrowser()
+    await browser.visit(people()[0]?.signInUrl ?? '')
+    const asked = await browser.visit(askForCode(callback))
+    assert.equal(new URL(asked.url).origin, url)
+    assert.match(
+      asked.text,
+      /pinfold-cli at http:\/\/127\.0\.0\.1:9\/callback asks to act as Vera Viewer/,
+    )
+    assert.match(
+      asked.headers.get('content-security-policy') ?? '',
+      /form-action 'self' http:\/\/127\.0\.0\.1:9;/,
+    )
+    assert.match(asked.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+    // It asks each time: what was allowed once may be another program the next time.
+    for (const [path, member] of [
+      ['', 'code'],
+      ['', 'code'],
+      ['/refuse', 'error'],
+    ] as const) {
+      const { url: page } = await browser.visit(askForCode(callback))
+      const answered = await browser.ask(`${page}${path}`, { method: 'POST' })
+      const resumed = await browser.ask(answered.headers.get('location') ?? '')
+      const to = new URL(resumed.headers.get('location') ?? '')
+      assert.equal(`${to.origin}${to.pathname}`, callback)
+      assert.ok(to.searchParams.has(member), to.search)
+    }
+    // Without a question nothing but the refusal goes there.
+    const silent = await browser.ask(askForCode(callback, { prompt: 'none' }))
+    const { searchParams } = new URL(silent.headers.get('location') ?? '')
+    assert.deepEqual(
+      [searchParams.get('code'), searchParams.get('error')],
+      [null, 'interaction_required'],
+    )
+    // The console itself is asked nothing.
+    assert.equal((await browser.visit(`${url}/console/sign-in`)).url, `${url}/console`)
+  })
+
+  test('however many strangers ask, who is signed in stays signed in', async () => {
+    const issuer = createPeopleIssuer({
+      ...{ issuer: `${url}/console/issuer`, clientId: 'console', audience: url },
+      ...{ redirectUri: `${url}/console/sign-in/callback` },
+      keptMost: { signedIn: 100, anonymous: 100 },
+      people: [{ subject: 'one', name: 'One', groups: ['viewer'], link: 'the-link' }],
+    })
+    const cookies = new Map<string, string>()
+    const keep = (line: string) => {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    const ask = async (path: string, isSigned: boolean) => {
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+      const headers: Readonly<Record<string, string>> = isSigned ? { cookie } : {}
+      const answer = await issuer.answer({ method: 'GET', path, headers, body: '' })
+      if (isSigned) for (const line of [answer.headers['set-cookie'] ?? []].flat()) keep(line)
+      return answer
+    }
+    const auth = (more: Readonly<Record<string, string>>) => {
+      const { search } = new URL(askForCode(`${url}/console/sign-in/callback`, more))
+      return `/console/issuer/auth${search}`
+    }
+    const own = { client_id: 'console' }
+    let answer = await ask(auth({ ...own, login_hint: 'the-link' }), true)
+    for (let hops = 0; hops < 5 && !String(answer.headers.location).includes('code='); hops += 1) {
+      const { pathname, search } = new URL(String(answer.headers.location), url)
+      answer = await ask(`${pathname}${search}`, true)
+    }
+    assert.match(String(answer.headers.location), /code=/)
+    const path = auth(own)
+    for (let calls = 0; calls < 500; calls += 50) {
+      await Promise.all(Array.from({ length: 50 }, () => ask(path, false)))
+    }
+    const again = await ask(auth({ ...own, prompt: 'none' }), true)
+    assert.match(String(again.headers.location), /code=/)
   })
 
   test('a name that leads to this machine and is not its own is answered nothing', async () => {

@@ -12,6 +12,7 @@ import {
   orRefuse,
   parseJsonObject,
   refuse,
+  requireWebCrypto,
   toBase64,
   toBase64Url,
 } from './device-error.ts'
@@ -79,6 +80,7 @@ export interface DeviceKeyBody {
  * the request. The answer is a JWS of the service inside a JWE to that key.
  */
 export async function deviceKeyForm(expected: Expectation): Promise<CardDataForm<DeviceKeyBody>> {
+  requireWebCrypto()
   const algorithm = { name: 'ECDH', namedCurve: 'P-256' }
   const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, false, [
     'deriveBits',

@@ -3,6 +3,8 @@ export type DeviceErrorCode = keyof typeof messages
 
 const messages = {
   invalid_argument: 'An argument is not what it should be.',
+  no_web_crypto:
+    'This runtime has no Web Cryptography (crypto.subtle). A page needs https or localhost for it; elsewhere it needs a newer runtime.',
   insecure_service: 'Keys are fetched over https only.',
   keys_unavailable: "The service's keys could not be fetched.",
   invalid_keys: 'These are no card-data keys of a service: public keys with kid, use and alg.',
@@ -34,6 +36,12 @@ export class DeviceError extends Error {
 /** Leaves with a code. @throws DeviceError always. */
 export function refuse(code: DeviceErrorCode): never {
   throw new DeviceError(code)
+}
+
+/** @throws DeviceError `no_web_crypto` where the runtime lacks what all of this is made of. */
+export function requireWebCrypto(): void {
+  const { crypto }: { readonly crypto?: { readonly subtle?: object } } = globalThis
+  if (!crypto?.subtle) refuse('no_web_crypto')
 }
 
 /** Whatever fails in `work` leaves with one code. @throws DeviceError */

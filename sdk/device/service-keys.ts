@@ -1,5 +1,5 @@
 import { type CryptoKey, importJWK, type JWK } from 'jose'
-import { DeviceError, isJsonObject, orRefuse, refuse } from './device-error.ts'
+import { DeviceError, isJsonObject, orRefuse, refuse, requireWebCrypto } from './device-error.ts'
 import { isStrongRsaKey } from './rsa-key.ts'
 
 /** A service, and the public keys that its card data is sealed and signed with. */
@@ -96,8 +96,9 @@ export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey
 export const keysOf = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
   keys.filter((key) => key.alg === alg)
 
-/** A key ready for use with its own algorithm and no other. @throws DeviceError `invalid_keys`. */
+/** A key ready for use with its own algorithm and no other. @throws DeviceError `invalid_keys`, `no_web_crypto`. */
 export async function importKey(key: ServiceKey): Promise<CryptoKey> {
+  requireWebCrypto()
   const imported = await orRefuse('invalid_keys', () => importJWK(key, key.alg))
   if (imported instanceof Uint8Array) throw new DeviceError('invalid_keys')
   return imported

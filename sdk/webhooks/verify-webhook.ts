@@ -85,10 +85,12 @@ type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const
 
-/** The key in a secret. @throws WebhookError `invalid_secret`. */
+/** The key in a secret. @throws WebhookError `invalid_secret`, `no_web_crypto`. */
 export async function importSecret(secret: string): Promise<HmacKey> {
   const [, text] = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(secret) ?? []
   if (text === undefined) throw new WebhookError('invalid_secret')
+  const { crypto: known }: { readonly crypto?: { readonly subtle?: object } } = globalThis
+  if (!known?.subtle) throw new WebhookError('no_web_crypto')
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   return crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
 }
@@ -125,6 +127,8 @@ export type WebhookErrorCode = keyof typeof messages
 
 const messages = {
   invalid_secret: 'The secret is not of the form whsec_ and base64.',
+  no_web_crypto:
+    'This runtime has no Web Cryptography (crypto.subtle): Node has it from version 20 on, a page by https or on localhost.',
   missing_header: 'The message lacks webhook-id, webhook-timestamp or webhook-signature.',
   wrong_time: 'The message is too old, or from the future, by the clock of this machine.',
   invalid_signature: 'The message is not signed with this secret, or was changed.',

@@ -53,7 +53,7 @@ function observer(registry: Registry, log: Logger): DeliveryObserver {
   })
   const disabled = new Counter({
     name: 'pinfold_webhooks_disabled_total',
-    help: 'Webhooks disabled after three days of failures.',
+    help: 'Webhooks disabled after three days of failures, or because the receiver answered 410.',
     registers,
   })
   return {
@@ -63,7 +63,10 @@ function observer(registry: Registry, log: Logger): DeliveryObserver {
     },
     disabled({ clientId, webhookId }) {
       disabled.inc()
-      log.error({ clientId, webhookId }, 'a webhook failed for three days and is disabled')
+      log.error(
+        { clientId, webhookId },
+        'a webhook failed for three days, or its receiver answered 410, and is disabled',
+      )
     },
     faulted(err, what) {
       log.warn({ err }, what)

@@ -91,3 +91,9 @@ test('what is changed, old, from the future, unsigned or signed by another is re
     await assert.rejects(verifyWebhook(signed.headers, signed.body, secret), refuses('wrong_time'))
   }
 })
+
+test('a runtime without Web Cryptography is named, and the secret is not blamed', async (t) => {
+  const { body, headers } = await signTestWebhook(message, secret)
+  t.mock.getter(globalThis, 'crypto', () => ({}))
+  await assert.rejects(verifyWebhook(headers, body, secret), refuses('no_web_crypto'))
+})

@@ -53,10 +53,12 @@ export function problemOf({ headers, status, text }: Answer): PinfoldError {
   return new Kind({ ...answer, detail: textOf(problem.detail) })
 }
 
-/** `Retry-After` in seconds; the service does not use dates there. */
-export function retryAfterOf(headers: Headers): number | undefined {
-  const text = headers.get('retry-after')
-  return text !== null && /^[0-9]{1,9}$/.test(text) ? Number(text) : undefined
+/** `Retry-After` in seconds (RFC 9110 section 10.2.3). The service gives seconds; a proxy in front of it may give a date. */
+export function retryAfterOf(headers: Headers, nowMs = Date.now()): number | undefined {
+  const text = headers.get('retry-after') ?? ''
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text)
+  const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1_000))
 }
 
 /** The object or list that is written there, or nothing. */

@@ -23,7 +23,7 @@ interface Envelope {
   readonly pin: Pin
   readonly publicToken: string
   readonly jti: string
-  /** Seconds since 1970. */
+  /** Seconds since 1970, with a fraction or without. */
   readonly iat: number
 }
 
@@ -41,7 +41,7 @@ export const encryptedPinVerbs = (
     const { pin } = await importPin(card, rules, envelope.pin)
     if (!pin) return { pin: null, refusal: 'weak_pin' }
     const jtiHash = createHash('sha256').update(envelope.jti).digest()
-    const expiresAt = new Date((envelope.iat + pastSeconds + 1) * 1000)
+    const expiresAt = new Date((Math.ceil(envelope.iat) + pastSeconds + 1) * 1000)
     return { pin, envelope: { jtiHash, expiresAt }, refusal: null }
   },
 })
@@ -87,8 +87,10 @@ function readEnvelope(plaintext: Uint8Array): Envelope | null {
   const { iat, jti, pin: digits, publicToken } = membersOf(plaintext)
   const pin = typeof digits === 'string' ? parsePin(digits) : null
   const isJti = typeof jti === 'string' && jti.length > 0 && jti.length <= 255
-  const isEnvelope = pin && isJti && Number.isSafeInteger(iat) && typeof publicToken === 'string'
-  return isEnvelope ? { pin, publicToken, jti, iat: Number(iat) } : null
+  // A NumericDate may have a fraction (RFC 7519 section 2).
+  const isInstant = Number.isSafeInteger(Math.floor(Number(iat))) && typeof iat === 'number'
+  const isEnvelope = pin && isJti && isInstant && typeof publicToken === 'string'
+  return isEnvelope ? { pin, publicToken, jti, iat } : null
 }
 
 /** The members of an envelope, or none when it has others. */

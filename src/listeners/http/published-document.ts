@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import type { Server } from './server.ts'
 
 /**
  * How long what is published is good: it may be kept, and is asked for again each time. A set of keys that was
@@ -34,6 +36,32 @@ export function sendPublished(
   if (isKnown) return reply.code(304).send()
   return reply.type(mediaType).send(bytes)
 }
+
+/** What a page that is traced sends with a request (W3C Trace Context, W3C Baggage), and what asks for what is new. */
+const pageHeaders = 'traceparent, tracestate, baggage, if-none-match'
+
+/**
+ * Answers a browser that asks whether a page of any origin may fetch a public document (Fetch, "CORS-preflight request"): one that
+ * is traced sends headers with which it asks first.
+ */
+export function preflightRoute(app: Server, path: string): void {
+  app.options(
+    path,
+    { config: { access: 'open' }, schema: { hide: true, response: { 204: Type.Null() } } },
+    async (_, reply) => sendPreflight(reply),
+  )
+}
+
+export const sendPreflight = (reply: FastifyReply): FastifyReply =>
+  reply
+    .headers({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD',
+      'access-control-allow-headers': pageHeaders,
+      'access-control-max-age': '86400',
+    })
+    .code(204)
+    .send(null)
 
 /** Makes a document when somebody first asks for it. */
 export function madeOnce(make: () => PublishedDocument): () => PublishedDocument {

@@ -45,7 +45,8 @@ export async function tryDelivery(
   const isDelivered = outcome.outcome === 'delivered'
   observe.tried(outcome.outcome, isDelivered ? Math.max(0, sinceMs) / 1_000 : null)
   const { failures, groupKey, position, round } = due
-  const record = { at: startedAt.toISOString(), durationMs, ...outcome }
+  const { retryAfterSeconds: _, ...said } = outcome
+  const record = { at: startedAt.toISOString(), durationMs, ...said }
   const step = nextStep(target, due, outcome, startedAt)
   return {
     tried: { groupKey, position, round, failures, try: record, ...step },
@@ -64,11 +65,16 @@ function nextStep(
   if (outcome.outcome === 'delivered') return { status: 'Delivered', dueInSeconds: 0 }
   const counted = new Date(now.getTime() - suspendedSeconds * 1_000)
   const isOver = isGivenUp(firstTriedAt, urlSince, counted)
-  const isLast = groupKey === pingGroup || outcome === notKept || isOver
+  // Gone: the receiver wants no more of them (Standard Webhooks 1.0.0, “Removing disabled endpoints”).
+  const isGone = outcome.statusCode === 410
+  const isLast = groupKey === pingGroup || outcome === notKept || isOver || isGone
   if (isLast) return { status: 'Failed', dueInSeconds: 0 }
-  return { status: 'Pending', dueInSeconds: backOffSeconds(failures + 1, Math.random()) }
+  const backOff = backOffSeconds(failures + 1, Math.random())
+  const asked = Math.min(outcome.retryAfterSeconds ?? 0, longestSeconds)
+  return { status: 'Pending', dueInSeconds: Math.max(backOff, asked) }
 }
 
+/** The longest wait until the next try, whoever asks for it. */
 const longestSeconds = 6 * 3_600
 const givenUpAfterMs = 3 * 24 * 3_600_000
 

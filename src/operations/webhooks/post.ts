@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { holdsPan } from '../../domain/pan.ts'
+import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { guardedRequests, type OutboundRules } from '../../outbound/guarded-request.ts'
 import { TargetRefused } from '../../outbound/resolve-host.ts'
 import { portOf } from '../../outbound/target-url.ts'
@@ -10,6 +11,8 @@ export interface PostOutcome {
   readonly statusCode?: number
   /** The first bytes of a text or JSON answer; never from an address that is an exception. */
   readonly response?: string
+  /** How long the receiver asks to be left alone, where it answered 429 or 503 and said so. */
+  readonly retryAfterSeconds?: number
 }
 
 interface PostOptions extends OutboundRules {
@@ -45,10 +48,14 @@ export function createPost(options: PostOptions): Post {
       const { statusCode = 0, socket } = response
       const isPublic = options.verdictOf(socket.remoteAddress ?? '', portOf(url)) === 'public'
       const excerpt = await readAnswer(response, signal)
+      const retryAfterSeconds = [429, 503].includes(statusCode)
+        ? parseRetryAfter(response.headers['retry-after'], new Date())
+        : null
       return {
         outcome: statusCode >= 200 && statusCode < 300 ? 'delivered' : 'bad_status',
         statusCode,
         ...(isPublic && excerpt !== null && { response: excerpt }),
+        ...(retryAfterSeconds !== null && { retryAfterSeconds }),
       }
     } catch (error) {
       return stop.aborted ? null : { outcome: reasonOf(error, signal) }

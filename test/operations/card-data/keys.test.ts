@@ -281,3 +281,27 @@ test('a first start and its end wait for no RSA key; the next one makes them, an
   )
   assert.deepEqual(counted, { keys: 4, answers: 2, events: 2 })
 })
+
+test('a page that is traced may fetch the public keys: its browser asks first, and is let', async () => {
+  const published = (await service.call('GET', '//.well-known/jwks.json', open)).json.keys
+  const pem = `/keys/${published[0].kid}.pem`
+  for (const path of ['//.well-known/jwks.json', '//.well-known/audit-log-keys', pem]) {
+    const answer = await service.call('OPTIONS', path, {
+      ...open,
+      headers: {
+        origin: 'https://shop.test',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'baggage,traceparent',
+      },
+    })
+    assert.equal(answer.status, 204, path)
+    assert.equal(answer.headers['access-control-allow-origin'], '*')
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+    const allowed = String(answer.headers['access-control-allow-headers']).split(', ')
+    for (const name of ['traceparent', 'tracestate', 'baggage']) assert.ok(allowed.includes(name))
+    assert.ok(!allowed.includes('authorization') && !allowed.includes('*'))
+  }
+  // What needs a token is nobody's to ask from a page.
+  const refused = await service.call('OPTIONS', '/products', open)
+  assert.ok(refused.status >= 400 && !('access-control-allow-origin' in refused.headers))
+})

@@ -107,6 +107,42 @@ test('an endpoint that failed for three days is disabled, told to the operator, 
   assert.deepEqual([...new Set(sequences)], [1, 2])
 })
 
+test('a receiver that says when to come back is left alone until then, for six hours at most', async () => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
+  for (const [status, retryAfter, least, most] of [
+    [503, '3600', 3_500, 3_700],
+    [429, inAnHour, 3_500, 3_700],
+    [503, '999999999', 21_000, 22_000],
+    [429, 'tomorrow', 0, 10],
+    [503, '-1', 0, 10],
+    [500, '3600', 0, 10],
+    [429, 'Thu, 01 Jan 2026 00:00:00 GMT', 0, 10],
+  ] as const) {
+    const receiver = await openReceiver((_, response) => {
+      response.writeHead(status, { 'retry-after': retryAfter }).end()
+      return undefined
+    })
+    const { webhookId } = await service.createWebhook(receiver.url)
+    await service.createCard()
+    await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length > 0)
+    const [delivery] = await deliveriesOf(webhookId)
+    const seconds = (Date.parse(delivery.nextTryAt) - Date.parse(delivery.tries.at(-1).at)) / 1_000
+    assert.ok(seconds >= least && seconds <= most, `${status} ${retryAfter}: ${seconds} s`)
+    await service.call('DELETE', `/webhooks/${webhookId}`)
+  }
+})
+
+test('an endpoint that answers 410 wants no more: it is disabled at once', async () => {
+  const receiver = await openReceiver(() => 410)
+  const { webhookId } = await service.createWebhook(receiver.url)
+  await service.createCard()
+  const status = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json.status
+  await until(async () => (await status()) === 'Disabled')
+  const [delivery] = await deliveriesOf(webhookId)
+  assert.equal(delivery.status, 'Failed')
+  assert.equal(delivery.tries[0].statusCode, 410)
+})
+
 test('an endpoint that never answers holds up nobody else', async () => {
   const healthy = await openReceiver()
   await service.createWebhook(healthy.url, ['pin.unblocked'])

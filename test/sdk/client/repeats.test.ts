@@ -8,6 +8,7 @@ import {
   RateLimited,
   Unavailable,
 } from '../../../sdk/client/client.ts'
+import { retryAfterOf } from '../../../sdk/client/transport/content.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
 import { createRecorder, type Mishap, type Recorder, refusal } from './recorder.ts'
 
@@ -152,4 +153,16 @@ test('a service that does not answer is given up in time', async () => {
       }),
   })
   await assert.rejects(silent.products.list().page(), { code: 'timed_out' })
+})
+
+test('Retry-After may be a date, and what is neither is passed by', () => {
+  const nowMs = Date.parse('2026-11-20T08:00:00Z')
+  const read = (text: string) => retryAfterOf(new Headers({ 'retry-after': text }), nowMs)
+  assert.equal(read('120'), 120)
+  assert.equal(read('Fri, 20 Nov 2026 08:02:00 GMT'), 120)
+  assert.equal(read('Friday, 20-Nov-26 08:02:00 GMT'), 120)
+  assert.equal(read('Fri, 20 Nov 2026 07:00:00 GMT'), 0)
+  for (const none of ['', '-1', '1.5', 'tomorrow', '2026-11-20', 'Fri, 99 Nov 2026 08:02:00 GMT']) {
+    assert.equal(read(none), undefined, none)
+  }
 })

@@ -138,3 +138,9 @@ test('the library needs nothing but jose and Web Cryptography, so that it runs i
     assert.doesNotMatch(text, /\b(?:Buffer|process|require|__dirname)\b/, name)
   }
 })
+
+test('a device without Web Cryptography is told what it lacks, not that the keys are bad', async (t) => {
+  t.mock.getter(globalThis, 'crypto', () => ({}))
+  const lacking = { code: 'no_web_crypto', message: /crypto\.subtle/ }
+  await assert.rejects(sealPin(service, '4820117360', '2468'), lacking)
+})

@@ -3,7 +3,9 @@ import * as cardDataOperations from '../../../operations/card-data/card-data.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,
+  preflightRoute,
   publishedDocument,
+  sendPreflight,
   sendPublished,
 } from '../../http/published-document.ts'
 import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/request.ts'
@@ -126,6 +128,7 @@ export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
     }
     return made.document
   }
+  preflightRoute(app, '/.well-known/jwks.json')
   app.get(
     '/.well-known/jwks.json',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
@@ -139,8 +142,18 @@ export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
 /** One of them, as PEM. */
 export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
   const params = Type.Object({ kid: Type.String() })
+  const path = `${base}/keys/:kid(^[a-z0-9-]+).pem`
+  app.options(
+    path,
+    { config: { access: 'open' }, schema: { hide: true, params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      // A key that is not there is 404, by whatever method.
+      await cardDataOperations.findCardDataKey(operations, request.params.kid)
+      return sendPreflight(reply)
+    },
+  )
   app.get(
-    `${base}/keys/:kid(^[a-z0-9-]+).pem`,
+    path,
     { config: { access: 'open' }, schema: { hide: true, params, response: { 200: Type.Any() } } },
     async (request, reply) => {
       const { publicPem } = await cardDataOperations.findCardDataKey(operations, request.params.kid)

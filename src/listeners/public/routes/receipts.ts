@@ -3,7 +3,7 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import { readVerifierKeys } from '../../../operations/audit/publish.ts'
 import { readReceipt } from '../../../operations/audit/receipts.ts'
-import { publishedDocument, sendPublished } from '../../http/published-document.ts'
+import { preflightRoute, publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 
 /** How soon a receipt that is not there yet is worth asking for again. */
@@ -48,6 +48,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
 
 /** The keys that verify receipts and checkpoints. A page of any origin may fetch them: they are nobody's secret. */
 export function auditLogKeysRoute({ app, audit }: PublicApi): void {
+  preflightRoute(app, '/.well-known/audit-log-keys')
   app.get(
     '/.well-known/audit-log-keys',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },

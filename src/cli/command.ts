@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { escapeLine } from '../domain/terminal-text.ts'
-import { describeStartFailure } from '../service/config/config.ts'
+import { describeStartFailure } from '../service/config/start-failure.ts'
 
 /** Words that a line may begin with, and the colour in which a terminal shows them. */
 export type Colours = Readonly<Record<string, 'green' | 'yellow' | 'red'>>

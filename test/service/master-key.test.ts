@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartRefusal } from '../../src/domain/problem.ts'
 import { readMasterKeys, readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
-import { describeStartFailure } from '../../src/service/config/config.ts'
+import { describeStartFailure } from '../../src/service/config/start-failure.ts'
 import { makeFolder } from '../support/process.ts'
 import { openEmbedded, openTestService, sql } from '../support/service.ts'
 

@@ -14,6 +14,7 @@ import { atEndOfFile } from './end-of-file.ts'
 import { freePorts } from './free-ports.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
+import type { RunAs } from './postgres-binaries.ts'
 import { openServerDatabase } from './service.ts'
 import type { TestPostgres } from './test-databases.ts'
 
@@ -33,6 +34,8 @@ export type ProgramOptions = {
   /** One that another program has left; without it, a new one that is removed after the tests. */
   dataDir?: string
   env?: Readonly<Record<string, string>>
+  /** The user that it runs as; ours unless it is given. */
+  runAs?: RunAs
   /** What is typed to start it, in the project's folder. */
   words?: readonly [string, ...string[]]
 }
@@ -180,10 +183,20 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
 
 const starts = new WeakMap<StartedProgram, ChildProcess>()
 
+/** What a program says that refuses to start. @throws Error where it starts, after all. */
+export const startRefused = async (options: ProgramOptions): Promise<string> => {
+  const program = await spawnProgram(options)
+  const end = await Promise.race([program.ended, printed(program, 'Pinfold is ready')])
+  if (end !== true && end.code === 1) return program.stderr()
+  await program.kill('SIGKILL')
+  throw new Error(`It was not refused: ${program.stdout()}${program.stderr()}`)
+}
+
 /** Starts the program and does not wait: for those that are to end by themselves. */
 export const spawnProgram = async ({
   dataDir,
   env = {},
+  runAs,
   words: [word, ...others] = [process.execPath, ...shortLived, mainFile],
 }: ProgramOptions): Promise<StartedProgram> => {
   const folder = dataDir ?? (await (env.DATABASE_URL ? makeFolder() : makeMigratedFolder()))
@@ -191,6 +204,7 @@ export const spawnProgram = async ({
   const child = spawn(word, others, {
     cwd: projectFolder,
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...runAs,
     env: {
       ...bareEnvironment,
       DATA_DIR: folder,

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { type ApprovalConfig, readApprovals } from './approvals.ts'
 import { type AuditConfig, readAudit } from './audit.ts'
 import { type ConsoleConfig, readConsole } from './console.ts'
@@ -21,18 +20,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError'
     this.faults = faults
   }
-}
-
-/** What is said of a failure to start: a message where an operator can mend it, else all of it. */
-export function describeStartFailure(error: unknown): unknown {
-  if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
-  if (error instanceof Problem) {
-    // A database that is away: the driver knows why, and names no password.
-    return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
-  }
-  if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) return error
-  const { address, code, port } = error as Error & { address: string; code: string; port: number }
-  return `${address}:${port} is taken by another program (${code}): set PORT or PRIVATE_PORT.`
 }
 
 /** How the program runs. Read once, from the environment alone. */

@@ -3,7 +3,8 @@
  * be started is said by the primary, so that it is said once.
  */
 import { inspect } from 'node:util'
-import { describeStartFailure, readConfig } from '../config/config.ts'
+import { readConfig } from '../config/config.ts'
+import { describeStartFailure } from '../config/start-failure.ts'
 import { createLog } from '../log.ts'
 import { runService } from '../run.ts'
 import { type RunningService, stopOnce } from '../stop.ts'

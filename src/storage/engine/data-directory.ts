@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartRefusal } from '../../domain/problem.ts'
@@ -11,9 +11,10 @@ interface Holder {
   readonly privateUrl: string
 }
 
-/** Makes the directory, readable by its owner alone. */
+/** Makes the directory, readable by its owner alone. @throws Error where this user may not use it, with its path. */
 export const makeDataDirectory = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
 }
 
 /**
@@ -23,7 +24,10 @@ export const makeDataDirectory = async (folder: string): Promise<void> => {
  * @throws `StartRefusal` that says who has locked it.
  */
 export async function lockDataDirectory(folder: string, holder: Holder): Promise<() => void> {
-  const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
+  const file = join(folder, 'lock')
+  // What SQLite says of a file that it may not open names no file.
+  await (await open(file, 'a+', 0o600)).close()
+  const lock = new DatabaseSync(file, { timeout: 0 })
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch {

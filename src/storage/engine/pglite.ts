@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { MemoryFS, PGlite } from '@electric-sql/pglite'
 import type { Filesystem } from '@electric-sql/pglite/basefs'
-import { Problem } from '../../domain/problem.ts'
+import { Problem, StartRefusal } from '../../domain/problem.ts'
 import {
   type Connection,
   type Database,
@@ -19,7 +19,7 @@ import {
 import { DurableFiles, syncPath } from './durable-files.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
 import { openSession, type PgliteSession, type SessionEngine } from './pglite-session.ts'
-import { guardRoom, withoutRoom } from './room.ts'
+import { guardRoom, hasRoom, withoutRoom } from './room.ts'
 import { createSharing } from './sharing.ts'
 
 const bytesOid = 17
@@ -197,22 +197,52 @@ async function inTransaction<Result>(
   }
 }
 
+/** What a new database takes, and what must be free for its changes. */
+const newDatabaseBytes = 64 * 2 ** 20
+
+/** @throws `StartRefusal` where a new database would not fit. */
+function refuseSmallDisk(folder: string): void {
+  if (hasRoom(dirname(folder), newDatabaseBytes)) return
+  throw new StartRefusal(
+    `The disk of DATA_DIR has no room for a new database in ${folder}: make ${newDatabaseBytes / 2 ** 20} MiB free, or set DATA_DIR to another place.`,
+  )
+}
+
+/** The names in a folder; nothing where there is none. */
+async function listFolder(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+}
+
 /**
  * Makes an empty database in a folder, unless there is one: whole or not at all, so that a start that
  * was cut short leaves nothing behind that looks like a database.
  */
 export async function makePgliteFolder(folder: string): Promise<void> {
-  const exists = await access(folder).then(
-    () => true,
-    () => false,
-  )
-  if (exists) return
+  const found = await listFolder(folder)
+  if (found.includes('PG_VERSION')) return
+  if (found.length > 0) {
+    throw new StartRefusal(
+      `${folder} in DATA_DIR has files and is no database, as PG_VERSION is missing: restore it from a backup, or move it away.`,
+    )
+  }
+  refuseSmallDisk(folder)
   // Never the folder of an earlier start: its program may still be writing there.
   const draft = await mkdtemp(`${folder}.new-`)
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
   // It ends before the engine would run faster for being compiled a second time.
-  await promisify(execFile)(process.execPath, ['--liftoff-only', program, draft])
-  await rename(draft, folder)
+  try {
+    await promisify(execFile)(process.execPath, ['--liftoff-only', program, draft])
+    await rename(draft, folder)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    refuseSmallDisk(folder)
+    throw error
+  }
   syncPath(dirname(folder))
   // What an earlier start left. One that is still being written to stays: it does no harm.
   const names = await readdir(dirname(folder))

@@ -1,0 +1,88 @@
+import { Problem, StartRefusal } from '../../domain/problem.ts'
+import { ConfigError, parseConfig, processEnvironment } from './config.ts'
+
+/** What is said of a failure to start: one sentence where an operator can mend it, else all of it. */
+export function describeStartFailure(error: unknown): unknown {
+  if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
+  if (error instanceof Problem) {
+    // A database that is away: the driver knows why, and names no password.
+    return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
+  }
+  const refused = systemErrorOf(error)
+  if (refused === null) return error
+  return describeListening(refused) ?? describeDatabase(refused) ?? describeFile(refused) ?? error
+}
+
+/** What the system or a database refused, with what it names. */
+interface SystemError {
+  readonly code: string
+  readonly message: string
+  readonly address?: string
+  readonly port?: number
+  readonly path?: string
+  readonly severity?: string
+}
+
+function systemErrorOf(error: unknown): SystemError | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? (error as Error & SystemError)
+    : null
+}
+
+const listening: Readonly<Record<string, (where: string) => string>> = {
+  EADDRINUSE: (where) =>
+    `${where} is taken by another program (EADDRINUSE): set PORT or PRIVATE_PORT.`,
+  EACCES: (where) =>
+    `${where} is a port that this user may not listen on (EACCES): set PORT or PRIVATE_PORT to 1024 or above, and put a proxy in front.`,
+  EADDRNOTAVAIL: (where) =>
+    `${where} is no address of this machine (EADDRNOTAVAIL): set HOST or PRIVATE_HOST.`,
+}
+
+const describeListening = ({ address, code, port }: SystemError): string | null =>
+  port === undefined ? null : (listening[code]?.(`${address}:${port}`) ?? null)
+
+/** A right of the database's user that is missing: `insufficient_privilege`, or no schema to make tables in. */
+const describeDatabase = ({ code, message, severity }: SystemError): string | null =>
+  severity !== undefined && (code === '42501' || code === '3F000')
+    ? `The user of DATABASE_URL may not do what a start does: ${message} (${code}). As the owner of the database: grant create on schema public to that user, or name the owner of its tables in DATABASE_URL.`
+    : null
+
+/** What a code of the operating system says of a file or folder, and what to do. */
+const filing: Readonly<Record<string, readonly [found: string, remedy: string]>> = {
+  EACCES: ['may not be used by this user', 'give it to the user that runs the service'],
+  EPERM: ['may not be used by this user', 'give it to the user that runs the service'],
+  EROFS: ['lies on a disk that is read only', 'name a place that can be written to'],
+  EEXIST: ['is a file', 'name a folder'],
+  ENOTDIR: ['has a file where a folder must be', 'name a folder'],
+  EISDIR: ['is a folder', 'name a file'],
+  ENOENT: ['does not exist', 'name one that exists'],
+  ENOSPC: ['lies on a full disk', 'make room, or name another place'],
+  EDQUOT: ['is beyond the quota of this user', 'make room, or name another place'],
+}
+
+function describeFile({ code, message, path }: SystemError): string | null {
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return `The system allows no more open files (${code}): raise the limit (ulimit -n 65536, or LimitNOFILE in systemd).`
+  }
+  const [found, remedy] = filing[code] ?? []
+  if (found === undefined) return null
+  const file = path ?? /'([^']+)'$/.exec(message)?.[1]
+  if (file === undefined) return `A write failed (${code}), as the disk ${found}: ${remedy}.`
+  const setting = settingOf(file)
+  return `${setting === null ? '' : `${setting}: `}${file} ${found} (${code}): ${remedy}.`
+}
+
+/** The variable that names a file, or a folder above it. */
+function settingOf(file: string): string | null {
+  const { config } = parseConfig(processEnvironment())
+  const settings: readonly (readonly [name: string, path: string | null])[] = [
+    ['MASTER_KEY_FILE', config.masterKeyFile],
+    ['ADMIN_JWK_FILE', config.adminJwkFile],
+    ['LINK_PROFILES_DIR', config.linkProfilesDir],
+    ['PKCS11_PIN_FILE', config.pkcs11?.pinFile ?? null],
+    ['DATA_DIR', config.dataDir],
+  ]
+  const isIn = (path: string | null): boolean =>
+    path !== null && (file === path || file.startsWith(`${path}/`) || path.startsWith(`${file}/`))
+  return settings.find(([, path]) => isIn(path))?.[0] ?? null
+}

@@ -18,9 +18,8 @@ import {
 } from '../storage/engine/installation.ts'
 import { migrate, requireSchema } from '../storage/engine/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/engine/pglite.ts'
-import { openPostgres } from '../storage/engine/postgres.ts'
+import { openPostgres, sharesBackends } from '../storage/engine/postgres.ts'
 import { watchShortage } from '../storage/engine/room.ts'
-import { sharesBackends } from '../storage/engine/sessions.ts'
 import type { Config } from './config/config.ts'
 
 const migrations = new URL('../../migrations/', import.meta.url)

@@ -10,6 +10,7 @@ import {
 } from './database.ts'
 import { type Shortage, watchShortage, withoutRoom } from './room.ts'
 import {
+  compareBackends,
   openSessions,
   readOnly,
   type Session,
@@ -50,6 +51,14 @@ export function openPostgres(
     close: sessions.close,
   }
 }
+
+/**
+ * Whether two sessions of this address share one backend, as they do behind a pooler in transaction or statement mode:
+ * what a session sets there, prepares or locks belongs to another one a moment later.
+ * @throws `Problem` `unavailable` where the database does not answer.
+ */
+export const sharesBackends = (connectionString: string): Promise<boolean> =>
+  answering(() => compareBackends(connectionString))
 
 const connectionOn = (session: Session): Connection => ({
   query: <Row>({ name, text }: Statement, values: readonly SqlValue[] = []) =>

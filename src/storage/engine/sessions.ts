@@ -246,11 +246,8 @@ const standbyWait = 'SyncRepWaitForLSN'
 
 export const readOnly = '25006'
 
-/**
- * Whether two sessions of this address share one backend, as they do behind a pooler in transaction or statement mode:
- * what a session sets there, prepares or locks belongs to another one a moment later.
- */
-export async function sharesBackends(connectionString: string): Promise<boolean> {
+/** Takes two sessions of an address, and compares their backends. @returns whether one had that of the other. */
+export async function compareBackends(connectionString: string): Promise<boolean> {
   const onIdleError = (): void => undefined
   const sessions = openSessions({ connectionString, poolSize: 2, onIdleError })
   try {

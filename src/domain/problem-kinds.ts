@@ -53,6 +53,14 @@ export const problemKinds = {
       'gave it its credentials or approved these cannot approve it either, and a first administrator, ' +
       'whose holder no record names, cannot ask. Ask another person who has the scope approve.',
   },
+  erasure_refused: {
+    status: 403,
+    title: 'These entries are not erased at your request.',
+    explanation:
+      'What operators, card networks and administrators did stays on record, and so does what a client did ' +
+      'that you registered or gave its credentials. Entries about a card of which you were shown something ' +
+      'are erased at the request of another administrator. The detail says which of these it is.',
+  },
   not_requester: {
     status: 403,
     title: 'Only whoever asked for it can do this.',

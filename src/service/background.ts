@@ -40,14 +40,14 @@ interface Background {
 
 /** What of the configuration it goes by. */
 interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
-  readonly audit: Pick<Config['audit'], 'retentionDays'>
+  readonly audit: Pick<Config['audit'], 'retentionDays' | 'erasureLeastDays'>
 }
 
 /** Starts everything that a service which listens does by itself. */
 export function startBackground(
   service: Service,
   database: Database,
-  { audit: { retentionDays }, tlsRefreshMs }: BackgroundSettings,
+  { audit: { erasureLeastDays: leastDays, retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
   const { audit, delivering, issuing, keys, tls } = service
@@ -70,7 +70,7 @@ export function startBackground(
       {
         everyMs: 5_000,
         failure: 'entries of the audit log could not be erased',
-        run: (stop) => eraseDue(audit, { retentionDays }, stop),
+        run: (stop) => eraseDue(audit, { retentionDays, leastDays }, stop),
       },
       {
         everyMs: 30_000,

@@ -7,7 +7,7 @@ import { problemKinds } from '../../src/domain/problem-kinds.ts'
 const contract = {
   400: ['malformed_request'],
   401: ['unauthenticated', 'login_too_old'],
-  403: ['insufficient_scope', 'same_person', 'not_requester'],
+  403: ['insufficient_scope', 'same_person', 'erasure_refused', 'not_requester'],
   404: ['not_found', 'card_not_found'],
   405: ['method_not_allowed'],
   409: [

@@ -51,7 +51,7 @@ test('a service that starts sweeps up all that a lost one left: a block that nob
   await lost.close()
 
   const next = await openTestService({ database, dataDir })
-  const settings = { audit: { retentionDays: 400 }, tlsRefreshMs: 1_000 }
+  const settings = { audit: { retentionDays: 400, erasureLeastDays: 7 }, tlsRefreshMs: 1_000 }
   const { stop } = startBackground(next, database, settings, pino({ level: 'silent' }))
   for (const [type, publicToken] of [
     ['card.status_changed', expired],

@@ -78,7 +78,7 @@ before(async () => {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const deviceKey = pair.publicKey.export({ format: 'jwk' })
   const jwks = { ...deviceKey, kid: 'k' }
-  const erasure = { clientId: 'nobody', reason: 'It was asked for' }
+  const erasure = { publicToken: '4820117360', reason: 'It was asked for' }
   await enterAll(service.database)
   await createSigner(service.audit)()
   const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }

@@ -61,6 +61,7 @@ test('a setting weakens where it allows more or keeps less than what is usual, a
     },
     ...{ BAD_SESSION_KEYS_PER_CARD_HOUR: '101', BAD_SESSION_KEYS_PER_CLIENT_HOUR: '1001' },
     ...{ EVENT_RETENTION_DAYS: '29', ATTEMPT_RETENTION_DAYS: '399', AUDIT_RETENTION_DAYS: '399' },
+    AUDIT_ERASURE_LEAST_DAYS: '6',
     ...{ RATE_LIMIT: 'on', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
   }
   for (const [name, value] of Object.entries(weaker)) {

@@ -1,12 +1,15 @@
-import type { Requester } from '../../domain/client.ts'
+import { listParties, type Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { findCheck } from '../../storage/audit/checks.ts'
+import { wasShownCard } from '../../storage/audit/disclosures.ts'
 import { findAuditEntry } from '../../storage/audit/entries.ts'
 import * as erasures from '../../storage/audit/erasures.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit/log.ts'
+import { findClient } from '../../storage/clients/clients.ts'
+import { listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
@@ -29,7 +32,10 @@ interface Erasure {
   readonly finishedAt: string | null
 }
 
-/** Asks for the entries of a card, or of what a client did, to be erased. It is done behind this. */
+/**
+ * Asks for the entries of a card, or of what a client did, to be erased. It is done behind this.
+ * @throws `Problem` `erasure_refused` where these are not for this operator to have erased.
+ */
 export const requestErasure = (
   audit: Pick<AuditLogOperations, 'database' | 'hsm'>,
   { clientId, requestId }: Requester,
@@ -37,6 +43,7 @@ export const requestErasure = (
   request: RepeatableRequest | null,
 ): Promise<Answer<Erasure>> =>
   once(audit, request, async (connection) => {
+    await requireErasable(connection, clientId, wanted)
     const isCard = 'publicToken' in wanted
     const [kind, subject] = isCard
       ? (['card', wanted.publicToken] as const)
@@ -48,6 +55,32 @@ export const requestErasure = (
     await recordRequest(connection, erasure, { clientId, requestId })
     return describe(erasure)
   })
+
+/** Refuses what would take away the traces of an operator: by an id, or of the one who asks. */
+async function requireErasable(
+  connection: Connection,
+  operatorId: string,
+  wanted: WantedErasure,
+): Promise<void> {
+  if ('publicToken' in wanted) {
+    if (!(await wasShownCard(connection, wanted.publicToken, operatorId))) return
+    throw new Problem('erasure_refused', {
+      detail: 'You were shown something of this card: another administrator has to ask.',
+    })
+  }
+  const client = await findClient(connection, wanted.clientId)
+  if (client?.kind !== 'client') {
+    throw new Problem('erasure_refused', {
+      detail: 'Only what a client system did is erased by its id: this is the id of none.',
+    })
+  }
+  const provenance = await listProvenance(connection, [wanted.clientId])
+  if (!listParties(wanted.clientId, provenance).includes(operatorId)) return
+  throw new Problem('erasure_refused', {
+    detail:
+      'You registered this client, or gave it its credentials: another administrator has to ask.',
+  })
+}
 
 /** Puts on record that an erasure was asked for. */
 async function recordRequest(
@@ -88,8 +121,11 @@ const describe = ({
   finishedAt: finishedAt?.toISOString() ?? null,
 })
 
-/** Acts whose entries stay: without them nobody could tell what was erased from what was lost. */
-const keptActs = ['erasure.requested', 'entries.erased', 'log.began', 'log.succeeded']
+/**
+ * Groups of acts whose entries stay. Without those of the log and of erasures nobody could tell what was erased from what was
+ * lost; the others say who was given which rights, and what checks found.
+ */
+const keptGroups = ['approval', 'check', 'client', 'entries', 'erasure', 'key', 'log', 'setting']
 /** Entries that a step looks at, and ranges of them that one act names. */
 const lookedAt = 10_000
 const rangesMost = 500
@@ -97,10 +133,13 @@ const rangesMost = 500
 const erasedAtOnce = 1_000
 /** Acts of before an erasure may be entered after it: a try counts as unresolved for a minute, and refusals for theirs. */
 const settleSeconds = 180
+const daySeconds = 86_400
 
 /** How long entries are kept, and how long after it was asked for an erasure takes in what is entered. */
 interface ErasureTerms {
   readonly retentionDays: number
+  /** How old an entry must be before it is erased at a request. */
+  readonly leastDays: number
   readonly settleSeconds?: number
 }
 
@@ -174,7 +213,7 @@ async function goOn(
   const { nextIndex: from } = erasure
   const end = await endOf(connection, erasure, log, terms)
   if (from < end) {
-    const bounds = { exceptActs: keptActs, limit: rangesMost }
+    const bounds = { keptGroups, limit: rangesMost }
     const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
     const { erasureId, kind, reason, requestedBy } = erasure
@@ -205,7 +244,7 @@ async function goOn(
     return true
   }
   if (erasure.kind !== 'age') {
-    const seconds = terms.settleSeconds ?? settleSeconds
+    const seconds = (terms.settleSeconds ?? settleSeconds) + terms.leastDays * daySeconds
     await erasures.finishErasure(connection, erasure.erasureId, seconds)
   }
   return false
@@ -216,13 +255,14 @@ async function endOf(
   connection: Connection,
   { kind, nextIndex: from }: erasures.ErasureRow,
   { log, size }: AuditLogRow,
-  { retentionDays }: ErasureTerms,
+  { leastDays, retentionDays }: ErasureTerms,
 ): Promise<number> {
   const check = await findCheck(connection)
   const isFollowed = check !== null && check.followedLog > log
   const followed = check?.followedLog === log ? check.followedIndex : 0
   // What is not followed yet is not erased.
   const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
-  if (kind !== 'age' || from >= end) return end
-  return (await erasures.findFirstYoung(connection, log, [from, end], retentionDays)) ?? end
+  const days = kind === 'age' ? retentionDays : leastDays
+  if (days === 0 || from >= end) return end
+  return (await erasures.findFirstYoung(connection, log, [from, end], days)) ?? end
 }

@@ -15,10 +15,15 @@ export interface AuditConfig {
   readonly mlDsa: boolean
   /** Days after which what an entry says is erased. */
   readonly retentionDays: number
+  /** Days for which it stays, whoever asks for it to be erased. */
+  readonly erasureLeastDays: number
 }
 
 /** PCI DSS 10.5.1 asks for records of twelve months. */
 export const auditRetentionLeastDays = 400
+
+/** Long enough for an export, or for another who looks, before what was done is erased; short enough for a month's time limit. */
+export const erasureLeastDays = 7
 
 /** Reads the variables of the audit log; what is wrong with them goes to the reader's faults. */
 export function readAudit(
@@ -40,5 +45,6 @@ export function readAudit(
     witnessTimeoutMs: read.integer('AUDIT_WITNESS_TIMEOUT_MS', 1_000, 100, 60_000),
     mlDsa: read.oneOf('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
     retentionDays: read.integer('AUDIT_RETENTION_DAYS', auditRetentionLeastDays, 1, 36_500),
+    erasureLeastDays: read.integer('AUDIT_ERASURE_LEAST_DAYS', erasureLeastDays, 0, 28),
   }
 }

@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path'
-import { auditRetentionLeastDays } from './audit.ts'
+import { auditRetentionLeastDays, erasureLeastDays } from './audit.ts'
 import { faultOfDatabaseUrl, faultOfPublicFile, wideBlocks } from './exposure.ts'
 import {
   type Acceptance,
@@ -173,6 +173,15 @@ export const refusals: readonly Refusal[] = [
     acceptance: null,
     find: ({ audit: { retentionDays } }) =>
       retentionDays < auditRetentionLeastDays ? `is ${retentionDays}` : null,
+  },
+  {
+    variable: 'AUDIT_ERASURE_LEAST_DAYS',
+    refused: `is less than ${erasureLeastDays}`,
+    why: 'Who asks for an erasure could have the traces of the same day taken away.',
+    remedy: 'Leave it out.',
+    acceptance: null,
+    find: ({ audit }) =>
+      audit.erasureLeastDays < erasureLeastDays ? `is ${audit.erasureLeastDays}` : null,
   },
   ofSandbox('SANDBOX_SEED', ({ sandboxSeed }) => sandboxSeed !== null),
   ofSandbox('SANDBOX_CLOCK', ({ sandboxClock }) => sandboxClock !== null),

@@ -17,7 +17,7 @@ export interface Configured {
   readonly outsideIssuer: OutsideIssuer | null
   readonly privateOutsideIssuer: OutsideIssuer | null
   readonly limits: object | null
-  readonly audit: { readonly retentionDays: number }
+  readonly audit: { readonly retentionDays: number; readonly erasureLeastDays: number }
   readonly console: ConsoleConfig
   readonly delivery: { readonly allowCidrs: readonly string[] | null }
   readonly sandboxSeed: string | null

@@ -1,4 +1,4 @@
-import { type Connection, statement } from '../engine/database.ts'
+import { type Connection, firstRow, statement } from '../engine/database.ts'
 
 /** Where a page of disclosures ends, newest first. */
 export interface DisclosurePosition {
@@ -36,6 +36,28 @@ const listStatement = (name: string, of: string) =>
 const ofAllStatement = listStatement('list_disclosures', '')
 const ofCardStatement = listStatement('list_disclosures_of_card', 'and public_token = $4')
 const ofClientStatement = listStatement('list_disclosures_of_client', 'and client_id = $4')
+
+// The condition stands as in the index of a card's disclosures.
+const shownStatement = statement(
+  'was_shown_card',
+  `select exists (
+     select 1 from audit_entry
+     where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed')
+       and public_token = $1 and client_id = $2
+   ) as "isThere"`,
+)
+
+/** Whether the log has a disclosure of a card to somebody. */
+export const wasShownCard = async (
+  connection: Connection,
+  publicToken: string,
+  clientId: string,
+): Promise<boolean> => {
+  const values = [publicToken, clientId]
+  return (
+    firstRow(await connection.query<{ isThere: boolean }>(shownStatement, values))?.isThere ?? false
+  )
+}
 
 const newest: DisclosurePosition = { log: 2_147_483_647, index: 0 }
 

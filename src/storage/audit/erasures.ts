@@ -145,20 +145,24 @@ const rangesStatement = statement(
      select entry_index, entry_index - row_number() over (order by entry_index) as island
      from audit_entry
      where log = $1 and entry_index >= $2::bigint and entry_index < $3::bigint and text is not null
-       and act <> all($4::text[])
+       and split_part(act, '.', 1) <> all($4::text[])
        and case $5 when 'card' then public_token = $6 when 'client' then client_id = $6 else true end
+       and (client_id is null or $8::text is null or client_id <> $8)
    ) as due
    group by island order by 1 limit $7`,
 )
 
-/** Of entries from one index to before another those to be erased, but for some acts; in their order. */
+/**
+ * Of entries from one index to before another those to be erased, in their order: but for acts of some groups, and for what
+ * the one who asked did.
+ */
 export const findRangesToErase = (
   connection: Connection,
-  { kind, subject, log }: Pick<ErasureRow, 'kind' | 'subject' | 'log'>,
+  { kind, log, requestedBy, subject }: Pick<ErasureRow, 'kind' | 'subject' | 'log' | 'requestedBy'>,
   [from, end]: readonly [number, number],
-  { exceptActs, limit }: { readonly exceptActs: readonly string[]; readonly limit: number },
+  { keptGroups, limit }: { readonly keptGroups: readonly string[]; readonly limit: number },
 ): Promise<EntryRange[]> =>
-  connection.query(rangesStatement, [log, from, end, exceptActs, kind, subject, limit])
+  connection.query(rangesStatement, [log, from, end, keptGroups, kind, subject, limit, requestedBy])
 
 const advanceStatement = statement(
   'advance_audit_erasure',

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { commitmentOf, rootOf, tileWidth } from '../../../src/domain/audit-tree.ts'
+import type { ClientKind } from '../../../src/domain/client.ts'
 import { appendEntries, tilesOf } from '../../../src/operations/audit/audit-log.ts'
 import { eraseDue } from '../../../src/operations/audit/erase.ts'
 import { followEntries } from '../../../src/operations/audit/follow.ts'
@@ -11,6 +12,7 @@ import { readReceipt } from '../../../src/operations/audit/receipts.ts'
 import { createSequencer } from '../../../src/operations/audit/sequence.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { lockAuditLog } from '../../../src/storage/audit/log.ts'
+import { insertClient } from '../../../src/storage/clients/clients.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 interface Entered {
@@ -91,7 +93,7 @@ const signedSize = async (): Promise<number> => {
   return row?.size ?? 0
 }
 
-const terms = { retentionDays: 400, settleSeconds: 0 }
+const terms = { retentionDays: 400, leastDays: 0, settleSeconds: 0 }
 
 /** Goes on with every erasure until nothing is left to do. */
 const eraseAll = async (): Promise<void> => {
@@ -219,7 +221,21 @@ suite('what the audit log says is erased', () => {
     )
   })
 
+  const adminId = (): string => service.sandbox?.admin.clientId ?? assert.fail('no sandbox')
+
+  /** A client that the configuration named, and no operator registered. */
+  const register = (clientId: string, kind: ClientKind = 'client') =>
+    insertClient(service.database, {
+      clientId,
+      kind,
+      clientName: clientId,
+      scopes: [],
+      secretHash: null,
+      jwks: null,
+    })
+
   test('of a client: what it did, and not what others did', async () => {
+    await register('client-2')
     await enter([
       { clientId: 'client-2', publicToken: card },
       { publicToken: card },
@@ -230,9 +246,117 @@ suite('what the audit log says is erased', () => {
     assert.deepEqual(erasedOf(await entries()), [0])
   })
 
+  test('of no operator, card network, administrator or stranger by its id, and of no client that the one who asks controls', async () => {
+    const reason = 'It is no client any more.'
+    await register('network-2', 'network')
+    await register('admin-2', 'admin')
+    const own = { clientId: 'own-client', clientName: 'Own', kind: 'client', scopes: [] }
+    const asAdmin = { as: 'admin', listener: 'private' } as const
+    const made = await service.call('POST', '//clients', { ...asAdmin, body: own })
+    assert.equal(made.status, 201, made.text)
+    const count = () => sql(service.database, 'select erasure_id from audit_erasure')
+    const before = await count()
+    for (const clientId of [
+      adminId(),
+      'admin-2',
+      'network-2',
+      'own-client',
+      'nobody-here',
+      `person-${'a'.repeat(40)}`,
+    ]) {
+      const answer = await request({ clientId, reason })
+      assert.deepEqual([answer.status, answer.json.code], [403, 'erasure_refused'], clientId)
+    }
+    assert.equal((await count()).length, before.length)
+  })
+
+  test('of a card not at the request of an operator who was shown something of it, and never what that one did', async () => {
+    const clientId = adminId()
+    await enter([{ publicToken: card, clientId, act: 'cardholder.revealed' }])
+    const refused = await request({ publicToken: card, reason: 'He asked.' })
+    assert.deepEqual([refused.status, refused.json.code], [403, 'erasure_refused'])
+    await enter([
+      { publicToken: otherCard, clientId, act: 'card.status_changed' },
+      { publicToken: otherCard },
+      { publicToken: otherCard, clientId: null },
+    ])
+    assert.equal((await request({ publicToken: otherCard, reason: 'He asked.' })).status, 202)
+    // It is seen only afterwards: what the one who asked did stays all the same.
+    await enter([{ publicToken: otherCard, clientId, act: 'cardholder.revealed' }])
+    await eraseAll()
+    const blank = erasedOf(await entries())
+    assert.deepEqual(blank, [2, 3])
+  })
+
+  test('and never who was given which rights, what was approved, found or weakened, and who asked for an erasure', async () => {
+    const kept = [
+      'approval.approved',
+      'client.secret_rotated',
+      'key.retired',
+      'check.found',
+      'setting.weakened',
+      'erasure.requested',
+      'entries.erased',
+      'log.succeeded',
+    ]
+    await enter([...kept, 'pin.set', 'product.changed'].map((act) => ({ act, publicToken: card })))
+    await request({ publicToken: card, reason: 'He asked.' })
+    await eraseAll()
+    assert.deepEqual(erasedOf(await entries()), [kept.length, kept.length + 1])
+    await sql(
+      service.database,
+      `update audit_entry set entered_at = now() - interval '401 days' where entry_index < $1::bigint`,
+      [first + kept.length],
+    )
+    await eraseAll()
+    const rows = await entries()
+    assert.deepEqual(
+      rows.slice(0, kept.length).map(({ text }) => text === null),
+      kept.map(() => false),
+    )
+  })
+
+  test('not before the entry is so many days old as the least is, and then by itself', async () => {
+    const week = { retentionDays: 400, leastDays: 7, settleSeconds: 0 }
+    const round = async () => {
+      await followEntries(service.audit, new AbortController().signal)
+      await eraseDue(service.audit, week)
+      await sequence()
+      await sign()
+      await eraseDue(service.audit, week)
+    }
+    await enter([{ publicToken: card }, { publicToken: card }])
+    const asked = await request({ publicToken: card, reason: 'He asked.' })
+    await round()
+    assert.deepEqual(erasedOf(await entries()), [])
+    const age = (days: number, before: number) =>
+      sql(
+        service.database,
+        `update audit_entry set entered_at = now() - make_interval(days => $1) where entry_index < $2::bigint`,
+        [days, before],
+      )
+    await age(8, first + 1)
+    await round()
+    assert.deepEqual(erasedOf(await entries()), [0])
+    const path = `//audit/erasures/${asked.json.erasure}`
+    const state = async () =>
+      (await service.call('GET', path, { as: 'admin', listener: 'private' })).json
+    assert.equal((await state()).finishedAt, null)
+    await age(8, first + 2)
+    await sql(
+      service.database,
+      `update audit_erasure set requested_at = now() - interval '8 days' where erasure_id = $1::uuid`,
+      [asked.json.erasure],
+    )
+    await round()
+    await eraseDue(service.audit, week)
+    assert.deepEqual(erasedOf(await entries()), [0, 1])
+    assert.match((await state()).finishedAt, /^20/)
+  })
+
   test('what is entered soon after it was asked for is erased, too: it may be of before', async () => {
     await request({ publicToken: card, reason: 'He asked.' })
-    await eraseDue(service.audit, { retentionDays: 400, settleSeconds: 60 })
+    await eraseDue(service.audit, { retentionDays: 400, leastDays: 0, settleSeconds: 60 })
     await enter([{ publicToken: card }])
     await eraseAll()
     assert.equal(erasedOf(await entries()).length, 1)

@@ -127,7 +127,7 @@ test('once a card’s entries are erased, all of the log still verifies, and say
     ).length === 0
   while (!(await isDone())) {
     await followEntries(audit, new AbortController().signal)
-    await eraseDue(audit, { retentionDays: 400, settleSeconds: 0 })
+    await eraseDue(audit, { retentionDays: 400, leastDays: 0, settleSeconds: 0 })
     await enterAll(database)
     // A checkpoint a second at most.
     if ((await sign()) === 'unchanged') await wait(20)

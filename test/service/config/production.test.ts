@@ -157,6 +157,7 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
   ['NODE_TLS_REJECT_UNAUTHORIZED', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
   ['RATE_LIMIT', { RATE_LIMIT: 'off' }],
   ['AUDIT_RETENTION_DAYS', { AUDIT_RETENTION_DAYS: '399' }],
+  ['AUDIT_ERASURE_LEAST_DAYS', { AUDIT_ERASURE_LEAST_DAYS: '6' }],
   ['SANDBOX_SEED', { SANDBOX_SEED: 'a' }],
   ['SANDBOX_CLOCK', { SANDBOX_CLOCK: '2026-11-20T08:00:00Z' }],
 ]

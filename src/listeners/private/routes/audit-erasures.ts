@@ -17,13 +17,16 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       config: {
         ...adminChange,
         bodyRules: [exactlyOneOf('publicToken', 'clientId')],
+        problems: ['erasure_refused'],
         approval: { kinds: ['erasure'] },
       },
       schema: {
         operationId: 'requestAuditErasure',
         summary: 'Erase what entries of the audit log say',
         description:
-          'It is done behind this, in steps; each is an entry itself, which names the entries by index.',
+          'It is done behind this, in steps; each is an entry itself, which names the entries by index. An entry ' +
+          'stays for AUDIT_ERASURE_LEAST_DAYS, whoever asks. What the requester did stays, and so do entries of ' +
+          'approvals, clients, keys, checks, settings and erasures.',
         tags,
         body: RequestErasureSchema,
         response: { 202: ErasureSchema },

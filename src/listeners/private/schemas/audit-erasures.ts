@@ -14,7 +14,8 @@ export const RequestErasureSchema = Type.Object(
       Type.String({
         pattern: '^[!-~]{1,64}$',
         format: 'free-text',
-        description: 'A client: every entry about what it did.',
+        description:
+          'A client system: every entry about what it did. No network, administrator or person, and no client of the requester.',
         examples: ['client-1'],
       }),
     ),

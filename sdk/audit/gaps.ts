@@ -1,6 +1,7 @@
 /** Numbers that entries bear without gaps: of acts, of a card's events, and of its tries of each kind. */
 import type { Report } from './findings.ts'
 import type { Said } from './said.ts'
+import { createTries } from './tries.ts'
 
 /** Follows the numbers of one log. */
 export interface Gaps {
@@ -26,17 +27,6 @@ interface Place {
   readonly silences: number
 }
 
-/** The tries of a card and a kind. They are entered as their results become known, so not quite in their order. */
-interface Tries {
-  readonly card: string
-  /** The first that was seen; all from it to `top` were, and these, which are beyond or before. */
-  readonly base: number
-  top: number
-  readonly others: Set<number>
-  silences: number
-  where: string
-}
-
 type Kind = 'number' | 'sequence'
 
 const names: Readonly<Record<Kind, string>> = { number: 'act', sequence: 'event' }
@@ -46,7 +36,6 @@ const before: Place = { value: 0, silences: 0 }
 /** Follows the numbers of one log from its beginning. */
 export function createGaps({ isSuccessor, olderCards }: Beginning, report: Report): Gaps {
   const cards = new Map<string, Place>()
-  const tries = new Map<string, Tries>()
   const older = new Set<string>()
   const first = isSuccessor ? null : before
   let lastNumber = first
@@ -74,48 +63,25 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
     const known = isLate && isOlder(card) ? null : last
     cards.set(card, follow('sequence', known, sequence, where, ` of card ${card}`))
   }
-  const countTry = (card: string, act: string, value: number, where: string): void => {
-    const key = `${card} ${act}`
-    const known = tries.get(key)
-    if (!known) {
-      tries.set(key, { card, base: value, top: value, others: new Set(), silences, where })
-      return
-    }
-    const { base, others } = known
-    if ((value >= base && value <= known.top) || others.has(value)) {
-      report('try_repeated', where, `${act} ${value} of card ${card} is there twice`)
-    }
-    others.add(value)
-    while (others.delete(known.top + 1)) known.top += 1
-    known.silences = silences
-    known.where = where
-  }
-  const finishTries = (act: string, { base, card, others, top, ...last }: Tries): void => {
-    const above = [...others].filter((value) => value > top)
-    const below = others.size - above.length
-    const inner = above.length > 0 ? above.reduce((a, b) => Math.max(a, b)) - top - above.length : 0
-    const leading = isSuccessor ? 0 : base - 1 - below
-    const isBefore = leading > last.silences && isOlder(card)
-    const missing = inner + (isBefore ? 0 : leading)
-    if (missing > last.silences) {
-      const detail = `${missing} tries (${act}) of card ${card} up to here were never entered`
-      report('try_skipped', last.where, detail)
-    }
-  }
+  const tries = createTries({ isSuccessor, isOlder }, report)
   return {
     skip: () => {
       silences += 1
     },
-    count({ act, card, details, number, sequence }, where) {
+    count({ act, at, card, details, number, sequence }, where) {
+      const time = Date.parse(String(at)) || 0
+      tries.pass(time)
       if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
       if (typeof card !== 'string') return
       if (typeof sequence === 'number') countEvent(card, sequence, where)
       const { tryNumber } = details
       const isTry = act === 'pin.attempted' || act === 'cvv.attempted'
-      if (isTry && typeof tryNumber === 'number') countTry(card, act, tryNumber, where)
+      if (isTry && typeof tryNumber === 'number') {
+        tries.count({ card, act, value: tryNumber, where, time, silences })
+      }
     },
     finish() {
-      for (const [key, each] of tries) finishTries(key.slice(each.card.length + 1), each)
+      tries.finish()
       return older.size
     },
   }

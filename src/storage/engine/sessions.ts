@@ -85,16 +85,23 @@ export function openSessions(options: SessionsOptions): Sessions {
   }
 }
 
-type ServerClient = Session & { isPatient: boolean; readonly generation: number }
+type ServerClient = Session & {
+  isPatient: boolean
+  /** For how long its user has waited for it, and not asked anything yet. */
+  waitedMs: number
+  readonly generation: number
+}
 
 /** A connection to the server that is asked first, or to the next one that has the database. */
 async function take(pool: Pool, choice: Choice): Promise<Session> {
-  const untilMs = performance.now() + connectTimeoutMs
+  const beganMs = performance.now()
+  const untilMs = beganMs + connectTimeoutMs
   for (let tries = 1; ; ) {
     const address = choice.address()
     try {
       const client = (await pool.connect()) as unknown as ServerClient
       client.isPatient = false
+      client.waitedMs = performance.now() - beganMs
       if (client.generation === choice.generation()) return client
       client.release(true)
     } catch (error) {
@@ -198,6 +205,7 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
     isSound = true
     isUnconfirmed = false
     isPatient = false
+    waitedMs = 0
 
     constructor(config: ClientConfig) {
       const [connectionString, connectionTimeoutMillis] = [choice.address(), choice.timeoutMs]
@@ -212,14 +220,18 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
     }
 
     async ask(asked: Asked): Promise<{ readonly rows: unknown[] }> {
+      // Who waited for the connection waits for the first answer on it for as much less.
+      const isHurried = this.waitedMs > silenceMs
+      const silenceLeftMs = Math.max(silenceMs, silenceMaxMs - this.waitedMs)
+      this.waitedMs = 0
       try {
         // No time-out of the server ends a wait for a standby.
-        const bounded = this.isPatient ? asked : { ...asked, query_timeout: silenceMaxMs }
+        const bounded = this.isPatient ? asked : { ...asked, query_timeout: silenceLeftMs }
         const answer = await this.query(bounded)
         if (this.isUnconfirmed) throw new UnconfirmedCommit('A wait for a standby was cancelled.')
         return answer
       } catch (error) {
-        this.judge(error instanceof DatabaseError ? error : null)
+        this.judge(error instanceof DatabaseError ? error : null, isHurried)
         throw error
       }
     }
@@ -229,12 +241,12 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
       await this.ask({ text })
     }
 
-    /** Goes by what its server said, or by that it said nothing. */
-    judge(said: DatabaseError | null): void {
+    /** Goes by what its server said, or by that it said nothing: in too short a time, nothing follows for the others. */
+    judge(said: DatabaseError | null, isHurried: boolean): void {
       // Its server shuts down, or has ended it: it is of no use any more.
       const isOver = said?.severity === 'FATAL' || /^(?:08|57P)/.test(said?.code ?? '')
       if (said === null || isOver) this.isSound = false
-      if (said === null || said.code === readOnly) choice.distrust()
+      if (said === null ? !isHurried : said.code === readOnly) choice.distrust()
     }
   }
 

@@ -39,6 +39,8 @@ export type Load = {
   acknowledgedAtMs: number[]
   /** Whether something was answered that may not be. */
   hasStopped: () => boolean
+  /** What is known of the cards until now. */
+  histories: readonly CardHistory[]
   /** Lets each act that was begun come to its end. */
   stop: () => Promise<CardHistory[]>
 }
@@ -79,6 +81,7 @@ export const startLoad = (served: readonly Served[], over: AbortSignal): Load =>
   all.catch(() => stopping.abort())
   return {
     acknowledgedAtMs,
+    histories,
     hasStopped: () => stopping.signal.aborted,
     async stop() {
       stopping.abort()

@@ -27,6 +27,10 @@ export type Replicated = {
   /** What the standby does stops, or goes on: commits wait for it. */
   signalStandby: (signal: 'SIGSTOP' | 'SIGCONT') => void
   signalPrimary: (signal: 'SIGSTOP' | 'SIGCONT') => void
+  /** The standby gets nothing more from the primary, as if the network between them were gone; it can be promoted. */
+  partStandby: () => Promise<void>
+  /** Commits wait for no standby, as where somebody forgot to ask for it. */
+  stopWaiting: () => Promise<void>
   /** Every process of it at once, as if its machine were gone. */
   killPrimary: () => void
   /** The standby takes over; nothing waits for another one until there is one. */
@@ -76,9 +80,22 @@ export const openReplicated = async (): Promise<Replicated> => {
     standby: () => urlOf(standby),
     signalStandby: (signal) => signalAll(standby, signal),
     signalPrimary: (signal) => signalAll(primary, signal),
+    async partStandby() {
+      await administer(urlOf(standby), `alter system set primary_conninfo = ''`)
+      await administer(urlOf(standby), 'select pg_reload_conf()')
+      const receiving = 'select from pg_stat_wal_receiver where pid is not null'
+      while ((await administer(urlOf(standby), receiving)).length > 0) await sleep(20)
+    },
+    async stopWaiting() {
+      await administer(urlOf(primary), 'alter system reset synchronous_standby_names')
+      await administer(urlOf(primary), 'select pg_reload_conf()')
+      const waiting = `select from pg_stat_replication where sync_state = 'sync'`
+      while ((await administer(urlOf(primary), waiting)).length > 0) await sleep(20)
+    },
     killPrimary: () => signalAll(primary, 'SIGKILL'),
     async promote() {
       await administer(urlOf(standby), 'select pg_promote(true, 60)')
+      await administer(urlOf(standby), 'alter system reset primary_conninfo')
       primary = standby
     },
     addStandby,
@@ -93,7 +110,8 @@ const leftOut = (reason: string): Replicated => {
   }
   const none = { urlOf: refuse, primary: refuse, standby: refuse, signalStandby: refuse }
   const acts = { signalPrimary: refuse, killPrimary: refuse, promote: refuse, addStandby: refuse }
-  return { leftOut: reason, ...none, ...acts, untilSynchronous: refuse }
+  const parting = { partStandby: refuse, stopWaiting: refuse }
+  return { leftOut: reason, ...none, ...acts, ...parting, untilSynchronous: refuse }
 }
 
 const urlOf = ({ url }: TestPostgres): string => {

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import type { Admissions } from '../listeners/http/in-flight.ts'
 import { createGateway, type Gateway } from '../listeners/iso8583/gateway.ts'
 import { linkObserver, watchLinks } from '../listeners/iso8583/observer.ts'
-import type { Profiles } from '../listeners/iso8583/profile.ts'
+import type { Profiles } from '../listeners/iso8583/profile-schema.ts'
 import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
 import type { KeyOperations } from '../operations/keys/keys.ts'
 import {

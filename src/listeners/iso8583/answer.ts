@@ -1,8 +1,7 @@
 import type { Authorization } from '../../operations/authorizations/authorization.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { writeParts } from './codec/parts.ts'
-import type { Profile } from './profile.ts'
-import type { LinkOutcome } from './profile-schema.ts'
+import type { LinkOutcome, Profile } from './profile-schema.ts'
 import { classOf, functionOf } from './question.ts'
 
 /** The answer to a message: every key field as it came, the outcome, and what goes with it. */
@@ -55,7 +54,7 @@ let messages = 0
 
 /** A message of the network's own that this side sends: to sign on or off, or to see whether the other is there. */
 export function managementMessage(
-  { management, version }: Profile,
+  { layout, management, version }: Profile,
   purpose: 'signOn' | 'signOff' | 'echo',
   now = new Date(),
 ): IsoMessage {
@@ -63,6 +62,7 @@ export function managementMessage(
   // `YYMMDDhhmmss`, in UTC.
   const instant = now.toISOString().replace(/[-:T]/g, '').slice(2, 14)
   return {
+    ...(layout.header !== undefined && { header: '00'.repeat(layout.header) }),
     mti: version === '1993' ? '1804' : '0800',
     fields: {
       7: instant.slice(2),

@@ -4,7 +4,7 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
 import type { LinkObserver } from './observer.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from './profile-schema.ts'
 import type { RunningSession } from './session.ts'
 
 /** Connects to an address. */

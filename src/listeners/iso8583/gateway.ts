@@ -7,7 +7,7 @@ import { type Dial, keepDialled } from './dialled.ts'
 import type { LinkServices } from './handler.ts'
 import { listen } from './listening.ts'
 import type { LinkLoad } from './observer.ts'
-import type { Profile, Profiles } from './profile.ts'
+import type { Profile, Profiles } from './profile-schema.ts'
 import { type RunningSession, runSession } from './session.ts'
 
 interface GatewayOptions {

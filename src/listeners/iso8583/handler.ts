@@ -8,8 +8,7 @@ import { answerTo, cvv2ResultOf } from './answer.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
 import type { LinkObserver } from './observer.ts'
-import type { Profile } from './profile.ts'
-import type { LinkOutcome } from './profile-schema.ts'
+import type { LinkOutcome, Profile } from './profile-schema.ts'
 import * as questions from './question.ts'
 
 /** What messages are answered by. */

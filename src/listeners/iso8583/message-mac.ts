@@ -1,7 +1,7 @@
 import type { LinkMacs } from '../../operations/links/macs.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { encode, lastFieldLength } from './codec/message.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from './profile-schema.ts'
 
 /** What MACs of a conversation are made with. */
 interface MacParts {

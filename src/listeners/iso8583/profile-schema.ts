@@ -1,6 +1,8 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { entryModes } from '../../operations/authorizations/authorization.ts'
 import type { QuestionAnswer } from '../../operations/links/questions.ts'
+import type { Layout } from './codec/layout.ts'
+import type { Version } from './codec/versions.ts'
 
 /** What a message came to: what a question did, or what is answered without one. */
 export type LinkOutcome = QuestionAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
@@ -257,3 +259,14 @@ export const ProfileSchema = Type.Object(
   },
   closed,
 )
+
+/** A profile as it is written, with what it extends. */
+export type ProfileText = Static<typeof ProfileSchema>
+
+/** How one network's messages are, and what they mean. */
+export interface Profile extends Omit<ProfileText, 'layout' | 'encoding'> {
+  readonly version: Version
+  readonly layout: Layout
+}
+
+export type Profiles = ReadonlyMap<string, Profile>

@@ -6,18 +6,16 @@ import type { Static } from 'typebox'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { FieldLayout, Layout } from './codec/layout.ts'
 import { layoutOf, type Version, type WireEncoding } from './codec/versions.ts'
-import { type FieldChangeSchema, keyFields, outcomes, ProfileSchema } from './profile-schema.ts'
-
-/** A profile as it is written, with what it extends. */
-type ProfileText = Static<typeof ProfileSchema>
-
-/** How one network's messages are, and what they mean. */
-export interface Profile extends Omit<ProfileText, 'layout' | 'encoding'> {
-  readonly version: Version
-  readonly layout: Layout
-}
-
-export type Profiles = ReadonlyMap<string, Profile>
+import {
+  type FieldChangeSchema,
+  keyFields,
+  outcomes,
+  type Profile,
+  ProfileSchema,
+  type Profiles,
+  type ProfileText,
+} from './profile-schema.ts'
+import { faultOfWriting } from './writable.ts'
 
 const ownFolder = fileURLToPath(new URL('profiles', import.meta.url))
 
@@ -141,7 +139,7 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
   faults.push(...own)
   if (own.length > 0) return null
   const { bitmap = standard.bitmap, header } = layout
-  return {
+  const compiledProfile: Profile = {
     ...profile,
     version,
     layout: {
@@ -151,6 +149,9 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
       ...(header !== undefined && { header }),
     } as Layout,
   }
+  const unwritable = faultOfWriting(compiledProfile)
+  if (unwritable !== null) faults.push(`${profile.name}: ${unwritable}`)
+  return unwritable === null ? compiledProfile : null
 }
 
 /** What becomes of a field: without what does not fit what it is now. */

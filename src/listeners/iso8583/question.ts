@@ -9,7 +9,7 @@ import type { TransactionNumbers } from '../../operations/links/transactions.ts'
 import type { FieldLayout, IsoMessage } from './codec/layout.ts'
 import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
 
 /** Which link of which network a message came on. */

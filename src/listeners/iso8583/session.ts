@@ -17,7 +17,7 @@ import {
 } from './handler.ts'
 import { hasRightMac, macKeyOf, sealed } from './message-mac.ts'
 import type { LinkFault } from './observer.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from './profile-schema.ts'
 import { functionOf } from './question.ts'
 
 /** Messages in a row that cannot be read, and MACs in a row that are wrong. */

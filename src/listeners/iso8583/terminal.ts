@@ -5,7 +5,7 @@ import { describe } from './codec/describe.ts'
 import { createFrameReader, frameOf } from './codec/frame.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { decode, encode } from './codec/message.ts'
-import type { Profile } from './profile.ts'
+import type { Profile } from './profile-schema.ts'
 
 /** The other side of a link, to play with: it asks as a terminal behind a network does. */
 interface Terminal {

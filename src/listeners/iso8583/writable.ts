@@ -1,0 +1,96 @@
+import { answerTo, cvv2ResultOf, managementMessage } from './answer.ts'
+import { CodecError, type FieldLayout, type IsoMessage } from './codec/layout.ts'
+import { encode } from './codec/message.ts'
+import type { Profile } from './profile-schema.ts'
+import { outcomes } from './profile-schema.ts'
+
+/** Class and function of what is answered: the second and third digit of its type. */
+const answeredTypes = ['10', '12', '20', '22', '40', '42', '80', '82']
+/** An approval code has letters and digits. */
+const approvalCode = 'A1B2C3'
+
+/**
+ * Writes every answer of a profile once, and every message that this side sends.
+ * @returns why the first of them that cannot be written cannot be, as a sentence; null where all can be.
+ */
+export function faultOfWriting(profile: Profile): string | null {
+  for (const message of [...listAnswers(profile), ...listOwnMessages(profile)]) {
+    try {
+      encode(profile.layout, withMac(profile, message))
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error
+      const fault = error.message.replace(/\.$/, '')
+      return `a message ${message.mti} cannot be written (${fault}): change the layout of the field.`
+    }
+  }
+  return null
+}
+
+/** An answer to each type of message with the longest values and with shorter ones, and one for each outcome. */
+function listAnswers(profile: Profile): IsoMessage[] {
+  const asked = answeredTypes.flatMap((type) => [
+    exampleOf(profile, type, true),
+    exampleOf(profile, type, false),
+  ])
+  const authorization = exampleOf(profile, '10', true)
+  return [
+    ...asked.map((message) => answerTo(profile, message, '00', { 38: approvalCode })),
+    ...outcomes.map((outcome) => answerTo(profile, authorization, outcome)),
+    ...cvv2Results(profile).map((shown) => answerTo(profile, authorization, '00', shown)),
+  ]
+}
+
+/** A message of which all is there that goes back as it came. */
+function exampleOf(
+  { echoed, layout, version }: Profile,
+  type: string,
+  isLongest: boolean,
+): IsoMessage {
+  const values = echoed.flatMap((number) => {
+    const field = layout.fields[number]
+    return field ? [[number, valueIn(field, isLongest)] as const] : []
+  })
+  return {
+    header: '00'.repeat(layout.header ?? 0),
+    mti: `${version === '1993' ? '1' : '0'}${type}0`,
+    fields: Object.fromEntries(values),
+  }
+}
+
+/** What is shown of a CVV2, whatever it came to. */
+const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
+  (['match', 'mismatch', 'not_checked', 'unresolved'] as const).map((result) =>
+    cvv2ResultOf(profile, {
+      approved: false,
+      responseCode: '00',
+      reference: '',
+      cvv: { result, remainingTries: 0 },
+    }),
+  )
+
+const listOwnMessages = (profile: Profile): IsoMessage[] =>
+  (['signOn', 'signOff', 'echo'] as const).map((purpose) => managementMessage(profile, purpose))
+
+/** The longest value of a field, or the next shorter one. */
+function valueIn(
+  { encoding, length, max = 0, oddPad, prefix, type }: FieldLayout,
+  isLongest: boolean,
+): string {
+  const units = length ?? Math.max(isLongest ? max : max - 1, 0)
+  // Such a field is read with an even number of digits alone.
+  const isEven =
+    encoding === 'bcd' &&
+    length === undefined &&
+    (!oddPad || (prefix?.counts === 'bytes' && oddPad !== 'right-f'))
+  const count = isEven ? units - (units % 2) : units
+  if (type === 'b') return '00'.repeat(count)
+  if (type === 'x+n') return `C${'0'.repeat(count - 1)}`
+  return (type === 'n' || type === 'z' ? '0' : 'A').repeat(count)
+}
+
+/** The message with a place for its MAC, where its profile has MACs. */
+function withMac({ mac }: Profile, message: IsoMessage): IsoMessage {
+  if (!mac) return message
+  const field = Object.keys(message.fields).some((each) => Number(each) > 64) ? '128' : '64'
+  return { ...message, fields: { ...message.fields, [field]: '00'.repeat(8) } }
+}

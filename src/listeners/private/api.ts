@@ -49,6 +49,8 @@ export interface PrivateApi {
   readonly watching: Watching
   /** Ask what nothing works without whether it answers. */
   readonly pings: Readonly<Record<'database' | 'hsm', () => Promise<void>>>
+  /** When the embedded database was last vacuumed or analyzed; null: the database is a server. */
+  readonly findLastVacuum: (() => Promise<Date | null>) | null
   /** What limits the calls of clients; nothing where limits are turned off. */
   readonly rate: RateLimiter | null
 }

@@ -138,7 +138,7 @@ async function holderFindings(
 type Health = readonly [{ readonly status: string; readonly output?: string }]
 
 function healthFinding(name: string, { output = '', status }: Health[0]): Finding {
-  if (status === 'pass') return good('health', `${name}: as it should be.`)
+  if (status === 'pass') return good('health', `${name}: ${output || 'as it should be.'}`)
   const say = status === 'fail' ? fault : warning
   const why = 'The server works, and says itself that something is not right.'
   return say(

@@ -46,7 +46,8 @@ const answer = {
  * draft-inadarei-api-health-check-06, and its status is that of the worst check; 503 where that fails. Whether requests
  * may be sent here is the matter of `/readyz`.
  */
-export function healthRoute({ app, approvals, audit, pings, watching }: PrivateApi): void {
+export function healthRoute(api: PrivateApi): void {
+  const { app, approvals, audit, findLastVacuum, pings, watching } = api
   const schema = {
     operationId: 'health',
     summary: 'What is wrong though everything goes on',
@@ -55,7 +56,7 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
   }
   app.get('/health', { config: { access: 'open', anyHost: true }, schema }, async (_, reply) => {
     const [database, hsm] = await Promise.all([answers(pings.database), answers(pings.hsm)])
-    const reads: readonly [name: string, read: () => Promise<Checks>][] = [
+    const reads: [name: string, read: () => Promise<Checks>][] = [
       ['audit-log:signing', () => auditChecks(audit)],
       [
         'audit-log:entering',
@@ -69,6 +70,12 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
       ['links:dialled', async () => ({ 'links:dialled': linkCheck(await watching.links()) })],
       ['approvals:broken-glass', () => approvalChecks(approvals)],
     ]
+    if (findLastVacuum) {
+      reads.push([
+        'database:vacuum',
+        async () => ({ 'database:vacuum': vacuumCheck(await findLastVacuum()) }),
+      ])
+    }
     // Without a database there is nothing to read, and each read would wait for it.
     const known = database.status === 'fail' ? [] : reads
     const found = await Promise.all(
@@ -82,6 +89,14 @@ export function healthRoute({ app, approvals, audit, pings, watching }: PrivateA
     return reply.send({ status, checks })
   })
 }
+
+/** A table is vacuumed and analyzed once it has many dead rows, so a quiet database may never be. */
+const vacuumCheck = (last: Date | null): Check => ({
+  status: 'pass',
+  output: last
+    ? `The embedded database was last vacuumed or analyzed at ${last.toISOString()}.`
+    : 'The embedded database has not been vacuumed since it was opened.',
+})
 
 const unreadable: Check = { status: 'warn', output: 'It could not be read.' }
 

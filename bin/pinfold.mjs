@@ -10,6 +10,7 @@ import { createRequire, isBuiltin } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { loadEnvFile } from './env-file.mjs'
 
 // The demo is a program of its own.
 const isDemo = process.argv[2] === 'demo'
@@ -20,7 +21,9 @@ const isClone = existsSync(source)
 const program = isClone ? source : new URL(`../dist/program/${name}.js`, import.meta.url)
 
 // What `pinfold init` wrote. The environment goes before the file.
-if (existsSync('pinfold.env')) process.loadEnvFile?.('pinfold.env')
+const refusal = loadEnvFile(process.argv.slice(2))
+if (refusal !== null) refuse(refusal)
+reachLoopbackDirectly()
 
 if (isClone && !process.versions.node.startsWith('24.')) {
   startOn(bundledNode())
@@ -66,6 +69,14 @@ function refuseOtherRuntime() {
     if (warning.name !== 'ExperimentalWarning' || !warning.message.includes('SQLite'))
       print(warning)
   })
+}
+
+/** A proxy reaches its own loopback, not this machine's: what runs here is never asked for by way of one. */
+function reachLoopbackDirectly() {
+  const { env } = process
+  const excepted = env.no_proxy || env.NO_PROXY || ''
+  const all = [excepted, 'localhost', '127.0.0.1', '[::1]'].filter((each) => each !== '')
+  for (const name of ['no_proxy', 'NO_PROXY']) env[name] = all.join(',')
 }
 
 function refuse(why) {

@@ -28,9 +28,10 @@ export type Started = {
 export const startPinfold = (
   env: Readonly<Record<string, string>>,
   words: readonly string[],
-  { file = launcher, input = '' } = {},
+  { cwd = process.cwd(), file = launcher, input = '' } = {},
 ): Started => {
   const child = spawn(process.execPath, [...shortLived, file, ...words], {
+    cwd,
     env: { ...bareEnvironment, ...env },
   })
   running.add(child)

@@ -17,6 +17,7 @@ const copyOf = (path: string) => () => readFile(new URL(path, deploy), 'utf8')
 const files: Readonly<Record<string, NewFile>> = {
   'pinfold.env': {
     text: copyOf('init/pinfold.env'),
+    mode: 0o600,
     use: 'how it runs; npx pinfold start reads it',
   },
   'client.mjs': {

@@ -28,8 +28,13 @@ export async function writePersonToken(token: PersonToken): Promise<string> {
  * @throws UsageError where there is none, or none that is still good.
  */
 export async function readPersonToken(): Promise<string> {
-  const { personToken } = readCallerConfig()
+  const { addressSource, personToken } = readCallerConfig()
   if (personToken !== null) return personToken
+  if (addressSource !== null) {
+    throw new UsageError(
+      `${addressSource} says where the service is, and does not get your token: set PINFOLD_URL and PINFOLD_PRIVATE_URL in the environment.`,
+    )
+  }
   try {
     const kept: PersonToken = JSON.parse(await readFile(fileName(), 'utf8'))
     if (new Date(kept.expiresAt).getTime() > Date.now()) return kept.accessToken

@@ -189,6 +189,8 @@ export interface CallerConfig {
   /** The certificate that a listener may ask for, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
+  /** The file of a folder that says where the service is; null where the environment does. */
+  readonly addressSource: string | null
   /** An access token of a person; null: the one of the last sign-in here. */
   readonly personToken: string | null
 }
@@ -205,6 +207,7 @@ export function readCallerConfig(environment: variables.Environment = process.en
     jwkFile: environment.PINFOLD_JWK_FILE || null,
     certificateFile: environment.PINFOLD_CERT_FILE || null,
     keyFile: environment.PINFOLD_KEY_FILE || null,
+    addressSource: environment.PINFOLD_ADDRESS_SOURCE || null,
     personToken: environment.PINFOLD_PERSON_TOKEN || null,
   }
 }

@@ -1,0 +1,5 @@
+/** Adds the variables of `pinfold.env` to the environment. @returns why the command cannot run, as a sentence. */
+export function loadEnvFile(
+  words: readonly string[],
+  environment?: Record<string, string | undefined>,
+): string | null

@@ -1,0 +1,133 @@
+/**
+ * `pinfold.env` of the current folder. A folder may be another's, such as a clone: so the file may say how the service runs, and
+ * neither which code runs nor where a secret of the environment goes.
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
+import * as util from 'node:util'
+
+const fileName = 'pinfold.env'
+
+/** A file of variables takes a few thousand. */
+const mostBytes = 1_048_576
+
+/** Who reads an audit log believes no folder. */
+const commandsWithout = ['audit', 'witness']
+
+/** What loads code, or leads connections and trust elsewhere: the environment alone says it. */
+const forbidden =
+  /^(?:NODE_|LD_|DYLD_|NPM_|OPENSSL_|SSL_|PATH$|HOME$|SHELL$|BASH_ENV$|ENV$|PKCS11_MODULE$|SOFTHSM2_CONF$|(?:HTTPS?|ALL|NO)_PROXY$)/i
+
+/** An address, and what proves who calls there: both are of the environment, or both of the file. */
+const pairs = [
+  {
+    addresses: [
+      'PINFOLD_URL',
+      'PINFOLD_PRIVATE_URL',
+      'BASE_URL',
+      'PRIVATE_BASE_URL',
+      'HOST',
+      'PRIVATE_HOST',
+    ],
+    secrets: [
+      'PINFOLD_CLIENT_ID',
+      'PINFOLD_CLIENT_SECRET',
+      'PINFOLD_JWK_FILE',
+      'PINFOLD_PERSON_TOKEN',
+      'PINFOLD_CERT_FILE',
+      'PINFOLD_KEY_FILE',
+    ],
+  },
+  {
+    addresses: ['DATABASE_URL', 'PGHOST', 'PGPORT'],
+    secrets: ['PGUSER', 'PGPASSWORD', 'PGPASSFILE', 'PGSERVICE', 'PGSERVICEFILE'],
+  },
+]
+
+/** Whose file must say it, where the address of a service is of the file (`src/service/config/config.ts` reads it). */
+const addressSource = 'PINFOLD_ADDRESS_SOURCE'
+
+/**
+ * Adds the variables of the file to the environment, whose own go before them.
+ * @param {readonly string[]} words what was typed after `pinfold`
+ * @returns {string | null} why the command cannot run, as a sentence
+ */
+export function loadEnvFile(words, environment = process.env) {
+  delete environment[addressSource]
+  const command = words.find((word) => !word.startsWith('-'))
+  const found = lstatSync(fileName, { throwIfNoEntry: false })
+  if (!found || command === undefined || !util.parseEnv) return null
+  if (commandsWithout.includes(command)) return null
+  const refusal = findRefusal(found)
+  if (refusal !== null) return refusal
+  const { fault, text } = readText()
+  if (fault !== undefined) return fault
+  return addVariables(util.parseEnv(text), environment)
+}
+
+/** Why a file is left alone; null where it is a regular file that only its owner, who runs this, can write. */
+function findRefusal(found) {
+  if (!found.isFile()) return `${fileName} is no regular file: replace it, or take it away.`
+  const user = process.getuid?.()
+  // Windows has neither owners of that kind nor these modes.
+  if (user === undefined) return null
+  if (found.uid !== user) {
+    return `${fileName} belongs to another user (${found.uid}): make it your own (chown), or take it away.`
+  }
+  if ((found.mode & 0o022) !== 0) {
+    return `${fileName} can be written by others than you: chmod 600 ${fileName}.`
+  }
+  if (found.size > mostBytes) return `${fileName} has more than ${mostBytes} bytes.`
+  return null
+}
+
+function readText() {
+  // One that takes its place meanwhile is judged anew.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  let file
+  try {
+    file = openSync(fileName, flags)
+    const fault = findRefusal(fstatSync(file))
+    if (fault !== null) return { fault }
+    const bytes = readFileSync(file)
+    if (bytes[0] === 0xff || bytes[0] === 0xfe || bytes.includes(0)) {
+      return { fault: `${fileName} is no text in UTF-8: save it as UTF-8.` }
+    }
+    // What editors write before a text in UTF-8 is no part of the first name.
+    return { text: bytes.toString().replace(/^\ufeff/, '') }
+  } catch (error) {
+    return { fault: `${fileName} cannot be read: ${error.code ?? error.message}.` }
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+function addVariables(variables, environment) {
+  const names = Object.keys(variables)
+  const loading = names.filter((name) => forbidden.test(name))
+  if (loading.length > 0) {
+    return `${fileName} sets ${loading.join(', ')}, which only the environment may: take it out of the file.`
+  }
+  const has = (name) => Boolean(environment[name])
+  const left = new Set(names.filter((name) => environment[name] === undefined))
+  for (const { addresses, secrets } of pairs) {
+    const members = [...addresses, ...secrets]
+    const own = members.filter(has)
+    const added = members.filter((name) => left.has(name) && leadsElsewhere(variables[name]))
+    if (own.length === 0 || added.length === 0) continue
+    if (!addresses.some(has) || !secrets.some(has)) {
+      return `${own[0]} is of the environment and ${added[0]} of ${fileName}: an address and what proves who calls there come from one of them.`
+    }
+    for (const name of added) left.delete(name)
+  }
+  for (const name of left) environment[name] = variables[name]
+  const [{ addresses }] = pairs
+  if (addresses.some((name) => left.has(name) && leadsElsewhere(variables[name]))) {
+    environment[addressSource] = fileName
+  }
+  return null
+}
+
+/** Whether a value is there, and is no address of this machine. */
+const leadsElsewhere = (value) =>
+  value !== '' &&
+  !/^(?:https?:\/\/)?(?:127\.0\.0\.1|\[?::1\]?|localhost)(?::[0-9]+)?\/*$/i.test(value)

@@ -12,6 +12,7 @@ import { freeEveryLease } from '../storage/engine/leases.ts'
 import { startBackground } from './background.ts'
 import type { Config, Listener } from './config/config.ts'
 import { openDatabases } from './database.ts'
+import { findListeningRefusal } from './listening-refusal.ts'
 import { canSharePorts, type Peers } from './processes/peers.ts'
 import { createService, type Service } from './service.ts'
 import type { RunningService } from './stop.ts'
@@ -41,14 +42,19 @@ export async function runService(
     // Before it answers anybody: what serves is on record.
     await recordProcessStart(database, await describeProcess(config, service, database))
     // Before anybody can find the service ready: whoever does will look into the file.
-    const file = service.sandbox && (await writeSandboxFile(config.dataDir, service.sandbox))
+    const linkRefusal = await findLinkRefusal(config, service.sandbox)
+    if (linkRefusal) log.warn(linkRefusal)
+    // A terminal would reach the other program.
+    const told =
+      service.sandbox && linkRefusal ? { ...service.sandbox, link: null } : service.sandbox
+    const file = told && (await writeSandboxFile(config.dataDir, told))
     await listen(service, config, peers !== null && canSharePorts)
     // The embedded database has one process: whatever is leased, a process that is gone had leased.
     if (config.databaseUrl === null) await freeEveryLease(database)
     await service.links.start()
     const background = startBackground(service, database, config, log)
     return {
-      welcome: welcome(config, service.sandbox, file),
+      welcome: welcome(config, service.sandbox, file, linkRefusal),
       async stop() {
         service.stopping.abort()
         // All at once: what works through a backlog would take the time that requests have to finish.
@@ -70,6 +76,21 @@ export async function runService(
     await databases.close()
     throw error
   }
+}
+
+/**
+ * Why the sandbox's own link cannot listen, in one sentence. Of a database server another process of the same service may
+ * have it.
+ */
+async function findLinkRefusal(
+  { databaseUrl }: Config,
+  sandbox: SandboxFile | null,
+): Promise<string | null> {
+  if (!sandbox?.link || databaseUrl !== null) return null
+  const { host, port } = sandbox.link
+  const code = await findListeningRefusal(host, port)
+  if (code === null) return null
+  return `${host}:${port} is taken by another program (${code}): set LINK_PORT. There is no link until it is free.`
 }
 
 /** What the audit log is told of this process. */
@@ -116,7 +137,12 @@ async function finish(server: Service['publicServer'], connections: Connections)
  * What a person reads when the service is up. No secret is in it, they are in the file it names: but for the links by
  * which a sandbox signs people in.
  */
-function welcome(config: Config, sandbox: SandboxFile | null, sandboxFile: string | null): string {
+function welcome(
+  config: Config,
+  sandbox: SandboxFile | null,
+  sandboxFile: string | null,
+  linkRefusal: string | null,
+): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
   // One for each role. The people beside them have theirs in the sandbox's file.
@@ -133,6 +159,6 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Clients call      ${baseUrl}/thr/${processorPath}
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
-  Database          ${database}${several}
+  Database          ${database}${several}${linkRefusal ? `\n  Link              ${linkRefusal}` : ''}
 ${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${links}`
 }

@@ -12,7 +12,7 @@ import { makeAuthority } from '../support/certificates.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
 import { openPostgres } from '../support/postgres.ts'
-import { makeFolder, makeMigratedFolder } from '../support/process.ts'
+import { makeFolder, makeMigratedFolder, startProgram } from '../support/process.ts'
 import { openServerDatabase, sql } from '../support/service.ts'
 import { openSoftHsm } from '../support/softhsm.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'
@@ -105,6 +105,24 @@ test('a port that another program has is named', async (t: TestContext) => {
   t.after(() => other.close())
   await once(other.listen(Number(ports.PORT), '127.0.0.1'), 'listening')
   await assertNamed(await healthy(), 'listeners', /taken by another program/)
+})
+
+test("a sandbox whose link's port another program has says so at its start, and doctor finds it", async (t) => {
+  const other = createServer((socket) => socket.end('no\r\n'))
+  t.after(() => other.close())
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  const address = other.address()
+  const port = typeof address === 'object' ? String(address?.port) : ''
+  const warnings = (await examine({ ...(await healthy()), LINK_PORT: port })).filter(
+    ({ check, verdict }) => check === 'listeners' && verdict === 'warning',
+  )
+  assert.equal(warnings.length, 1)
+  assert.ok(warnings[0]?.found.startsWith(`127.0.0.1:${port}, the sandbox's link, is taken`))
+  const program = await startProgram({ env: { LINK_PORT: port } })
+  const said = `127.0.0.1:${port} is taken by another program (EADDRINUSE): set LINK_PORT.`
+  assert.ok(program.stdout().includes(`Link              ${said}`), program.stdout())
+  assert.equal(program.sandbox.link, null)
+  await program.kill('SIGTERM')
 })
 
 test('an embedded database that does not open is named, and so is one under another master key', async () => {

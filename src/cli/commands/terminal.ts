@@ -74,10 +74,11 @@ export const terminalCommand: cli.Command = {
     )
     const wrong = turns.filter(({ due, got }) => due !== got)
     return {
-      json: { turns },
-      text: turns
-        .map(({ due, got, title }) => line`${got === due ? '✔' : '✘'} ${got} ${title}`)
-        .join('\n'),
+      json: { server: `${host}:${port}`, turns },
+      text: [
+        `The server at ${host}:${port} answered:`,
+        ...turns.map(({ due, got, title }) => line`${got === due ? '✔' : '✘'} ${got} ${title}`),
+      ].join('\n'),
       exitCode: wrong.length === 0 ? cli.exitCodes.done : cli.exitCodes.refused,
     }
   },

@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { request as requestInClear } from 'node:http'
 import { request as requestByTls } from 'node:https'
-import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { sandboxLink } from '../../sandbox/demo-data.ts'
 import type { Config } from '../config/config.ts'
-import { type Check, type Finding, fault, good, messageOf } from './finding.ts'
+import { findListeningRefusal } from '../listening-refusal.ts'
+import { type Check, type Finding, fault, good, warning } from './finding.ts'
 
 /** Both listeners: free, or served by a Pinfold that is ready. */
 export const checkListeners: Check = async ({ config }) => {
@@ -25,6 +25,27 @@ export const checkListeners: Check = async ({ config }) => {
   return [
     await checkOne('PORT', publicListener, () => servesPublic(config)),
     await checkOne('PRIVATE_PORT', privateListener, () => servesPrivate(config)),
+    ...(await checkSandboxLink(config)),
+  ]
+}
+
+/** The sandbox's own link, on which nothing says which program answers. */
+async function checkSandboxLink(config: Config): Promise<readonly Finding[]> {
+  const { sandbox, sandboxLinkPort: port } = config
+  if (!sandbox || port === 0) return []
+  const { host } = sandboxLink
+  const refusal = await findListeningRefusal(host, port)
+  if (refusal === null) return [good('listeners', `${host}:${port}, the sandbox's link, is free.`)]
+  if ((await servesPrivate(config)) !== null) {
+    return [good('listeners', `${host}:${port}, the sandbox's link, is in use beside a Pinfold.`)]
+  }
+  return [
+    warning(
+      'listeners',
+      `${host}:${port}, the sandbox's link, is taken by another program (${refusal}).`,
+      'The service starts without its link, and a terminal would reach the other program.',
+      'Stop that program, or set LINK_PORT to a port that is free.',
+    ),
   ]
 }
 
@@ -38,7 +59,7 @@ async function checkOne(
   served: () => Promise<Finding | null>,
 ): Promise<Finding> {
   const address = addressOf(listener)
-  const refusal = await refusalToListen(listener)
+  const refusal = await findListeningRefusal(listener.host, listener.port)
   if (refusal === null) return good('listeners', `${address} is free.`)
   if (refusal !== 'EADDRINUSE') {
     return fault(
@@ -64,19 +85,6 @@ async function checkOne(
       `Stop that program, or set ${variable} to a port that is free.`,
     )
   )
-}
-
-/** @returns the code of what speaks against it, or null. */
-async function refusalToListen({ host, port }: Listener): Promise<string | null> {
-  const server = createServer()
-  try {
-    await once(server.listen({ host, port, exclusive: true }), 'listening')
-    server.close()
-    await once(server, 'close')
-    return null
-  } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
-  }
 }
 
 /** What a Pinfold that serves the private listener says of itself; null where it is none. */

@@ -420,17 +420,17 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         readonly Address: {
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly addressLine1: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly addressLine2?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly addressLine3?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly city?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly state?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly county?: string;
             /** @description Empty in a country without postal codes alone. */
             readonly postCode: string;
@@ -525,7 +525,7 @@ export interface components {
             readonly dateOfBirth: string;
             /** @example +34600123456 */
             readonly mobile?: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
             readonly email?: string;
         };
         readonly CardStatus: {

@@ -25,6 +25,7 @@ export const SucceedAuditLogSchema = Type.Object(
     reason: Type.String({
       minLength: 1,
       maxLength: 500,
+      format: 'free-text',
       description:
         'What happened, for whoever reads the log. No personal data: it is published to auditors.',
     }),

@@ -8,7 +8,7 @@ import { closed, stringPatterns } from '../../http/validation.ts'
 const wholeNumber = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 const productMembers = {
   productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),
-  schemeName: Type.String({ minLength: 1, maxLength: 30, format: 'plain-text' }),
+  schemeName: Type.String({ minLength: 1, maxLength: 30, format: 'free-text' }),
   bin: Type.String({ maxLength: 8, description: 'The first 6 or 8 digits of its card numbers.' }),
   currencyCode: Type.String({ pattern: stringPatterns.currencyCode, description: 'ISO 4217.' }),
   cardTypes: Type.Array(Type.Enum([...cardTypes]), { minItems: 1, maxItems: cardTypes.length }),

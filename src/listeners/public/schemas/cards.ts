@@ -5,8 +5,6 @@ import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
 
-const plainText = (maxLength: number) =>
-  Type.String({ minLength: 1, maxLength, format: 'plain-text' })
 const freeText = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'free-text' })
 const personName = (maxLength: number) =>
@@ -33,7 +31,7 @@ export const CardHolderSchema = Type.Object(
       Type.String({ maxLength: 16, pattern: stringPatterns.mobile, examples: ['+34600123456'] }),
     ),
     email: Type.Optional(
-      Type.String({ maxLength: 100, format: 'plain-text', pattern: stringPatterns.email }),
+      Type.String({ maxLength: 100, format: 'free-text', pattern: stringPatterns.email }),
     ),
   },
   closed,
@@ -41,12 +39,12 @@ export const CardHolderSchema = Type.Object(
 
 export const AddressSchema = Type.Object(
   {
-    addressLine1: plainText(100),
-    addressLine2: Type.Optional(plainText(100)),
-    addressLine3: Type.Optional(plainText(50)),
-    city: Type.Optional(plainText(50)),
-    state: Type.Optional(plainText(50)),
-    county: Type.Optional(plainText(20)),
+    addressLine1: freeText(100),
+    addressLine2: Type.Optional(freeText(100)),
+    addressLine3: Type.Optional(freeText(50)),
+    city: Type.Optional(freeText(50)),
+    state: Type.Optional(freeText(50)),
+    county: Type.Optional(freeText(20)),
     postCode: Type.String({
       maxLength: 10,
       format: 'plain-text',
@@ -143,7 +141,9 @@ export const ListProductsQuerySchema = Type.Object(
 
 export const ListCardsQuerySchema = Type.Object(
   {
-    customerReference: Type.Optional(plainText(25)),
+    customerReference: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 25, format: 'plain-text' }),
+    ),
     cardStatusCode: Type.Optional(Type.Enum([...cardStatusCodes])),
     ...pageMembers,
   },

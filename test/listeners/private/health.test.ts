@@ -54,21 +54,22 @@ test('entries that are under no checkpoint for a minute are a warning, and say f
   assert.match(metrics.text, /^pinfold_audit_unsigned_seconds (9\d|1\d\d)\.?\d*$/m)
 })
 
+const ago = (seconds: number): string => new Date(Date.now() - seconds * 1_000).toISOString()
+
 /** What waits to be entered, each by a statement that makes it older. */
-const waiting: Readonly<Record<string, (age: string) => string>> = {
-  'an act': (age) => `update audit_act set acted_at = clock_timestamp() - interval '${age}'`,
-  'a refusal': (age) =>
+const waiting: Readonly<Record<string, (at: string) => string>> = {
+  'an act': (at) => `update audit_act set acted_at = '${at}'`,
+  'a refusal': (at) =>
     `insert into refused_disclosure
        (minute, client_id, act, includes_pin, outcome, reason, count, first_at, last_at, request_id)
      select at, 'x', 'pin.revealed', true, 'refused', 'not_found', 1, at, at, 'x'
-     from (select clock_timestamp() - interval '${age}' as at) as given`,
-  'an event that is in no feed': (age) =>
-    `update event set occurred_at = clock_timestamp() - interval '${age}'`,
-  'a try': (age) =>
+     from (select '${at}'::timestamptz as at) as given`,
+  'an event that is in no feed': (at) => `update event set occurred_at = '${at}'`,
+  'a try': (at) =>
     `with attempted as (
        insert into attempt (public_token, kind, try_number, epoch, attempted_at, result,
          remaining_tries, entry_mode, reference)
-       select public_token, 'pin', 1, 1, clock_timestamp() - interval '${age}', 'mismatch', 2,
+       select public_token, 'pin', 1, 1, '${at}', 'mismatch', 2,
          'chip', 'r'
        from card limit 1
        on conflict (public_token, kind, try_number) do update set attempted_at = excluded.attempted_at
@@ -87,14 +88,14 @@ for (const [name, madeOlder] of Object.entries(waiting)) {
       return [status, checks['audit-log:entering'][0].status]
     }
     assert.deepEqual(await health(), ['pass', 'pass'])
-    await sql(service.database, madeOlder('130 s'))
+    await sql(service.database, madeOlder(ago(130)))
     const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
     assert.match(metrics.text, /^pinfold_audit_unentered_seconds 1[3-9]\d\.?\d*$/m)
     assert.equal((await health())[1], 'warn')
     await claimLease(service.database, auditLeaseName, randomUUID(), 600)
     const verdict = async () => (await auditEnteringFindings(service.database))[0]?.verdict
     assert.equal(await verdict(), 'warning')
-    await sql(service.database, madeOlder('11 minutes'))
+    await sql(service.database, madeOlder(ago(660)))
     assert.deepEqual(await health(), ['fail', 'fail'])
     assert.equal(await verdict(), 'fault')
     await enterAll(service.database)
@@ -106,7 +107,7 @@ for (const [name, madeOlder] of Object.entries(waiting)) {
 test('a feed that is published and not entered warns, and says nothing wrong while the service is stopped', async () => {
   const service = await openTestService()
   await issueCard(service)
-  await sql(service.database, `update event set occurred_at = occurred_at - interval '11 minutes'`)
+  await sql(service.database, `update event set occurred_at = '${ago(660)}'`)
   while ((await publishBatch(service.database)) > 0);
   const { checks, code } = await healthOf(service)
   assert.deepEqual([code, checks['audit-log:entering'][0].status], [503, 'fail'])

@@ -18,7 +18,8 @@ test('what has yet to go out is counted, with how long the oldest has waited', a
   await other.createCard()
   await sql(
     other.database,
-    `update event set occurred_at = occurred_at - interval '90 s' returning sequence`,
+    `update event set occurred_at = '${new Date(Date.now() - 90_000).toISOString()}'
+     returning sequence`,
   )
   const { now } = (await readAs(other, 'queues')).json
   assert.equal(now.unpublishedEvents, 1)

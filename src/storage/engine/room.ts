@@ -14,7 +14,7 @@ const noRoom = (cause?: unknown): Problem =>
   new Problem('unavailable', { detail: 'The database has no room for changes.', cause })
 
 /** What a database is short of. */
-export const describeShortage = (error: unknown): string =>
+const describeShortage = (error: unknown): string =>
   codeOf(error) === diskFull
     ? 'The database has no room for changes.'
     : 'The database is short of resources.'
@@ -63,7 +63,7 @@ export function watchShortage(): Shortage {
  * What the disk of an embedded database must have free. Its log takes 16 MiB at a time, and where that cannot be had the
  * engine ends itself: changes are refused before.
  */
-export const roomLeastBytes = 32 * 1024 * 1024
+const roomLeastBytes = 32 * 1024 * 1024
 const lookAgainMs = 250
 
 /** The room on the disk where an embedded database lies; null: it lies in memory. */

@@ -90,6 +90,9 @@ export const demoZoneKeys: readonly {
   { keyName: 'zone-b', algorithm: 'AES', pinBlockFormats: ['ISO_FORMAT_4'] },
 ]
 
+/** What links of the demo network call its key for PIN blocks of index 01, unless their profile has another name. */
+export const demoLinkKey = { key: 'pin-01', sameAs: 'zone-a' } as const
+
 /** The link that anyone may play the network on: plain, and on loopback alone. */
 export const sandboxLink = {
   linkName: 'sandbox',

@@ -29,7 +29,11 @@ export interface Credentials {
 /** What the sandbox shows of its demo clients. */
 export interface SandboxCredentials extends Credentials {
   readonly otherClient: Credentials
-  readonly network: Credentials & { readonly zoneKeys: readonly TestZoneKey[] }
+  readonly network: Credentials & {
+    readonly zoneKeys: readonly TestZoneKey[]
+    /** Another name of one of them, which links have for it. */
+    readonly linkKey: { readonly key: string; readonly sameAs: string }
+  }
   readonly admin: Credentials
   /** Where a switch may connect; null where there is none. */
   readonly link: SandboxLink | null
@@ -75,7 +79,13 @@ export async function seedSandbox(options: SandboxOptions): Promise<SandboxCrede
   const simulatorKey = { clientId, keyName, algorithm, pinBlockFormats: [pinBlockFormat] }
   await storeZoneKey(options, simulatorKey, () => options.hsm.generateTestZoneKey(algorithm))
   const link = await seedLink(options, network.clientId)
-  return { ...client, otherClient, network: { ...network, zoneKeys }, admin, link }
+  return {
+    ...client,
+    otherClient,
+    network: { ...network, zoneKeys, linkKey: demoData.demoLinkKey },
+    admin,
+    link,
+  }
 }
 
 /** The port is what this start says: another one may be taken now. */
@@ -113,7 +123,10 @@ async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<
       Buffer.from(await options.hsm.generateTestZoneKey(algorithm)).toString('hex'),
     )
     const key = { clientId, keyName, algorithm, pinBlockFormats }
-    await storeZoneKey(options, key, async () => Buffer.from(value, 'hex'))
+    const bytes = async () => Buffer.from(value, 'hex')
+    await storeZoneKey(options, key, bytes)
+    const { key: linkKey, sameAs } = demoData.demoLinkKey
+    if (keyName === sameAs) await storeZoneKey(options, { ...key, keyName: linkKey }, bytes)
     zoneKeys.push({ key: keyName, algorithm, value })
   }
   return zoneKeys

@@ -1,15 +1,18 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../sdk/device/device.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
+import { responseCodeOf } from '../../listeners/iso8583/answer.ts'
 import { loadProfiles } from '../../listeners/iso8583/profile.ts'
-import type { Profile } from '../../listeners/iso8583/profile-schema.ts'
+import type { LinkOutcome, Profile } from '../../listeners/iso8583/profile-schema.ts'
+import { pinKeyOf } from '../../listeners/iso8583/question.ts'
 import * as terminals from '../../listeners/iso8583/terminal.ts'
 import { readSandboxFile, type SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { readConfig } from '../../service/config/config.ts'
 import * as cli from '../command.ts'
-import { asClient } from '../connection/connection.ts'
+import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, print } from '../output.ts'
 
 /** What is known of a card that is played with. */
@@ -27,17 +30,18 @@ interface Turn {
 
 export const terminalCommand: cli.Command = {
   words: 'terminal',
-  summary: 'plays a card network on a link of the sandbox: purchases, repeats, reversals',
+  summary: 'plays a card network on a link that listens: purchases, repeats, reversals',
   description:
-    'It signs on, sends an echo, purchases with right and wrong PINs and CVV2s, a repeat and a reversal, and shows\nboth sides decoded, with PANs masked. Without --pan it makes a card of the sandbox for it. Exits with 1 where an\nanswer is another than it should be.',
+    'It signs on, sends an echo, purchases with right and wrong PINs and CVV2s, a repeat and a reversal, and shows\nboth sides decoded, with PANs masked. Without --pan it makes a card of the sandbox for it. PIN blocks are under\nthe sandbox’s key, or under that of --zone-key-file; without either the purchases with a PIN are left out. Exits\nwith 1 where an answer is another than it should be.',
   options: {
-    host: {
+    link: {
       type: 'string',
-      value: 'HOST',
-      help: 'where the link listens; the sandbox’s own unless given',
+      value: 'LINK',
+      help: 'a link of yours; the sandbox’s own unless given',
     },
+    host: { type: 'string', value: 'HOST', help: 'where the link listens; as the link says it' },
     port: { type: 'string', value: 'PORT', help: 'its port' },
-    profile: { type: 'string', value: 'NAME', help: 'how its messages are; sandbox unless given' },
+    profile: { type: 'string', value: 'NAME', help: 'how its messages are' },
     pan: {
       type: 'string',
       value: 'DIGITS',
@@ -46,33 +50,31 @@ export const terminalCommand: cli.Command = {
     expiry: { type: 'string', value: 'YYYY-MM', help: 'its expiry' },
     pin: { type: 'string', value: 'DIGITS', help: 'its PIN' },
     cvv2: { type: 'string', value: 'DIGITS', help: 'its CVV2' },
+    'zone-key-file': {
+      type: 'string',
+      value: 'FILE',
+      help: 'a test key for PIN blocks (TDES), in hexadecimal',
+    },
+    'key-index': { type: 'string', value: 'NN', help: 'its index; 01 unless given' },
   },
-  example: 'pinfold terminal',
+  example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex',
   async run(call) {
     const sandbox = await readSandboxFile(readConfig().dataDir)
-    if (!sandbox)
-      throw new cli.UsageError('There is no sandbox here: its zone key is needed for PIN blocks.')
-    const port = cli.numberOf(call, 'port') ?? sandbox.link?.port
-    if (port === undefined)
-      throw new cli.UsageError('The sandbox has no link (LINK_PORT=0): say --port.')
-    const host = cli.textOf(call, 'host') ?? sandbox.link?.host ?? '127.0.0.1'
-    const name = cli.textOf(call, 'profile') ?? 'sandbox'
-    const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(name)
-    if (!profile) throw new cli.UsageError(`There is no profile ${name}.`)
-    const pan = cli.textOf(call, 'pan')
-    const needed = (option: string) => cli.neededOf(call, option)
-    const card =
-      pan === undefined
-        ? await makeCard(call, sandbox)
-        : { pan, expiry: needed('expiry'), pin: needed('pin'), cvv2: needed('cvv2') }
-    const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? ''
+    const address = await findLink(call, sandbox)
+    const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(address.profile)
+    if (!profile) throw new cli.UsageError(`There is no profile ${address.profile}.`)
+    const keyIndex = cli.textOf(call, 'key-index') ?? '01'
+    const zoneKey = await findZoneKey(call, sandbox, address, pinKeyOf(profile, keyIndex))
+    const card = await findCard(call, sandbox)
     const isSilent = call.options.json === true
-    const turns = await play(
-      { host, port, profile, zoneKey: Buffer.from(zoneKey, 'hex') },
-      card,
-      isSilent,
-    )
+    if (!zoneKey && !isSilent) {
+      print(
+        `Purchases with a PIN are left out: the value of ${pinKeyOf(profile, keyIndex)} is not known here. Name its file by --zone-key-file.\n`,
+      )
+    }
+    const turns = await play({ ...address, profile, zoneKey, keyIndex }, card, isSilent)
     const wrong = turns.filter(({ due, got }) => due !== got)
+    const { host, port } = address
     return {
       json: { server: `${host}:${port}`, turns },
       text: [
@@ -82,6 +84,70 @@ export const terminalCommand: cli.Command = {
       exitCode: wrong.length === 0 ? cli.exitCodes.done : cli.exitCodes.refused,
     }
   },
+}
+
+/** Where a link listens, and how it speaks. */
+interface LinkAddress {
+  readonly host: string
+  readonly port: number
+  readonly profile: string
+  /** Whose link it is; null where only its address is known. */
+  readonly networkId: string | null
+}
+
+/** The link that is named, else the sandbox's own; what is said beside it comes first. */
+async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<LinkAddress> {
+  const name = cli.textOf(call, 'link')
+  const known =
+    name === undefined
+      ? sandbox?.link && { ...sandbox.link, networkId: null }
+      : await asAdministrator(call, ({ ask }) =>
+          ask<LinkAddress>('GET', `/links/${encodeURIComponent(name)}`),
+        )
+  const port = cli.numberOf(call, 'port') ?? known?.port
+  if (port === undefined)
+    throw new cli.UsageError('There is no link of a sandbox here: say --link, or --port.')
+  return {
+    host: cli.textOf(call, 'host') ?? known?.host ?? '127.0.0.1',
+    port,
+    profile: cli.textOf(call, 'profile') ?? known?.profile ?? 'sandbox',
+    networkId: known?.networkId ?? null,
+  }
+}
+
+/** The key for PIN blocks: of the file that is named, or the sandbox's test key; null where neither is known. */
+async function findZoneKey(
+  call: cli.Call,
+  sandbox: SandboxFile | null,
+  { networkId }: LinkAddress,
+  keyName: string,
+): Promise<Buffer | null> {
+  const file = cli.textOf(call, 'zone-key-file')
+  if (file !== undefined) {
+    const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+      throw new cli.UsageError(`${file} cannot be read.`, { cause })
+    })
+    if (!/^\s*(?:[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})\s*$/.test(text)) {
+      throw new cli.UsageError(`${file} holds no TDES key: write 32 or 48 hexadecimal digits.`)
+    }
+    return Buffer.from(text.trim(), 'hex')
+  }
+  if (!sandbox || (networkId !== null && networkId !== sandbox.network.clientId)) return null
+  const { linkKey, zoneKeys } = sandbox.network
+  const named = keyName === linkKey?.key ? linkKey.sameAs : keyName
+  const known = zoneKeys.find(({ algorithm, key }) => key === named && algorithm === 'TDES')
+  return known ? Buffer.from(known.value, 'hex') : null
+}
+
+/** The card that is named, else a new one of the sandbox. */
+async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<TestCard> {
+  const pan = cli.textOf(call, 'pan')
+  const needed = (option: string) => cli.neededOf(call, option)
+  if (pan !== undefined) {
+    return { pan, expiry: needed('expiry'), pin: needed('pin'), cvv2: needed('cvv2') }
+  }
+  if (!sandbox) throw new cli.UsageError('There is no sandbox here to make a card in: say --pan.')
+  return makeCard(call, sandbox)
 }
 
 /** A card of the sandbox, as its holder's device is shown it. */
@@ -115,22 +181,49 @@ const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =
 /** How long the keys for card data are waited for. */
 const keysMs = 30_000
 
-interface LinkAddress {
-  readonly host: string
-  readonly port: number
+/** What is played on, and with which key; without one nothing with a PIN is. */
+interface Stage extends Pick<LinkAddress, 'host' | 'port'> {
   readonly profile: Profile
-  readonly zoneKey: Uint8Array
+  readonly zoneKey: Uint8Array | null
+  readonly keyIndex: string
+}
+
+/** A message, and what it is to come to. */
+interface Scene {
+  readonly title: string
+  readonly outcome: LinkOutcome
+  readonly message: ReturnType<typeof terminals.purchaseOf>
 }
 
 const otherDigits = (digits: string): string =>
   digits.slice(0, -1) + ((Number(digits.at(-1)) + 1) % 10)
 
+/** What is asked with the card, as the profile has it. */
+function* writeScenes({ keyIndex, profile, zoneKey }: Stage, card: TestCard): Generator<Scene> {
+  const bought = (mode: 'chip' | 'ecommerce') =>
+    terminals.presentedOn(profile, terminals.purchaseOf(card), mode)
+  if (zoneKey) {
+    const withPin = (pin: string) =>
+      terminals.withPin(bought('chip'), pin, zoneKey, profile.pin, keyIndex)
+    const tried = withPin(otherDigits(card.pin))
+    yield { title: 'a purchase with a wrong PIN', outcome: '55', message: tried }
+    const title = 'its repeat: the same answer, and no second try'
+    yield { title, outcome: '55', message: terminals.repeatOf(tried) }
+    yield { title: 'a purchase with the right PIN', outcome: '00', message: withPin(card.pin) }
+  }
+  const online = terminals.withCvv2(profile, bought('ecommerce'), otherDigits(card.cvv2))
+  if (online) yield { title: 'a purchase with a wrong CVV2', outcome: 'N7', message: online }
+  const keyed = terminals.withCvv2(profile, bought('ecommerce'), card.cvv2)
+  const paid = keyed ?? bought('chip')
+  const title = keyed ? 'a purchase with the right CVV2' : 'a purchase'
+  yield { title, outcome: '00', message: paid }
+  const reversal = terminals.takingBack(profile, paid)
+  yield { title: 'its reversal, which gives no try back', outcome: '00', message: reversal }
+}
+
 /** The conversation from sign-on to reversal. */
-async function play(
-  { host, port, profile, zoneKey }: LinkAddress,
-  card: TestCard,
-  isSilent: boolean,
-): Promise<readonly Turn[]> {
+async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<readonly Turn[]> {
+  const { host, port, profile } = stage
   const socket = connect({ host, port })
   await once(socket, 'connect').catch((cause: Error) => {
     throw new cli.Unreachable(`Nobody listens at ${host}:${port}.`, { cause })
@@ -143,23 +236,14 @@ async function play(
     if (!isSilent) print(`— ${title} —\n`)
     turns.push({ title, due, got: (await ask()).fields['39'] ?? '' })
   }
-  const tried = terminals.withPin(terminals.purchaseOf(card), otherDigits(card.pin), zoneKey)
-  const right = terminals.withPin(terminals.purchaseOf(card), card.pin, zoneKey)
+  const accepted = responseCodeOf(profile, profile.version === '1993' ? '1804' : '0800', '00')
   try {
-    await turn('sign-on', '00', () => terminal.signOn())
-    await turn('echo', '00', () => terminal.echo())
-    await turn('a purchase with a wrong PIN', '55', () => terminal.ask(tried))
-    await turn('its repeat: the same answer, and no second try', '55', () =>
-      terminal.ask(terminals.repeatOf(tried)),
-    )
-    await turn('a purchase with the right PIN', '00', () => terminal.ask(right))
-    const online = terminals.withCvv2(terminals.purchaseOf(card), otherDigits(card.cvv2))
-    await turn('a purchase with a wrong CVV2', 'N7', () => terminal.ask(online))
-    const paid = terminals.withCvv2(terminals.purchaseOf(card), card.cvv2)
-    await turn('a purchase with the right CVV2', '00', () => terminal.ask(paid))
-    await turn('its reversal, which gives no try back', '00', () =>
-      terminal.ask(terminals.takingBack(paid)),
-    )
+    await turn('sign-on', accepted, () => terminal.signOn())
+    await turn('echo', accepted, () => terminal.echo())
+    for (const { message, outcome, title } of writeScenes(stage, card)) {
+      const due = responseCodeOf(profile, message.mti, outcome)
+      await turn(title, due, () => terminal.ask(message))
+    }
     return turns
   } finally {
     terminal.close()

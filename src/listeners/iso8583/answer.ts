@@ -15,11 +15,6 @@ export function answerTo(
     const value = fields[field]
     return value === undefined ? [] : [[field, value] as const]
   })
-  const codes: Readonly<Record<string, string | undefined>> = profile.accepted
-  // Reversals and messages of the network's own have one code each, as requests and as advices.
-  const isAdvice = functionOf(mti) === 'advice' && !['4', '8'].includes(classOf(mti))
-  const accepted = codes[isAdvice ? 'advice' : classOf(mti)]
-  const whole = profile.responses[outcome] ?? outcome
   const [version = '', messageClass = '', purpose = '', origin = ''] = mti
   return {
     ...(header !== undefined && { header }),
@@ -28,9 +23,19 @@ export function answerTo(
     fields: {
       ...Object.fromEntries(echoed),
       ...others,
-      39: outcome === '00' ? (accepted ?? whole) : whole,
+      39: responseCodeOf(profile, mti, outcome),
     },
   }
+}
+
+/** Field 39 of the answer to a message of this type. */
+export function responseCodeOf(profile: Profile, mti: string, outcome: LinkOutcome): string {
+  const codes: Readonly<Record<string, string | undefined>> = profile.accepted
+  // Reversals and messages of the network's own have one code each, as requests and as advices.
+  const isAdvice = functionOf(mti) === 'advice' && !['4', '8'].includes(classOf(mti))
+  const accepted = codes[isAdvice ? 'advice' : classOf(mti)]
+  const whole = profile.responses[outcome] ?? outcome
+  return outcome === '00' ? (accepted ?? whole) : whole
 }
 
 /** What a network is shown of a CVV2 that it brought, where its profile has a place for it. */

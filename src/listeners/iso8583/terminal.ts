@@ -1,10 +1,12 @@
 import { createCipheriv } from 'node:crypto'
 import type { Socket } from 'node:net'
+import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import { managementMessage } from './answer.ts'
 import { describe } from './codec/describe.ts'
 import { createFrameReader, frameOf } from './codec/frame.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { decode, encode } from './codec/message.ts'
+import { writeParts } from './codec/parts.ts'
 import type { Profile } from './profile-schema.ts'
 
 /** The other side of a link, to play with: it asks as a terminal behind a network does. */
@@ -67,7 +69,8 @@ export function openTerminal(
     socket.once('close', closed)
     waiting.set(trace, resolve)
     show('→', lines(message))
-    socket.write(frameOf(framing, encode(layout, message)))
+    const header = '00'.repeat(layout.header ?? 0)
+    socket.write(frameOf(framing, encode(layout, { header, ...message })))
     return promise.finally(() => {
       clearTimeout(timer)
       waiting.delete(trace)
@@ -107,23 +110,101 @@ export function purchaseOf({ expiry, pan }: PresentedCard, now = new Date()): Is
   }
 }
 
-/** The same with a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a zone key of TDES. */
-export function withPin(message: IsoMessage, pin: string, zoneKey: Uint8Array): IsoMessage {
+/** The message as a profile has it: its version, and how the card is presented. */
+export function presentedOn(
+  profile: Profile,
+  { fields, mti }: IsoMessage,
+  mode: EntryMode,
+  now = new Date(),
+): IsoMessage {
+  const { entryMode, layout, version } = profile
+  const { 18: merchantType = '', 22: _, 25: condition = '', ...common } = fields
+  const isOld = version === '1987'
+  return {
+    mti: `${isOld ? '0' : '1'}${mti.slice(1)}`,
+    fields: {
+      ...common,
+      [entryMode.atm.merchantField]: merchantType,
+      [entryMode.field]: entryModeText(
+        entryMode,
+        mode,
+        layout.fields[entryMode.field]?.length ?? 3,
+      ),
+      ...(isOld && { 25: condition }),
+      ...(!isOld && { 12: now.toISOString().replace(/[-:T]/g, '').slice(2, 14) }),
+    },
+  }
+}
+
+/** The code of an entry mode at its place, before and after which nothing is said. */
+function entryModeText(
+  { at, ecommerce, field, values }: Profile['entryMode'],
+  mode: EntryMode,
+  length: number,
+): string {
+  const ownCode = Object.keys(values).find((code) => values[code] === mode)
+  const isNamedHere = mode === 'ecommerce' && ecommerce?.field === field
+  const code = isNamedHere ? ecommerce.values[0] : ownCode
+  return `${'0'.repeat(at)}${code ?? ''}`.padEnd(length, '0').slice(0, length)
+}
+
+/** The same with a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a zone key of TDES, of this index. */
+export function withPin(
+  message: IsoMessage,
+  pin: string,
+  zoneKey: Uint8Array,
+  { control, field, formatAt, formats, indexAt }: PinPlace = usualPinPlace,
+  index = '01',
+): IsoMessage {
   const pinField = Buffer.from(`0${pin.length}${pin}`.padEnd(16, 'F'), 'hex')
   const pan = message.fields['2'] ?? ''
   const panField = Buffer.from(`0000${pan.slice(-13, -1)}`, 'hex')
   const clear = pinField.map((byte, at) => byte ^ (panField[at] ?? 0))
-  const key = Buffer.concat([zoneKey, zoneKey.subarray(0, 8)])
+  const key = zoneKey.length === 16 ? Buffer.concat([zoneKey, zoneKey.subarray(0, 8)]) : zoneKey
   const block = createCipheriv('des-ede3', key, null).setAutoPadding(false).update(clear)
-  const fields = { 52: block.toString('hex').toUpperCase(), 53: '2001010100000000' }
+  const format = Object.keys(formats).find((code) => formats[code] === 'ISO_FORMAT_0') ?? ''
+  const said = putAt(putAt('2001010100000000', formatAt, format), indexAt, index)
+  const fields = { [field]: block.toString('hex').toUpperCase(), [control]: said }
   return { ...message, fields: { ...message.fields, ...fields } }
 }
 
-/** The same without a card, with its CVV2, in the sandbox's tags of field 48. */
-export const withCvv2 = (message: IsoMessage, cvv2: string): IsoMessage => ({
-  ...message,
-  fields: { ...message.fields, 22: '812', 48: `92${String(cvv2.length).padStart(2, '0')}${cvv2}` },
-})
+type PinPlace = Pick<Profile['pin'], 'control' | 'field' | 'formatAt' | 'formats' | 'indexAt'>
+
+/** Where most profiles have a PIN block and what is said of it. */
+const usualPinPlace: PinPlace = {
+  field: '52',
+  control: '53',
+  formatAt: 4,
+  formats: { '01': 'ISO_FORMAT_0' },
+  indexAt: 6,
+}
+
+const putAt = (text: string, at: number, part: string): string =>
+  text.slice(0, at) + part + text.slice(at + part.length)
+
+/** The same with a CVV2, where the profile has it; null where it has no place for one. */
+export function withCvv2(
+  { cvv2, layout }: Profile,
+  message: IsoMessage,
+  digits: string,
+): IsoMessage | null {
+  const field = cvv2 && layout.fields[cvv2.field]
+  if (!cvv2 || !field) return null
+  const { at, part, presence, result } = cvv2
+  const subfield = field.parts?.kind === 'bitmap' ? field.parts.fields[part ?? ''] : undefined
+  // Behind an indicator the place is as long as it may be, and the digits stand to its right.
+  const placed = presence ? digits.padStart(cvv2.length) : digits
+  const length = part === undefined ? field.length : subfield?.length
+  const text = putAt(' '.repeat(length ?? at + placed.length), at, placed)
+  const value = presence ? putAt(text, presence.at, presence.value) : text
+  const header = field.parts?.kind === 'tlv' ? field.parts.header : undefined
+  const before = header ? [['header', result?.header ?? ' '.repeat(header)] as const] : []
+  const whole =
+    part === undefined
+      ? value
+      : writeParts(cvv2.field, field, new Map([...before, [part, value] as const]))
+  return { ...message, fields: { ...message.fields, [cvv2.field]: whole } }
+}
 
 /** The message again, as its sender does that had no answer. */
 export const repeatOf = ({ fields, mti }: IsoMessage): IsoMessage => ({
@@ -132,10 +213,20 @@ export const repeatOf = ({ fields, mti }: IsoMessage): IsoMessage => ({
 })
 
 /** What takes a purchase back. */
-export function takingBack({ fields, mti }: IsoMessage): IsoMessage {
-  const { 48: _, 52: __, 53: ___, ...numbers } = fields
-  const acquirer = (fields['32'] ?? '').padStart(11, '0')
-  const elements = `${mti}${fields['11'] ?? ''}${fields['7'] ?? ''}${acquirer}${'0'.repeat(11)}`
-  const trace = String((Number(fields['11']) + 1) % 1_000_000).padStart(6, '0')
-  return { mti: '0400', fields: { ...numbers, 11: trace, 90: elements } }
+export function takingBack(
+  { cvv2, pin, version }: Profile,
+  { fields, mti }: IsoMessage,
+): IsoMessage {
+  const secret = [pin.field, pin.control, ...(cvv2 ? [cvv2.field] : [])]
+  const numbers = Object.fromEntries(
+    Object.entries(fields).filter(([field]) => !secret.includes(field)),
+  )
+  const { 7: instant = '', 11: trace = '', 12: local = '', 32: acquirer = '' } = fields
+  const length = String(acquirer.length).padStart(2, '0')
+  const elements =
+    version === '1993'
+      ? { 56: `${mti}${trace}${local}${length}${acquirer}` }
+      : { 90: `${mti}${trace}${instant}${acquirer.padStart(11, '0')}${'0'.repeat(11)}` }
+  const next = String((Number(trace) + 1) % 1_000_000).padStart(6, '0')
+  return { mti: `${mti.charAt(0)}400`, fields: { ...numbers, 11: next, ...elements } }
 }

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { freePort } from '../support/switch.ts'
+import { type Ended, pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
+
+let program: ServedProgram
+let env: Record<string, string>
+
+before(async () => {
+  const LINK_PORT = String(await freePort())
+  program = await serveProgram({ env: { LINK_PORT, RATE_LIMIT: 'off' } })
+  env = { DATA_DIR: program.dataDir, LINK_PORT }
+})
+
+const run = (...words: string[]): Promise<Ended> => pinfold(env, ...words)
+
+/** A link of its own for a profile. */
+const createLink = async (name: string, network: string, profile: string): Promise<void> => {
+  const where = ['--host', '127.0.0.1', '--port', String(await freePort())]
+  const words = ['links', 'create', name, '--network', network, ...where, '--profile', profile]
+  const { code, stderr } = await run(...words)
+  assert.equal(code, 0, stderr)
+}
+
+/** Plays on a link, once it listens: every process looks for new ones every two seconds. */
+const playOn = async (...words: string[]): Promise<Ended> => {
+  for (let tried = 0; ; tried += 1) {
+    const ended = await run('terminal', ...words)
+    if (ended.code !== 3 || tried === 20) return ended
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
+/** What each turn must come to, where it is not as in ISO 8583:1987. */
+const codes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'ascii-1993': { '55': '117', N7: '122', '00': '000', signed: '800', reversed: '400' },
+  'mastercard-public': { N7: '05' },
+}
+
+for (const profile of [
+  'ascii-1987',
+  'ascii-1993',
+  'binary-1987',
+  'mastercard-public',
+  'sandbox',
+  'visa-public',
+]) {
+  test(`the terminal plays on a link of one's own with ${profile}, PINs and CVV2s included`, async () => {
+    const link = `own-${profile}`
+    await createLink(link, 'demo-network', profile)
+    const { code, stderr, stdout } = await playOn('--link', link)
+    assert.equal(code, 0, stdout + stderr)
+    const own = codes[profile] ?? {}
+    const signed = own.signed ?? '00'
+    const approved = own['00'] ?? '00'
+    const expected = [
+      `✔ ${signed} sign-on`,
+      `✔ ${signed} echo`,
+      `✔ ${own['55'] ?? '55'} a purchase with a wrong PIN`,
+      `✔ ${own['55'] ?? '55'} its repeat: the same answer, and no second try`,
+      `✔ ${approved} a purchase with the right PIN`,
+      `✔ ${own.N7 ?? 'N7'} a purchase with a wrong CVV2`,
+      `✔ ${approved} a purchase with the right CVV2`,
+      `✔ ${own.reversed ?? '00'} its reversal, which gives no try back`,
+    ]
+    assert.deepEqual(stdout.trim().split('\n').slice(-8), expected)
+  })
+}
+
+test('without the key of the network the purchases with a PIN are left out, and that is said', async () => {
+  const made = await run('zones', 'create', 'acme-network', '--name', 'Acme')
+  assert.equal(made.code, 0, made.stderr)
+  await createLink('acme-1', 'acme-network', 'ascii-1987')
+  const { code, stderr, stdout } = await playOn('--link', 'acme-1')
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /the value of pin-01 is not known here\. Name its file by --zone-key-file/)
+  assert.doesNotMatch(stdout, /[✔✘].*PIN$/m)
+  const folder = await mkdtemp(join(tmpdir(), 'zone-key-'))
+  const file = join(folder, 'pin-01.hex')
+  await writeFile(file, '0123456789ABCDEF\n')
+  const short = await run('terminal', '--link', 'acme-1', '--zone-key-file', file)
+  assert.equal(short.code, 2)
+  assert.match(short.stderr, /32 or 48 hexadecimal digits/)
+  await writeFile(file, `${'0123456789ABCDEF'.repeat(2)}\n`)
+  const unknown = await run('terminal', '--link', 'acme-1', '--zone-key-file', file)
+  // The network has no such key: 86, and that is not what is due.
+  assert.equal(unknown.code, 1, unknown.stdout + unknown.stderr)
+  assert.match(unknown.stdout, /✘ 86 a purchase with a wrong PIN/)
+})

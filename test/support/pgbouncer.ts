@@ -58,7 +58,7 @@ default_pool_size = 40
   atEndOfFile(async () => {
     child.kill('SIGKILL')
     await ended
-    await rm(folder, { recursive: true })
+    await rm(folder, { recursive: true, force: true })
   })
   while (!(await answers(port))) {
     if (child.exitCode !== null)

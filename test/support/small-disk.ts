@@ -31,6 +31,16 @@ async function leftOut(): Promise<string | false> {
   }
 }
 
+const mounted = new Set<string>()
+
+atEndOfFile(() => {
+  for (const folder of mounted) {
+    execFileSync('umount', ['--lazy', folder])
+    rmSync(folder, { recursive: true, force: true })
+    mounted.delete(folder)
+  }
+})
+
 /** Mounts one for the servers of the tests; it goes with the file. */
 export const mountSmallDisk = async (megabytes: number) => {
   const runAs = await unprivilegedUser()
@@ -38,10 +48,7 @@ export const mountSmallDisk = async (megabytes: number) => {
   const folder = mkdtempSync(join(parent, 'pinfold-disk-'))
   const options = `size=${megabytes}m,mode=700,uid=${runAs?.uid ?? 0},gid=${runAs?.gid ?? 0}`
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
-  atEndOfFile(async () => {
-    execFileSync('umount', ['--lazy', folder])
-    rmSync(folder, { recursive: true, force: true })
-  })
+  mounted.add(folder)
   const ballast = join(folder, 'ballast')
   return {
     folder,

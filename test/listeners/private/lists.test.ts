@@ -147,5 +147,5 @@ test('of a network at most 100 keys are shown, those in use first; the list of k
   assert.equal(names.length, 100)
   assert.ok(names.includes('zone-128') && !names.includes('zone-129'))
   const all = (await pages('/keys')).flat() as { clientId?: string }[]
-  assert.equal(all.filter(({ clientId }) => clientId === 'demo-network').length, 132)
+  assert.equal(all.filter(({ clientId }) => clientId === 'demo-network').length, 133)
 })

@@ -47,7 +47,10 @@ const pageHeaders = 'traceparent, tracestate, baggage, if-none-match'
 export function preflightRoute(app: Server, path: string): void {
   app.options(
     path,
-    { config: { access: 'open' }, schema: { hide: true, response: { 204: Type.Null() } } },
+    {
+      config: { access: 'open', problems: ['unsupported_media_type', 'body_too_large'] },
+      schema: { hide: true, response: { 204: Type.Null() } },
+    },
     async (_, reply) => sendPreflight(reply),
   )
 }

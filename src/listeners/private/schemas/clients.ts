@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { integerMax } from '../../../domain/identifiers.ts'
 import { closed, optional, productId } from '../../http/validation.ts'
 
-const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'free-text' })
+const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'plain-text' })
 const kinds = ['client', 'network', 'admin'] as const
 const scopes = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32, uniqueItems: true })
 // Open, because members of a JWK that are not known are ignored (RFC 7517 section 4).

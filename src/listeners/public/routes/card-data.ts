@@ -145,7 +145,10 @@ export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
   const path = `${base}/keys/:kid(^[a-z0-9-]+).pem`
   app.options(
     path,
-    { config: { access: 'open' }, schema: { hide: true, params, response: { 204: Type.Null() } } },
+    {
+      config: { access: 'open', problems: ['unsupported_media_type', 'body_too_large'] },
+      schema: { hide: true, params, response: { 204: Type.Null() } },
+    },
     async (request, reply) => {
       // A key that is not there is 404, by whatever method.
       await cardDataOperations.findCardDataKey(operations, request.params.kid)

@@ -3,6 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createFrameReader, FrameError, type Framing, frameOf } from './codec/frame.ts'
 import type { LinkFault } from './observer.ts'
 
+/**
+ * Waits for something, but no longer than this. The timer does not keep the process: a connection that ended long before
+ * a stop would hold that stop up.
+ */
+export async function within(ms: number, done: Promise<unknown> | null): Promise<void> {
+  await Promise.race([done, wait(ms, undefined, { ref: false })])
+}
+
 /** A frame that waits to be looked at, and when it was read. */
 export interface ReceivedFrame {
   readonly header: Buffer

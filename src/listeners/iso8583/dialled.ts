@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
+import { within } from './connection.ts'
 import type { LinkObserver } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
 import type { RunningSession } from './session.ts'
@@ -61,7 +62,7 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
   const kept = keep()
   return async () => {
     stopping.abort()
-    await Promise.race([kept, rest(stopMs, new AbortController().signal)])
+    await within(stopMs, kept)
   }
 }
 

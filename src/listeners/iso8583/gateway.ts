@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import type { TlsIdentity } from '../http/tls.ts'
-import type { LinkWork, SharedLoad } from './connection.ts'
+import { type LinkWork, type SharedLoad, within } from './connection.ts'
 import { type Dial, keepDialled } from './dialled.ts'
 import type { LinkServices } from './handler.ts'
 import { listen } from './listening.ts'
@@ -164,7 +163,7 @@ function runLink(
       const stopped = stop()
       await Promise.all([...sessions.keys()].map((session) => session.finish(finishMs)))
       await stopped
-      await Promise.race([Promise.all(forgetting), wait(recordMs)])
+      await within(recordMs, Promise.all(forgetting))
     },
   }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import { managementMessage } from './answer.ts'
 import { CodecError, type IsoMessage } from './codec/layout.ts'
@@ -95,7 +94,7 @@ export function runSession(options: SessionOptions): RunningSession {
     isFinishing = true
     input.stop()
     socket.pause()
-    await Promise.race([queue.idle(), wait(lastAnswersMs)])
+    await connections.within(lastAnswersMs, queue.idle())
     if (!talk.isEnded) await closeGently(socket)
     end(why)
   }
@@ -140,11 +139,11 @@ export function runSession(options: SessionOptions): RunningSession {
     async finish(withinMs) {
       const until = performance.now() + withinMs
       if (talk.signedOnAt && !talk.isEnded) {
-        await Promise.race([requests.ask('signOff'), wait(Math.min(signOffMs, withinMs))])
+        await connections.within(Math.min(signOffMs, withinMs), requests.ask('signOff'))
       }
       isFinishing = true
       socket.pause()
-      await Promise.race([queue.idle(), wait(Math.max(0, until - performance.now()))])
+      await connections.within(Math.max(0, until - performance.now()), queue.idle())
       if (!talk.isEnded) await closeGently(socket)
       end('this side stops')
     },
@@ -178,9 +177,9 @@ async function closeGently(socket: Socket): Promise<void> {
   const flushed = once(socket, 'finish').catch(() => undefined)
   const left = socket.readableEnded ? null : once(socket, 'close').catch(() => undefined)
   socket.end()
-  await Promise.race([flushed, wait(closeMs)])
+  await connections.within(closeMs, flushed)
   socket.resume()
-  await Promise.race([left, wait(closeMs)])
+  await connections.within(closeMs, left)
 }
 
 /** Messages of this side's own, and their answers. */
@@ -200,7 +199,8 @@ function createRequests(talk: Talk) {
       if (purpose === 'signOn' && isAccepted) talk.setSignedOn(true)
       resolve(isAccepted)
     })
-    const timer = setTimeout(() => resolve(false), profile.timers.answerMs)
+    // A stop does not wait for it.
+    const timer = setTimeout(() => resolve(false), profile.timers.answerMs).unref()
     try {
       await talk.transmit(message, null)
       return await promise

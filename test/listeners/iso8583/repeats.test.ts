@@ -57,7 +57,7 @@ onEachEngine((engine) => {
       wires.map((wire, at) => atOnce(wire, at === 0 ? '0100' : '0101', asked, 500)),
     )
     assert.deepEqual([...new Set(answers.flat())], ['55'])
-    assert.equal(answers.flat().length, 1_000)
+    assert(answers.flat().length >= 1_000)
     assert.equal(await triesOf(service, card), 2)
     assert.equal(await triesOf(other, card), 2)
     for (const wire of wires) wire.close()
@@ -222,10 +222,12 @@ const atOnce = async (
   count: number,
 ) => {
   const frame = frameOf(framing, encode(layout, { mti, fields }))
-  // No more than may be in work: what waits for long is dropped.
-  for (let sent = 0; sent < count; sent += 50) {
+  // No more than may be in work. What waited for too long is dropped, and is sent again, as a network does.
+  for (let rounds = 0; received.length < count; rounds += 1) {
+    assert(rounds < count, 'Too many messages stayed without an answer.')
+    const due = received.length + 50
     send(Buffer.concat(Array.from({ length: 50 }, () => frame)))
-    while (received.length < sent + 50) await wait(20)
+    await until(() => received.length >= due, 20_000).catch(() => undefined)
   }
   return received.map((answer) => answer.fields['39'])
 }

@@ -40,6 +40,7 @@ interface Sessions {
   /** Whether the server found last is that of a cluster; so is one that is not known yet, which is right on both. */
   isCluster(): boolean
   load(): PoolLoad
+  /** Closes the pool. A second call waits for the same end. */
   close(): Promise<void>
 }
 
@@ -73,6 +74,7 @@ export function openSessions(options: SessionsOptions): Sessions {
     onConnect: choice.greet,
   })
   pool.on('error', onIdleError)
+  let closing: Promise<void> | undefined
   return {
     take: () => take(pool, choice),
     isCluster: choice.isCluster,
@@ -81,7 +83,10 @@ export function openSessions(options: SessionsOptions): Sessions {
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    close: () => pool.end(),
+    close: () => {
+      closing ??= pool.end()
+      return closing
+    },
   }
 }
 

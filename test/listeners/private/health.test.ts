@@ -9,7 +9,7 @@ import { auditEnteringFindings } from '../../../src/service/doctor/audit-check.t
 import { claimLease } from '../../../src/storage/engine/leases.ts'
 import { appendMany, enterAll, signAll } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
-import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { openTestService, pgliteLeftOut, sql, type TestService } from '../../support/service.ts'
 
 const healthOf = async (service: TestService) => {
   const given = { listener: 'private', token: null } as const
@@ -34,7 +34,8 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
     'audit-log:entering': 'pass',
     ...{ 'events:unsent': 'pass', 'deliveries:due': 'pass', 'deliveries:failing': 'pass' },
     ...{ 'webhooks:failing': 'pass' },
-    'database:vacuum': 'pass',
+    // A server vacuums by itself.
+    ...(!pgliteLeftOut && { 'database:vacuum': 'pass' }),
     ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass', 'approvals:broken-glass': 'pass' },
   })
 })

@@ -160,3 +160,10 @@ test('dates stay as they are written, whatever the time zone of this process', {
   const [row] = await sql(database, `select date '2026-03-01' as "day"`)
   assert.equal(row?.day, '2026-03-01')
 })
+
+test('closing a pool twice is closing it once', { skip }, async () => {
+  const closed = pool(testDatabase.url, 1)
+  await sql(closed, 'select 1 as one')
+  await closed.close()
+  await closed.close()
+})

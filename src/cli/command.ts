@@ -51,15 +51,21 @@ export interface Command {
   /** Further lines of its help. */
   readonly description?: string
   readonly options?: Options
+  /** Which options say where it calls and as whom; all of them unless given. */
+  readonly connection?: readonly (keyof ConnectionOptions)[]
   readonly example: string
   /** @returns null where it has printed everything itself. */
   run(call: Call): Promise<Outcome | null>
 }
 
 /** Options that every command takes. */
-export const commonOptions: Options = {
+const commonOptions: Options = {
   json: { type: 'boolean', help: 'answers for programs, on standard output' },
   help: { type: 'boolean', help: 'this text' },
+}
+
+/** Options of commands that call a service. */
+const connectionOptions: Readonly<Record<keyof ConnectionOptions, Option>> = {
   url: { type: 'string', value: 'URL', help: 'the public listener of a service elsewhere' },
   'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
   client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
@@ -67,10 +73,18 @@ export const commonOptions: Options = {
   'as-person': { type: 'boolean', help: 'as whom pinfold sign-in signed in, in place of a client' },
 }
 
+/** The options of a command beside its own: it takes none that would change nothing. */
+export const sharedOptionsOf = ({ connection = connectionNames }: Command): Options => ({
+  ...commonOptions,
+  ...Object.fromEntries(connection.map((name) => [name, connectionOptions[name]])),
+})
+
+const connectionNames = ['url', 'private-url', 'client', 'jwk-file', 'as-person'] as const
+
 /** @throws UsageError for an option that there is not, and for names too few or too many. */
 export function parseCall(command: Command, words: readonly string[]): Call {
   const { positionals: names, values } = parseOptions(
-    { ...command.options, ...commonOptions },
+    { ...command.options, ...sharedOptionsOf(command) },
     words,
   )
   const options = values as OptionValues

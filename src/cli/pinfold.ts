@@ -6,17 +6,13 @@ import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
 import { keyCommands } from './commands/keys.ts'
 import { linkCommands } from './commands/links.ts'
 import { productCommands } from './commands/products.ts'
-import {
-  doctorCommand,
-  migrateCommand,
-  prepareClusterCommand,
-  startCommand,
-} from './commands/service.ts'
+import { migrateCommand, prepareClusterCommand, startCommand } from './commands/service.ts'
 import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
 import { witnessCommand } from './commands/witness.ts'
@@ -161,7 +157,7 @@ function helpOf(command: cli.Command): string {
     `  ${summary}`,
     description?.replaceAll(/^/gm, '  '),
     options && optionLines(options),
-    optionLines(cli.commonOptions),
+    optionLines(cli.sharedOptionsOf(command)),
     `  Example:\n    ${example}`,
   ]
   return paragraphs.filter((each) => each !== undefined).join('\n\n')

@@ -92,6 +92,7 @@ export const auditCommands: readonly cli.Command[] = [
         help: 'logs, with commas between, that may say why the one before has fewer entries than were signed',
       },
     },
+    connection: [],
     example: 'pinfold audit verify ./audit-2026 --keys audit-log-keys',
     run: (call) =>
       judged(async () => {
@@ -178,6 +179,7 @@ export const auditCommands: readonly cli.Command[] = [
       state: { type: 'string', value: 'FILE', help: 'where the newest checkpoint is remembered' },
       every: { type: 'string', value: 'SECONDS', help: 'goes on until something is found' },
     },
+    connection: [],
     example:
       'pinfold audit monitor http://127.0.0.1:9090/audit --keys audit-log-keys --state seen --every 60',
     run: (call) =>

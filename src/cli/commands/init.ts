@@ -44,6 +44,7 @@ export const initCommand: Command = {
   names: ['[FOLDER]'],
   summary: 'writes a folder to go on from: configuration, a client, a compose file',
   description: 'Files that are there already stay as they are.',
+  connection: [],
   example: 'pinfold init cards',
   async run({ names: [folder = '.'] }) {
     await mkdir(folder, { recursive: true })

@@ -1,13 +1,13 @@
-import { processEnvironment, readConfig } from '../../service/config/config.ts'
-import type { Finding } from '../../service/doctor/finding.ts'
-import { type Colours, type Command, exitCodes, refuseStart } from '../command.ts'
-import { line, print } from '../output.ts'
+import { readConfig } from '../../service/config/config.ts'
+import { type Command, refuseStart } from '../command.ts'
+import { print } from '../output.ts'
 
 export const startCommand: Command = {
   words: 'start',
   summary: 'runs the service until it is stopped',
   description:
     'The environment says how (README.md lists it); without any it is the sandbox, on loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
+  connection: [],
   example: 'LOG_LEVEL=warn pinfold start',
   async run({ options }) {
     const { serve } = await import('../../service/serve.ts')
@@ -26,6 +26,7 @@ export const migrateCommand: Command = {
     "brings the database to this program's schema, as a start does, and says what it applied",
   description:
     'Forward only: an older version cannot start on the database after that. Stop its processes first, and\nmake a backup. No other command changes the schema.',
+  connection: [],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold migrate',
   async run() {
     const config = readConfig()
@@ -46,6 +47,7 @@ export const prepareClusterCommand: Command = {
   summary: 'spreads the tables over the nodes of a Citus cluster, and says what it did',
   description:
     "DATABASE_URL names the coordinator. Brings the database to this program's schema first, as migrate does. Stop the\nprocesses before it where there are rows: tables that are spread are locked until all are. It is done as a whole or not at\nall, and done again it does nothing.",
+  connection: [],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold cluster prepare',
   async run() {
     const config = readConfig()
@@ -65,49 +67,6 @@ export const prepareClusterCommand: Command = {
     const text = lines.length === 0 ? nothing : [...lines, `All of it lies on ${nodes}.`].join('\n')
     return { json: done, text }
   },
-}
-
-export const doctorCommand: Command = {
-  words: 'doctor',
-  summary: 'looks at configuration, files, database, HSM, clock and listeners, and says what to do',
-  description:
-    'It changes nothing, and works beside a server that runs. With a PKCS#11 token it logs in once, so a\nwrong PIN costs the token one try. Exits with 1 where there is a fault; a warning alone is no fault.',
-  example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold doctor',
-  async run() {
-    const { examine } = await import('../../service/doctor/examine.ts')
-    const findings = await examine(processEnvironment())
-    const count = (verdict: Finding['verdict']) =>
-      findings.filter((finding) => finding.verdict === verdict).length
-    const [faults, warnings] = [count('fault'), count('warning')]
-    const summary =
-      faults + warnings === 0
-        ? 'Nothing is wrong.'
-        : `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
-    const lines = findings.map(({ check, found, remedy, verdict, why }) => {
-      const said = line`${marks[verdict]}  ${check}: ${found}`
-      return why === undefined
-        ? said
-        : `${said}\n${line`         why   ${why}`}\n${line`         do    ${remedy ?? ''}`}`
-    })
-    return {
-      json: { healthy: faults === 0, faults, findings },
-      text: [...lines, '', summary].join('\n'),
-      colours,
-      exitCode: faults === 0 ? exitCodes.done : exitCodes.refused,
-    }
-  },
-}
-
-const marks = {
-  good: 'good   ',
-  warning: 'warning',
-  fault: 'FAULT  ',
-}
-
-const colours: Colours = {
-  [marks.good]: 'green',
-  [marks.warning]: 'yellow',
-  [marks.fault]: 'red',
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`

@@ -21,6 +21,7 @@ export const signInCommand: Command = {
     audience: { type: 'string', value: 'URI', help: 'what the token is for: CONSOLE_AUDIENCE' },
     as: { type: 'string', value: 'ROLE', help: 'in the sandbox: a role, or the name of a person' },
   },
+  connection: ['client'],
   example: 'pinfold sign-in --as key-officer && pinfold keys list --as-person',
   async run(call) {
     const { audience, clientId, hint, issuer } = await targetOf(call)

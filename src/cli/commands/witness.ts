@@ -34,6 +34,7 @@ export const witnessCommand: Command = {
       help: 'verifier keys of the logs that it cosigns; logs in its folder unless given',
     },
   },
+  connection: [],
   example: 'pinfold witness --dir ./witness --listen 127.0.0.1:7380 --key witness.pem',
   async run(call) {
     const folder = neededOf(call, 'dir')

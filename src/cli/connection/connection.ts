@@ -89,7 +89,10 @@ const overHttp = async (
  * From here on this process presents the certificate to servers that ask for one (RFC 8446, 4.4.2).
  * @throws UsageError where one of the two files is not named, not read, or not of the other.
  */
-async function presentCertificate({ certificateFile, keyFile }: CallerConfig): Promise<void> {
+export async function presentCertificate({
+  certificateFile,
+  keyFile,
+}: CallerConfig): Promise<void> {
   if (certificateFile === null && keyFile === null) return
   if (certificateFile === null || keyFile === null) {
     throw new UsageError('PINFOLD_CERT_FILE and PINFOLD_KEY_FILE go together.')

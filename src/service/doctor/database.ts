@@ -9,6 +9,7 @@ import { openPostgres } from '../../storage/engine/postgres.ts'
 import type { Config } from '../config/config.ts'
 import { type DatabaseFault, encodingFault, poolingFault } from '../database.ts'
 import { type Check, type Finding, fault, good, messageOf, warning } from './finding.ts'
+import { healthFindings } from './health.ts'
 import { contentFindings } from './installation.ts'
 import { readJson } from './listeners.ts'
 
@@ -118,10 +119,9 @@ async function holderFindings(
   const answer = privateUrl === undefined ? null : await readJson(`${privateUrl}/livez`)
   if (answer?.json.status === 'alive') {
     const health = await readJson(`${privateUrl}/health`)
-    const checks = Object.entries((health?.json.checks ?? {}) as Readonly<Record<string, Health>>)
     return [
       good('database', `A server works with it: ${privateUrl}.`),
-      ...checks.map(([name, [found]]) => healthFinding(name, found)),
+      ...healthFindings(health?.json ?? null),
     ]
   }
   return [
@@ -132,21 +132,6 @@ async function holderFindings(
       'End that process, or start this one with another DATA_DIR.',
     ),
   ]
-}
-
-/** What the health document of the private listener says of one thing. */
-type Health = readonly [{ readonly status: string; readonly output?: string }]
-
-function healthFinding(name: string, { output = '', status }: Health[0]): Finding {
-  if (status === 'pass') return good('health', `${name}: ${output || 'as it should be.'}`)
-  const say = status === 'fail' ? fault : warning
-  const why = 'The server works, and says itself that something is not right.'
-  return say(
-    'health',
-    `${name}: ${output}`,
-    why,
-    'See "When the database goes back in time" in docs/audit-log.md.',
-  )
 }
 
 const versionLeast = 150_000

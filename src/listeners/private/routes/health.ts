@@ -22,7 +22,24 @@ interface Check {
   readonly observedValue?: number
   readonly observedUnit?: string
 }
-type Checks = Readonly<Record<string, Check>>
+
+/** What the document has a check of; the doctor has advice on each. */
+export type HealthCheckName =
+  | 'database'
+  | 'hsm'
+  | 'audit-log:signing'
+  | 'audit-log:witnesses'
+  | 'audit-log:rows'
+  | 'audit-log:entering'
+  | 'events:unsent'
+  | 'deliveries:due'
+  | 'deliveries:failing'
+  | 'webhooks:failing'
+  | 'keys:rotation'
+  | 'links:dialled'
+  | 'approvals:broken-glass'
+  | 'database:vacuum'
+type Checks = Readonly<Partial<Record<HealthCheckName, Check>>>
 
 const CheckSchema = Type.Array(
   Type.Object({
@@ -56,7 +73,7 @@ export function healthRoute(api: PrivateApi): void {
   }
   app.get('/health', { config: { access: 'open', anyHost: true }, schema }, async (_, reply) => {
     const [database, hsm] = await Promise.all([answers(pings.database), answers(pings.hsm)])
-    const reads: [name: string, read: () => Promise<Checks>][] = [
+    const reads: [name: HealthCheckName, read: () => Promise<Checks>][] = [
       ['audit-log:signing', () => auditChecks(audit)],
       [
         'audit-log:entering',

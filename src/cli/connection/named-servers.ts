@@ -1,0 +1,99 @@
+import { type Finding, fault, good, messageOf } from '../../service/doctor/finding.ts'
+import { healthFindings } from '../../service/doctor/health.ts'
+import { readBody } from './bounded-body.ts'
+
+/** Where servers are said to be: their public and their private listeners. */
+export interface ServerAddresses {
+  readonly url: string | null
+  readonly privateUrl: string | null
+}
+
+/** How each listener calls itself in the document of its interface. */
+const titles = {
+  'public listener': 'Pinfold',
+  'private listener': 'Pinfold, private listener',
+} as const
+type ListenerTitle = keyof typeof titles
+
+const answerTimeoutMs = 5_000
+const mostBytes = 16_777_216
+
+/** Asks the servers at these addresses what they are. Nothing secret is sent. */
+export async function examineServers({
+  privateUrl,
+  url,
+}: ServerAddresses): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  if (url !== null) findings.push(await identify(url, 'public listener'))
+  if (privateUrl === null) return findings
+  const identity = await identify(privateUrl, 'private listener')
+  findings.push(identity)
+  if (identity.verdict !== 'good') return findings
+  const health = await readJson(`${privateUrl}/health`).catch(() => null)
+  return [...findings, await readinessFinding(privateUrl), ...healthFindings(health?.json ?? null)]
+}
+
+/** Whether a Pinfold server answers at an address, by the listener that is meant. */
+async function identify(url: string, listener: ListenerTitle): Promise<Finding> {
+  const lacking = (reason: string): Finding =>
+    fault(
+      'server',
+      `No Pinfold server answered at ${url}: ${reason}`,
+      'Commands that are given this address reach no service.',
+      `Check the address of the ${listener}, that the server runs, and that this machine can connect to it.`,
+    )
+  try {
+    const { json, status } = await readJson(`${url}/openapi.json`)
+    const title = titleOf(json)
+    if (title === titles[listener]) return good('server', `A Pinfold answers at ${url}.`)
+    if (title !== titles['public listener'] && title !== titles['private listener']) {
+      return lacking(`another program did, with status ${status}.`)
+    }
+    return fault(
+      'server',
+      `The server at ${url} is not the ${listener} of a Pinfold, but its other listener.`,
+      'Each listener has its own paths, so calls to the other one are answered 404.',
+      'Exchange the addresses: --url is the public listener, --private-url the private one.',
+    )
+  } catch (error) {
+    return lacking(messageOf(error))
+  }
+}
+
+function titleOf(document: Readonly<Record<string, unknown>> | null): unknown {
+  const described = document?.info
+  return typeof described === 'object' && described !== null
+    ? Reflect.get(described, 'title')
+    : undefined
+}
+
+async function readinessFinding(url: string): Promise<Finding> {
+  const status = await readJson(`${url}/readyz`).then(
+    (answer) => answer.status,
+    () => null,
+  )
+  if (status === 200) return good('server', `The service at ${url} is ready.`)
+  return fault(
+    'server',
+    `The service at ${url} is not ready (${status ?? 'no answer'}).`,
+    'Every call is answered 503 until its database and its HSM answer.',
+    "Read the findings on health, and the service's log.",
+  )
+}
+
+/** An answer, and the JSON object in it; null where it has none. */
+async function readJson(url: string) {
+  const signal = AbortSignal.timeout(answerTimeoutMs)
+  const answer = await fetch(url, { signal, redirect: 'manual' })
+  const text = new TextDecoder().decode(await readBody(answer.body, mostBytes))
+  return { status: answer.status, json: parseObject(text) }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : null
+  } catch {
+    return null
+  }
+}

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** A connection on which a card network speaks ISO 8583, as it is configured. */
 export interface LinkRow {
@@ -26,93 +27,52 @@ export interface KnownLinkRow extends LinkRow {
   readonly signedOnSessions: number
 }
 
-const columns = `link.link_name as "linkName", link.network_id as "networkId", link.direction, link.host, link.port,
-  link.profile, link.tls, link.certificates, link.peers, link.zone_master_key as "zoneMasterKey", link.active`
+const declare = loadStatements(import.meta.url)
 
-const knownColumns = `${columns}, link.created_at as "createdAt", link.signed_on_at as "lastSignedOnAt",
-  session.sessions, session.signed_on as "signedOnSessions"`
-
-const withSessions = `link cross join lateral (
-    select count(*)::integer as sessions, count(signed_on_at)::integer as signed_on from link_session
-    where link_session.link_name = link.link_name and seen_at > now() - interval '30 seconds'
-  ) as session`
-
-const findStatement = statement(
-  'find_link',
-  `select ${knownColumns} from ${withSessions} where link.link_name = $1`,
-)
+const selectLink = declare<{ linkName: string }, KnownLinkRow>('find_link')
 
 export const findLink = async (
   connection: Connection,
   linkName: string,
-): Promise<KnownLinkRow | null> => firstRow(await connection.query(findStatement, [linkName]))
+): Promise<KnownLinkRow | null> => firstRow(await selectLink(connection, { linkName }))
 
-const listStatement = statement(
-  'list_links',
-  `select ${knownColumns} from ${withSessions} where link.link_name > $1
-   order by link.link_name limit $2`,
-)
+const selectLinks = declare<{ after: string; limit: number }, KnownLinkRow>('list_links')
 
 /** Links after this name, by their names. */
 export const listLinksAfter = (
   connection: Connection,
-  linkName: string,
+  after: string,
   limit: number,
-): Promise<KnownLinkRow[]> => connection.query(listStatement, [linkName, limit])
+): Promise<KnownLinkRow[]> => selectLinks(connection, { after, limit })
 
-const activeStatement = statement(
-  'list_active_links',
-  `select ${columns} from link join client on client.client_id = link.network_id
-   where link.active and client.active and client.kind = 'network'
-   order by link.link_name limit $1`,
-)
+const selectActiveLinks = declare<{ limit: number }, LinkRow>('list_active_links')
 
 /** The links that are to be up, of networks that may ask. */
 export const listActiveLinks = (connection: Connection, limit: number): Promise<LinkRow[]> =>
-  connection.query(activeStatement, [limit])
+  selectActiveLinks(connection, { limit })
 
-const findListeningStatement = statement(
-  'find_listening_link',
-  `select link_name as "linkName" from link
-   where host = $1 and port = $2 and direction = 'listen' and active`,
-)
+type LinkAddress = Pick<LinkRow, 'host' | 'port'>
+
+const selectListeningLink = declare<LinkAddress, { linkName: string }>('find_listening_link')
 
 /** The link that is listened for at an address; null where none is. */
 export const findListeningLink = async (
   connection: Connection,
-  { host, port }: Pick<LinkRow, 'host' | 'port'>,
-): Promise<string | null> => {
-  const rows = await connection.query<{ linkName: string }>(findListeningStatement, [host, port])
-  return firstRow(rows)?.linkName ?? null
-}
+  address: LinkAddress,
+): Promise<string | null> =>
+  firstRow(await selectListeningLink(connection, address))?.linkName ?? null
 
-const insertStatement = statement(
-  'insert_link',
-  `insert into link (link_name, network_id, direction, host, port, profile, tls, certificates, peers,
-     zone_master_key, active)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-   on conflict (link_name) do nothing returning link_name as "linkName"`,
-)
+const insert = declare<LinkRow, { linkName: string }>('insert_link')
 
 /** Keeps a link. @returns false where the name is taken. */
 export const insertLink = async (connection: Connection, link: LinkRow): Promise<boolean> =>
-  (await connection.query(insertStatement, valuesOf(link))).length === 1
+  (await insert(connection, link)).length === 1
 
-const updateStatement = statement(
-  'update_link',
-  `update link set network_id = $2, direction = $3, host = $4, port = $5, profile = $6, tls = $7,
-     certificates = $8, peers = $9, zone_master_key = $10, active = $11
-   where link_name = $1`,
-)
+const update = declare<LinkRow>('update_link')
 
 export const updateLink = async (connection: Connection, link: LinkRow): Promise<void> => {
-  await connection.query(updateStatement, valuesOf(link))
+  await update(connection, link)
 }
-
-const valuesOf = (link: LinkRow): readonly SqlValue[] => [
-  ...[link.linkName, link.networkId, link.direction, link.host, link.port, link.profile],
-  ...[link.tls, link.certificates, link.peers, link.zoneMasterKey, link.active],
-]
 
 /** A connection of a link, of this process. */
 export interface LinkSession {
@@ -124,50 +84,34 @@ export interface LinkSession {
   readonly signedOnAt: Date | null
 }
 
-const seenStatement = statement(
-  'see_link_session',
-  `insert into link_session (link_name, session_id, peer, connected_at, signed_on_at)
-   values ($1, $2, $3, $4, $5)
-   on conflict (link_name, session_id) do update
-     set signed_on_at = excluded.signed_on_at, seen_at = excluded.seen_at`,
-)
-const signedOnStatement = statement(
-  'set_link_signed_on',
-  `update link set signed_on_at = $2
-   where link_name = $1 and (signed_on_at is null or signed_on_at < $2)`,
-)
+const upsertSession = declare<LinkSession>('see_link_session')
+const updateSignedOn = declare<{ linkName: string; signedOnAt: Date }>('set_link_signed_on')
 
 /** Notes that a session lives. */
-export async function noteLinkSession(
-  connection: Connection,
-  { connectedAt, linkName, peer, sessionId, signedOnAt }: LinkSession,
-): Promise<void> {
-  await connection.query(seenStatement, [linkName, sessionId, peer, connectedAt, signedOnAt])
-  if (signedOnAt) await connection.query(signedOnStatement, [linkName, signedOnAt])
+export async function noteLinkSession(connection: Connection, session: LinkSession): Promise<void> {
+  await upsertSession(connection, session)
+  const { linkName, signedOnAt } = session
+  if (signedOnAt) await updateSignedOn(connection, { linkName, signedOnAt })
 }
 
-const endedStatement = statement(
-  'end_link_session',
-  'delete from link_session where link_name = $1 and session_id = $2',
-)
+type SessionKey = Pick<LinkSession, 'linkName' | 'sessionId'>
+
+const deleteSession = declare<SessionKey>('end_link_session')
 
 /** Forgets a session that ended. */
 export const forgetLinkSession = async (
   connection: Connection,
-  { linkName, sessionId }: Pick<LinkSession, 'linkName' | 'sessionId'>,
+  session: SessionKey,
 ): Promise<void> => {
-  await connection.query(endedStatement, [linkName, sessionId])
+  await deleteSession(connection, session)
 }
 
-const staleStatement = statement(
-  'forget_lost_link_sessions',
-  `delete from link_session where link_name = $1 and seen_at < now() - interval '1 minute'`,
-)
+const deleteLostSessions = declare<{ linkName: string }>('forget_lost_link_sessions')
 
 /** Forgets the sessions of a link that a lost process had. */
 export const forgetLostLinkSessions = async (
   connection: Connection,
   linkName: string,
 ): Promise<void> => {
-  await connection.query(staleStatement, [linkName])
+  await deleteLostSessions(connection, { linkName })
 }

@@ -59,7 +59,8 @@ async function scenariosOf(
     { name: 'Get current PIN', url, headers, requests: ofCards('GET', '/card-pin/:token/pin') },
     {
       name: 'Set PIN',
-      ...{ url, headers: json },
+      url,
+      headers: json,
       requests: ofCards('POST', '/card-pin/:token/pin', `{"pin":"${pin}"}`),
     },
     {
@@ -83,7 +84,10 @@ async function measure({ headers, requests, url }: Scenario, amount?: number): P
     return { ...request, ...requests[asked % requests.length] }
   }
   const result = await autocannon({
-    ...{ url, headers, connections, requests: [{ setupRequest }] },
+    url,
+    headers,
+    connections,
+    requests: [{ setupRequest }],
     ...(amount === undefined ? { duration: Number(options.seconds) } : { amount }),
   })
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url}: ${result.non2xx} not 2xx`)
@@ -194,7 +198,8 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
   const goOn = await standStill(standing)
   const enter = createSequencer({ database, origin: 'bench.example/audit' })
   const [backend] = await database.query<{ pid: number }>({
-    ...{ name: 'own_backend', text: 'select pg_backend_pid() as pid' },
+    name: 'own_backend',
+    text: 'select pg_backend_pid() as pid',
   })
   if (!backend) throw new Error('It has no connection.')
   const seconds = 30
@@ -289,7 +294,9 @@ await runBench(async (bench) => {
   const client = new pg.Client({ connectionString: bench.databaseUrl })
   await client.connect()
   const database = openPool({
-    ...{ connectionString: bench.databaseUrl, poolSize: 1, onIdleError: () => undefined },
+    connectionString: bench.databaseUrl,
+    poolSize: 1,
+    onIdleError: () => undefined,
   })
   const cards = await issueCards(service, cardCount)
   if (parts.includes('receipts')) {

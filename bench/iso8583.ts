@@ -101,9 +101,19 @@ async function sell(
     const { block = '', card } = blocks[traces % blocks.length] ?? {}
     if (!card) return
     send('0200', {
-      ...{ 2: card.pan, 3: '000000', 4: '000000001000', 14: card.expiry.slice(2).replace('-', '') },
-      ...{ 18: '5411', 22: '051', 32: '123456', 37: `R${traces}`.padEnd(12, '0'), 41: 'TERM0001' },
-      ...{ 42: 'MERCHANT0000001', 49: '978', 52: block, 53: '2001010100000000' },
+      2: card.pan,
+      3: '000000',
+      4: '000000001000',
+      14: card.expiry.slice(2).replace('-', ''),
+      18: '5411',
+      22: '051',
+      32: '123456',
+      37: `R${traces}`.padEnd(12, '0'),
+      41: 'TERM0001',
+      42: 'MERCHANT0000001',
+      49: '978',
+      52: block,
+      53: '2001010100000000',
     })
   }
   const take = ({ fields, mti }: IsoMessage) => {
@@ -153,7 +163,10 @@ async function measureJson(service: BenchService, cards: readonly ReadCard[]): P
   const headers = await headersFor(service, service.sandbox.network)
   const bodies = cards.map((card) =>
     JSON.stringify({
-      ...{ pan: card.pan, expiryDate: card.expiry, entryMode: 'chip', reference: 'BENCH' },
+      pan: card.pan,
+      expiryDate: card.expiry,
+      entryMode: 'chip',
+      reference: 'BENCH',
       pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: blockOf(service, card) },
     }),
   )
@@ -190,8 +203,12 @@ async function openLinks(service: BenchService, count: number) {
   for (let made = 0; made < count; made += 1) {
     const port = await freePort()
     const body = JSON.stringify({
-      ...{ linkName: `bench-${made}`, networkId: service.sandbox.network.clientId, port },
-      ...{ direction: 'listen', host: '127.0.0.1', profile: 'sandbox' },
+      linkName: `bench-${made}`,
+      networkId: service.sandbox.network.clientId,
+      port,
+      direction: 'listen',
+      host: '127.0.0.1',
+      profile: 'sandbox',
     })
     const answer = await fetch(`${service.privateUrl}/links`, { method: 'POST', headers, body })
     if (answer.status !== 201) throw new Error(`No link was made: ${await answer.text()}`)

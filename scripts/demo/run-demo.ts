@@ -99,8 +99,14 @@ function createCaller(sandbox: SandboxFile): Caller {
   const exchangeOf = (actor: Actor) => {
     const { clientId, clientSecret, scope } = actor === 'client' ? sandbox : sandbox[actor]
     const settings = settingsOf({
-      ...{ baseUrl, tokenEndpoint, clientId, clientSecret, scope },
-      ...{ timeoutMs: 15_000, retries: 0, allowHttp: true },
+      baseUrl,
+      tokenEndpoint,
+      clientId,
+      clientSecret,
+      scope,
+      timeoutMs: 15_000,
+      retries: 0,
+      allowHttp: true,
       async fetch(...request) {
         const response = await fetch(...request)
         // The token is shown, but for itself.

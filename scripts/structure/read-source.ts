@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import {
   type FunctionLikeDeclaration,
   type ImportDeclaration,
+  isArrayLiteralExpression,
   isCallExpression,
   isElementAccessExpression,
   isExportDeclaration,
@@ -16,8 +17,11 @@ import {
   isNamedExports,
   isNamedImports,
   isNoSubstitutionTemplateLiteral,
+  isObjectLiteralExpression,
   isPropertyAccessExpression,
   isQualifiedName,
+  isSpreadAssignment,
+  isSpreadElement,
   isStringLiteral,
   isTemplateHead,
   isVariableDeclaration,
@@ -58,6 +62,8 @@ export type Source = {
   literals: readonly { line: number; text: string }[]
   /** Lines with the type `any`. */
   anyLines: readonly number[]
+  /** Lines that spread an object or a list that is written out right there. */
+  literalSpreadLines: readonly number[]
   environmentLines: readonly number[]
   /** Lines that call another program: by `fetch`, or by what Node and its packages have for it. */
   callingLines: readonly number[]
@@ -119,6 +125,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
     })),
     literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
     anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),
+    literalSpreadLines: linesOf(spreadsLiteral),
     environmentLines: linesOf(readsEnvironment),
     callingLines: linesOf(callsOut),
     starExportLines: linesOf((node) => isExportDeclaration(node) && !node.exportClause),
@@ -248,6 +255,10 @@ const nameOf = (node: Node, tree: SyntaxTree): string => {
   }
   return node.kind === SyntaxKind.Constructor ? 'constructor' : 'a function'
 }
+
+const spreadsLiteral = (node: Node): boolean =>
+  (isSpreadElement(node) || isSpreadAssignment(node)) &&
+  (isObjectLiteralExpression(node.expression) || isArrayLiteralExpression(node.expression))
 
 const readsEnvironment = (node: Node): boolean => {
   if (isImportDeclaration(node)) {

@@ -81,6 +81,9 @@ const oneWayOut: Rule = ({ path, callingLines }) =>
 const noAny: Rule = ({ path, anyLines }) =>
   anyLines.map((line) => `${path}:${line} says any: say what it is, or unknown`)
 
+const noLiteralSpread: Rule = ({ path, literalSpreadLines }) =>
+  literalSpreadLines.map((line) => `${path}:${line} spreads a literal: write its members out`)
+
 const noReminder: Rule = ({ path, reminders }) =>
   reminders.map(({ line, word }) => `${path}:${line} ${word}: do it, or file it`)
 
@@ -95,5 +98,6 @@ export const rules: readonly Rule[] = [
   environmentInConfig,
   oneWayOut,
   noAny,
+  noLiteralSpread,
   noReminder,
 ]

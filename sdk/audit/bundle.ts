@@ -28,7 +28,10 @@ export async function readBundle(
   else if (!entries) report('entry_changed', path, 'it ends within an entry')
   const openings = await readOpenings({ read, report }, index, width)
   return {
-    ...{ index, width, tile, openings },
+    index,
+    width,
+    tile,
+    openings,
     entries: entries ? await Promise.all(entries.map(leafHash)) : null,
   }
 }

@@ -204,12 +204,17 @@ async function verifyLog(
     context.unchecked.push(`${lost}; the log that follows it says why: ${succession?.reason}`)
   }
   const known = await knownOf(origin, {
-    ...{ notes: context.known, keys: context.keys, succession, report },
+    notes: context.known,
+    keys: context.keys,
+    succession,
+    report,
     leave: (what) => context.unchecked.push(what),
   })
   const acts = createActs(report)
   const { isSigned, roots, walked } = await walkTree(claim, {
-    ...{ read, report, sizes: new Set(known.map((each) => each.size)) },
+    read,
+    report,
+    sizes: new Set(known.map((each) => each.size)),
     see(index, text) {
       acts.see(index, text)
       if (index % progressEvery === 0) context.onProgress?.(origin, index, size)

@@ -203,8 +203,15 @@ function messageOf(key: VerifierKey, text: string, seconds: number): Bytes {
   const { origin, root, size } = parseCheckpoint(text)
   const [name, log] = [utf8(key.name), utf8(origin)]
   return concat(
-    ...[utf8('subtree/v1\n\0'), Uint8Array.of(name.length), name, eightBytes(seconds)],
-    ...[Uint8Array.of(log.length), log, eightBytes(0), eightBytes(size), root],
+    utf8('subtree/v1\n\0'),
+    Uint8Array.of(name.length),
+    name,
+    eightBytes(seconds),
+    Uint8Array.of(log.length),
+    log,
+    eightBytes(0),
+    eightBytes(size),
+    root,
   )
 }
 

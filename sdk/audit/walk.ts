@@ -123,7 +123,9 @@ function createRows({ read, report }: Walk, size: number) {
     last: (): Promise<Row[]> =>
       Promise.all(
         levels.map(async ({ index, made }, at) => ({
-          ...{ level: at + 1, index, made },
+          level: at + 1,
+          index,
+          made,
           published: made.length === 0 ? [] : await published(at + 1, index),
         })),
       ),

@@ -60,7 +60,14 @@ export function settingsOf(options: PinfoldOptions): Settings {
   return {
     baseUrl,
     base: `${baseUrl}/thr/${processorPath}`,
-    ...{ allowHttp, clientId, clientSecret, privateKey, retries, scope, timeoutMs, tokenEndpoint },
+    allowHttp,
+    clientId,
+    clientSecret,
+    privateKey,
+    retries,
+    scope,
+    timeoutMs,
+    tokenEndpoint,
     issuer: options.issuer ?? baseUrl,
     // Looked up at each call: what is put in its place later counts, too.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),

@@ -53,7 +53,10 @@ export const sendApproved =
       app,
       new URL(privateUrl).host,
       {
-        ...{ ...requester, kind: 'admin', boundThumbprint: null, carriesOut: request },
+        ...requester,
+        kind: 'admin',
+        boundThumbprint: null,
+        carriesOut: request,
         expiresAt: new Date(Date.now() + 60_000),
       },
       { ...request, idempotencyKey: approvalId },

@@ -117,7 +117,9 @@ export function watchAuditLog(
   ]
   for (const [name, help, measure] of figures) {
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       async collect() {
         this.reset()
         const log = await readAuditLogHealth(audit).catch(() => null)

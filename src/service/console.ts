@@ -90,16 +90,27 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
     verifier: tokens ? withPeople(verifier, { ...party, ...tokens, fetch }) : verifier,
     mount: (calls) => (app) =>
       mountConsole(app, {
-        ...{ people: { database }, url: config.privateUrl, ...limits },
-        ...{ relyingParty, peopleIssuer, isSandbox: config.sandbox, isReadOnly },
-        ...{ screens: screensOf(config.sandbox), acts, readAssets: readConsoleAssets },
+        people: { database },
+        url: config.privateUrl,
+        ...limits,
+        relyingParty,
+        peopleIssuer,
+        isSandbox: config.sandbox,
+        isReadOnly,
+        screens: screensOf(config.sandbox),
+        acts,
+        readAssets: readConsoleAssets,
         callAs: (person, scopes, call) =>
           calls.callAs(
             app,
             host,
             {
-              ...{ clientId: person.personId, kind: 'admin', scopes, person },
-              ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+              clientId: person.personId,
+              kind: 'admin',
+              scopes,
+              person,
+              boundThumbprint: null,
+              expiresAt: new Date(Date.now() + 60_000),
             },
             { ...call, body: call.body ?? null },
           ),
@@ -126,7 +137,11 @@ async function identitiesOf(
   if (outside) {
     const { audience, clientId, groupsClaim, issuer, rolesOfGroups } = outside
     return {
-      ...{ issuer, clientId, groupsClaim, redirectUri, peopleIssuer: null },
+      issuer,
+      clientId,
+      groupsClaim,
+      redirectUri,
+      peopleIssuer: null,
       credentials: await credentialsOf(outside),
       rolesOf: (groups) => [...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? []))],
       fetch: identityFetcher(config),
@@ -138,18 +153,28 @@ async function identitiesOf(
   const clientId = 'pinfold-console'
   const people = peopleOfSandbox(sandbox.admin.clientSecret)
   const own = createPeopleIssuer({
-    ...{ clientId, redirectUri, issuer, people },
+    clientId,
+    redirectUri,
+    issuer,
+    people,
     audience: privateUrl,
   })
   const peopleIssuer = peers ? sharedIssuer(own, peers) : own
   return {
-    ...{ issuer, clientId, redirectUri, peopleIssuer, credentials: null, groupsClaim: 'groups' },
+    issuer,
+    clientId,
+    redirectUri,
+    peopleIssuer,
+    credentials: null,
+    groupsClaim: 'groups',
     rolesOf: (groups) => groups.filter(isRole),
     // What is asked of another one over the network.
     async fetch(url, { body, headers, method }) {
       const { pathname, search } = new URL(url)
       const answer = await peopleIssuer.answer({
-        ...{ method, path: `${pathname}${search}`, headers },
+        method,
+        path: `${pathname}${search}`,
+        headers,
         body: body === undefined || body === null ? '' : String(body),
       })
       return new Response(answer.body, {
@@ -189,7 +214,9 @@ function withPeople(
 ): AccessTokenVerifier {
   const { audience, issuer } = options
   const people = createAccessTokenVerifier({
-    ...{ audience, issuer, listener: 'private' },
+    audience,
+    issuer,
+    listener: 'private',
     keys: {
       discoverFrom: issuer,
       fetchJson: async (address) => {

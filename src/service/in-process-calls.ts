@@ -62,7 +62,8 @@ export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
           method: method as 'GET',
           url: path,
           headers: {
-            ...{ host, authorization },
+            host,
+            authorization,
             ...(requestId !== undefined && { 'x-request-id': requestId }),
             ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
             ...(body && { 'content-type': 'application/json' }),

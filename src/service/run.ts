@@ -103,8 +103,11 @@ async function describeProcess(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
   )
   return {
-    ...{ processId: keys.processId, version: String(version), node: process.versions.node },
-    ...{ host: hostname(), weakened: [...weakened, ...(await listPlainLinks({ database }))] },
+    processId: keys.processId,
+    version: String(version),
+    node: process.versions.node,
+    host: hostname(),
+    weakened: [...weakened, ...(await listPlainLinks({ database }))],
     hsm: pkcs11 ? 'pkcs11' : 'software',
     database: databaseUrl === null ? 'embedded' : 'server',
   } as const

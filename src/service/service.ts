@@ -119,8 +119,19 @@ export async function createService(
   const profiles = await loadProfiles(config.linkProfilesDir)
   const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
   const wired = {
-    ...{ databases, issuing, keys, audit, approvals, clock, authentication },
-    ...{ demo, stopping, peers, profiles, rests, sandboxFile: sandbox },
+    databases,
+    issuing,
+    keys,
+    audit,
+    approvals,
+    clock,
+    authentication,
+    demo,
+    stopping,
+    peers,
+    profiles,
+    rests,
+    sandboxFile: sandbox,
   }
   const servers = await createServers(config, wired, log)
   return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
@@ -181,13 +192,18 @@ async function createServers(
   const publicServer = await createPublicServer({
     ...common,
     connections: connections.public,
-    ...{ tls: tls.public?.servers ?? null, verifier: verifiers.public },
+    tls: tls.public?.servers ?? null,
+    verifier: verifiers.public,
     operations: issuing,
-    ...{ processorPath, baseUrl, audit: { ...audit, database: databases.clients } },
+    processorPath,
+    baseUrl,
+    audit: { ...audit, database: databases.clients },
     eventStreams: createEventStreams(issuing.database, (error) =>
       delivering.observe.faulted(error, 'open streams could not be served'),
     ),
-    ...{ faultOfTarget, authorizationServer, ...openLimiters },
+    faultOfTarget,
+    authorizationServer,
+    ...openLimiters,
     simulate: sandbox ? simulate : null,
     demo,
   })
@@ -203,7 +219,12 @@ async function createServers(
     openRate: null,
     verifier: calls.verifier,
     mountConsole: people.mount?.(calls) ?? null,
-    ...{ approvals, audit, authorizing, cards: background, keys, links: links.operations },
+    approvals,
+    audit,
+    authorizing,
+    cards: background,
+    keys,
+    links: links.operations,
     administration: {
       database: databases.background,
       hsm,
@@ -214,7 +235,11 @@ async function createServers(
       : null,
   })
   const servers = {
-    ...{ publicServer, privateServer, delivering, connections, calls },
+    publicServer,
+    privateServer,
+    delivering,
+    connections,
+    calls,
     sendApproved: sendApproved(calls, privateServer, config),
   }
   const listening = [tls.public, tls.private].filter((each) => each !== null)
@@ -228,7 +253,11 @@ const createPeople = (
   { callers, rate }: Pick<Parameters<typeof createConsole>[1], 'callers' | 'rate'>,
 ) =>
   createConsole(config, {
-    ...{ sandbox, database: databases.background, peers, callers, rate },
+    sandbox,
+    database: databases.background,
+    peers,
+    callers,
+    rate,
     verifier: authentication.verifiers.private,
   })
 
@@ -248,7 +277,13 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   watchAdmissions(registry, admissions)
   const tls = openTls(config, registry, log)
   const links = createLinks({
-    ...{ databases, authorizing, keys, admissions, profiles, registry, log },
+    databases,
+    authorizing,
+    keys,
+    admissions,
+    profiles,
+    registry,
+    log,
     tls: tls.private,
     allowsPlain: config.allowsPlainLinks,
   })
@@ -304,7 +339,8 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   const tokenEndpoint = `${baseUrl}/oauth/token`
   const known = config.console.issuer ? [] : peopleOfSandbox(credentials.admin.clientSecret)
   const people = known.map(({ groups, link, name }) => ({
-    ...{ name, role: groups.join() },
+    name,
+    role: groups.join(),
     signInUrl: `${privateUrl}/console/sign-in?as=${link}`,
   }))
   return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }

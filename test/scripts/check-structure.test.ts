@@ -260,6 +260,12 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     ['src/domain/x.ts:1 says any: say what it is, or unknown'],
   ],
   [
+    'a literal that is spread',
+    'src/domain/x.ts',
+    'export const x = (y: object) => ({ ...y, ...{ z: 1 } })\nexport const list = [...[1, 2]]',
+    [1, 2].map((line) => `src/domain/x.ts:${line} spreads a literal: write its members out`),
+  ],
+  [
     'work left undone',
     'sdk/device/x.ts',
     '\n// TODO: this\nexport {}',

@@ -42,7 +42,11 @@ export interface ServiceClient {
 export function createServiceClient(access: ServiceAccess, scope: string): ServiceClient {
   const { clientId, clientSecret, processorPath, serviceUrl } = access
   const settings = settingsOf({
-    ...{ baseUrl: serviceUrl, processorPath, clientId, clientSecret, scope },
+    baseUrl: serviceUrl,
+    processorPath,
+    clientId,
+    clientSecret,
+    scope,
     tokenEndpoint: `${serviceUrl}/oauth/token`,
     timeoutMs: 10_000,
     retries: 0,

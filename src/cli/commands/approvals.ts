@@ -43,9 +43,12 @@ export const approvalCommands: readonly cli.Command[] = [
         const query = state === undefined ? '' : `?state=${encodeURIComponent(state)}`
         const approvals = await readAll<Approval>(`/approvals${query}`)
         const rows = approvals.map((approval) => [
-          ...[approval.approvalId, approval.state, approval.kind],
+          approval.approvalId,
+          approval.state,
+          approval.kind,
           `${approval.method} ${approval.path}`,
-          ...[nameOf(approval.requestedBy), approval.requestedAt.slice(0, 19)],
+          nameOf(approval.requestedBy),
+          approval.requestedAt.slice(0, 19),
           nameOf(approval.decidedBy),
         ])
         const headings = ['APPROVAL', 'STATE', 'KIND', 'REQUEST', 'ASKED BY', 'AT', 'DECIDED BY']

@@ -29,7 +29,10 @@ export const auditLogCommands: readonly Command[] = [
       asAdministrator(call, async ({ ask }) => {
         const logs = parseLogNames<ListedLog>(await ask<unknown>('GET', '/audit/logs'))
         const rows = logs.map(({ closedAt, origin, refusal, signedAt, signedSize, size }) => [
-          ...[origin, size, signedSize, signedAt],
+          origin,
+          size,
+          signedSize,
+          signedAt,
           closedAt === null ? (refusal ?? 'in use') : `closed at ${closedAt}`,
         ])
         const heads = ['log', 'entries', 'signed', 'signed at', 'state']

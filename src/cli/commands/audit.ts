@@ -126,7 +126,10 @@ export const auditCommands: readonly cli.Command[] = [
         const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
         return {
           json: {
-            ...{ findings, unchecked: report.unchecked, notes, erasures },
+            findings,
+            unchecked: report.unchecked,
+            notes,
+            erasures,
             logs: logs.map(({ checkpoint: _, ...log }) => log),
           },
           text: lines.join('\n'),

@@ -65,7 +65,11 @@ export const cardCommands: readonly cli.Command[] = [
         }) as Record<string, string>
         const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
         const rows = cards.map((card) => [
-          ...[card.publicToken, card.maskedPan, card.cardType, card.cardProduct, card.embossName],
+          card.publicToken,
+          card.maskedPan,
+          card.cardType,
+          card.cardProduct,
+          card.embossName,
           card.expiryDate,
           `${card.cardStatusCode} ${card.cardStatusDescription}`,
         ])

@@ -44,7 +44,10 @@ export const clientCommands: readonly cli.Command[] = [
           text: table(
             ['CLIENT', 'NAME', 'KIND', 'PROVES ITSELF BY', 'PRODUCTS', 'ACTIVE'],
             clients.map(({ active, authentication, clientId, clientName, kind, productIds }) => [
-              ...[clientId, clientName, kind, authentication],
+              clientId,
+              clientName,
+              kind,
+              authentication,
               productIds,
               active,
             ]),

@@ -90,8 +90,11 @@ export const linkCommands: readonly Command[] = [
           advice.receivedAt.slice(0, 19),
           advice.messageType,
           advice.publicToken ?? '-',
-          ...[advice.reference ?? '-', advice.trace ?? '-'],
-          ...[advice.amount ?? '-', advice.currency ?? '-', advice.responseCode ?? '-'],
+          advice.reference ?? '-',
+          advice.trace ?? '-',
+          advice.amount ?? '-',
+          advice.currency ?? '-',
+          advice.responseCode ?? '-',
         ])
         const headings = ['AT', 'TYPE', 'CARD', 'REFERENCE', 'TRACE', 'AMOUNT', 'CURRENCY', '39']
         return { json: advices, text: table(headings, rows) }

@@ -38,8 +38,12 @@ export const signInCommand: Command = {
     ) as [string, string]
     const callback = await listenOnce()
     const address = oidc.buildAuthorizationUrl(configuration, {
-      ...{ redirect_uri: callback.redirectUri, scope: 'openid profile groups', state },
-      ...{ resource: audience, prompt: 'login', code_challenge_method: 'S256' },
+      redirect_uri: callback.redirectUri,
+      scope: 'openid profile groups',
+      state,
+      resource: audience,
+      prompt: 'login',
+      code_challenge_method: 'S256',
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       ...(hint !== null && { login_hint: hint }),
     })
@@ -84,7 +88,9 @@ async function targetOf(call: Call) {
   const person = sandbox?.people.find(({ name, role }) => name === as || role === as)
   if (as !== undefined && !person) throw new UsageError(`The sandbox has nobody called ${as}.`)
   return {
-    ...{ issuer, audience, clientId: textOf(call, 'client') ?? 'pinfold-cli' },
+    issuer,
+    audience,
+    clientId: textOf(call, 'client') ?? 'pinfold-cli',
     hint: person ? new URL(person.signInUrl).searchParams.get('as') : null,
   }
 }
@@ -97,7 +103,8 @@ async function listenOnce() {
     const isAnswer = url.pathname === '/callback' && url.searchParams.has('state')
     response
       .writeHead(isAnswer ? 200 : 404, {
-        ...{ 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+        'content-type': 'text/plain; charset=utf-8',
+        'cache-control': 'no-store',
         connection: 'close',
       })
       .end(isAnswer ? 'This window can be closed: go on at the command line.\n' : 'Not here.\n')

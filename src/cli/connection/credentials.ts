@@ -41,7 +41,8 @@ export async function readCredentials(
     if (role !== 'admin') throw new UsageError('People call the private listener alone.')
     // What a client would prove itself by is never sent: no token is asked for.
     return {
-      ...{ client: { clientId: 'person', clientSecret: personToken }, jwkFile: null },
+      client: { clientId: 'person', clientSecret: personToken },
+      jwkFile: null,
       personToken,
     }
   }

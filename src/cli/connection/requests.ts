@@ -61,8 +61,13 @@ export function createRequests(
   const exchange = orUsageError(credentials, () =>
     createExchange(
       settingsOf({
-        ...{ baseUrl, timeoutMs, ...address, ...credentials.client },
-        ...{ tokenEndpoint: `${baseUrl}/oauth/token`, allowHttp: true, retries: 0 },
+        baseUrl,
+        timeoutMs,
+        ...address,
+        ...credentials.client,
+        tokenEndpoint: `${baseUrl}/oauth/token`,
+        allowHttp: true,
+        retries: 0,
       }),
       ...(tokens ? [tokens] : []),
     ),

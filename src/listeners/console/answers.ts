@@ -11,9 +11,15 @@ import type { Page, Screen } from './screen.ts'
 const pageHeaders = {
   'content-security-policy': [
     "default-src 'none'",
-    ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
-    ...["form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
-    ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join('; '),
   'x-frame-options': 'DENY',
   // Not `no-referrer`: browsers would send no Origin with a form, which is checked.

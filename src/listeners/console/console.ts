@@ -244,12 +244,21 @@ function visitOf(
     const isKeyed = formKey !== null && /^[\x21-\x7e]{1,200}$/.test(formKey)
     const idempotencyKey = isKeyed ? `${formKey}${calls === 1 ? '' : `-${calls}`}` : null
     return callAs(person, scopes, {
-      ...{ method, path, body, requestId },
+      method,
+      path,
+      body,
+      requestId,
       idempotencyKey: method === 'GET' ? null : idempotencyKey,
     })
   }
   return {
-    ...{ person, scopes, isSandbox, isReadOnly, formToken: formTokenOf(secret), here, kept },
+    person,
+    scopes,
+    isSandbox,
+    isReadOnly,
+    formToken: formTokenOf(secret),
+    here,
+    kept,
     params: Object(params),
     query: Object.fromEntries(
       Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),

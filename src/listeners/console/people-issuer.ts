@@ -83,7 +83,10 @@ export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
         payload: body,
       })
       const handedOn = [
-        ...['content-type', 'location', 'set-cookie', 'www-authenticate'],
+        'content-type',
+        'location',
+        'set-cookie',
+        'www-authenticate',
         'content-security-policy',
       ]
       return {

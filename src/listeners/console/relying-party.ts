@@ -195,7 +195,9 @@ export function personOf(
   const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === 'string')
   return {
     personId: personIdOf({ issuer, subject }),
-    ...{ issuer, subject, name: nameOf(claims, subject) },
+    issuer,
+    subject,
+    name: nameOf(claims, subject),
     roles: rolesOf(groups),
     authenticatedAt: new Date(isPastSecond(authTime) ? authTime * 1_000 : 0),
   }

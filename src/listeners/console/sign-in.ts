@@ -42,7 +42,9 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   const recordFailure = failedSignInRecorder(people)
   // Lax: whoever comes back from the issuer comes from another site. What changes something is no GET.
   const cookie = {
-    ...{ path: '/', httpOnly: true, secure: url.startsWith('https:') },
+    path: '/',
+    httpOnly: true,
+    secure: url.startsWith('https:'),
     sameSite: 'lax',
   } as const
 
@@ -134,7 +136,8 @@ export function issuerRoutes(mounted: FastifyInstance, issuer: PeopleIssuer): vo
     return reply
       .code(answered.status)
       .headers({
-        ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin' },
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'same-origin',
         'content-security-policy':
           "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         ...answered.headers,

@@ -109,7 +109,9 @@ function timesOf(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
   }
   const sorted = [...bounds].sort(([one], [other]) => one - other)
   return [...routes.values()].map(({ of: [listener = '', method = '', route = ''], within }) => ({
-    ...{ listener, method, route },
+    listener,
+    method,
+    route,
     within: sorted.map(([seconds, at]) => [seconds, within[at] ?? 0] as const),
   }))
 }

@@ -132,7 +132,12 @@ function runLink(
 
   function begin(socket: Socket, onEnd: () => void = () => undefined): RunningSession {
     const session: RunningSession = runSession({
-      ...{ socket, link, profile, services, load, work },
+      socket,
+      link,
+      profile,
+      services,
+      load,
+      work,
       onSignedOn: () => void record.note(),
       onEnd() {
         sessions.delete(session)

@@ -76,7 +76,8 @@ export function linkObserver(registry: Registry, log: Logger): LinkObserver {
   const answers = counter(
     'messages',
     'Messages of a link answered, by message type and outcome (ISO 8583:1987, field 39).',
-    ...['type', 'outcome'],
+    'type',
+    'outcome',
   )
   const repeats = counter('repeats', 'Questions of a link that got the answer of the first.')
   const unmatched = counter('unmatched_reversals', 'Reversals of a link without an original.')

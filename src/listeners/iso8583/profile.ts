@@ -187,12 +187,20 @@ function faultsOf(
   fields: Readonly<Record<string, FieldLayout>>,
 ): string[] {
   const named = [
-    ...[...echoed, ...keyFields],
-    ...[management.field, entryMode.field, pin.field, pin.control, '3'],
+    ...echoed,
+    ...keyFields,
+    management.field,
+    entryMode.field,
+    pin.field,
+    pin.control,
+    '3',
     ...(processing.declinedFunctions ? [processing.declinedFunctions.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
-    ...[keyChange.block, keyChange.checkValue, '38', '39'],
+    keyChange.block,
+    keyChange.checkValue,
+    '38',
+    '39',
   ]
   const parted = [cvv2, cvv2?.result].filter((each) => each?.part !== undefined)
   const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]

@@ -89,38 +89,30 @@ export function runSession(options: SessionOptions): RunningSession {
     onEnd(why)
   }
   /** Reads nothing more, answers what is in work, and closes. */
-  const endAnswered = async (why: string) => {
-    if (isFinishing || talk.isEnded) return
+  const endAnswered = async (why: string, withinMs: number) => {
     isFinishing = true
     input.stop()
     socket.pause()
-    await connections.within(lastAnswersMs, queue.idle())
+    await connections.within(withinMs, queue.idle())
     if (!talk.isEnded) await closeGently(socket)
     end(why)
+  }
+  const endOnce = (why: string) => {
+    if (!isFinishing && !talk.isEnded) void endAnswered(why, lastAnswersMs)
   }
   const onFault = (fault: LinkFault, detail?: string) => {
     services.observe.failed(link.linkName, fault, detail)
     const why = detail ?? fault
     if (fault === 'not reading') end(why)
-    else void endAnswered(why)
+    else endOnce(why)
   }
   const output = connections.createOutput({ socket, framing, onFault })
-  const macParts = { macs: services.macs, profile, networkId: link.networkId }
-  const talk: Talk = {
-    ...{ link, profile, services, macParts, signedOnAt: null, isEnded: false, fail: onFault },
-    async transmit(message, asked) {
-      const bytes = await sealed(macParts, message, asked && macKeyOf(profile, asked.message))
-      if (!talk.isEnded) output.send(bytes, asked?.header ?? null)
-    },
-    setSignedOn(isSignedOn) {
-      talk.signedOnAt = isSignedOn ? new Date() : null
-      services.observe.signedOn(link.linkName, isSignedOn)
-      options.onSignedOn()
-    },
-  }
+  const talk = createTalk(options, output, onFault)
   const requests = createRequests(talk)
   const queue = connections.createQueue({
-    ...{ load, work, begin: answering(talk, requests.settle) },
+    load,
+    work,
+    begin: answering(talk, requests.settle),
     read: (isWanted) => (isWanted && !isFinishing ? socket.resume() : socket.pause()),
   })
   const { frameMs } = timers
@@ -130,7 +122,7 @@ export function runSession(options: SessionOptions): RunningSession {
       if (!isFinishing) input.receive(bytes)
     },
     end,
-    endAnswered,
+    endOnce,
   })
   return {
     state: () => ({ ...begun, linkName: link.linkName, peer, signedOnAt: talk.signedOnAt }),
@@ -141,29 +133,55 @@ export function runSession(options: SessionOptions): RunningSession {
       if (talk.signedOnAt && !talk.isEnded) {
         await connections.within(Math.min(signOffMs, withinMs), requests.ask('signOff'))
       }
-      isFinishing = true
-      socket.pause()
-      await connections.within(Math.max(0, until - performance.now()), queue.idle())
-      if (!talk.isEnded) await closeGently(socket)
-      end('this side stops')
+      await endAnswered('this side stops', Math.max(0, until - performance.now()))
     },
     end,
   }
+}
+
+type Output = ReturnType<typeof connections.createOutput>
+
+function createTalk(
+  { link, onSignedOn, profile, services }: SessionOptions,
+  output: Output,
+  fail: Talk['fail'],
+): Talk {
+  const macParts = { macs: services.macs, profile, networkId: link.networkId }
+  const talk: Talk = {
+    link,
+    profile,
+    services,
+    macParts,
+    signedOnAt: null,
+    isEnded: false,
+    fail,
+    async transmit(message, asked) {
+      const bytes = await sealed(macParts, message, asked && macKeyOf(profile, asked.message))
+      if (!talk.isEnded) output.send(bytes, asked?.header ?? null)
+    },
+    setSignedOn(isSignedOn) {
+      talk.signedOnAt = isSignedOn ? new Date() : null
+      services.observe.signedOn(link.linkName, isSignedOn)
+      onSignedOn()
+    },
+  }
+  return talk
 }
 
 /** What is done with what happens on a connection. */
 interface Followed {
   receive(bytes: Buffer): void
   end(why: string): void
-  endAnswered(why: string): Promise<void>
+  /** Ends it once what is in work is answered. */
+  endOnce(why: string): void
 }
 
-function follow(socket: Socket, { end, endAnswered, receive }: Followed): void {
+function follow(socket: Socket, { end, endOnce, receive }: Followed): void {
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveMs)
   socket.on('data', receive)
   // It may read on: what it asked before is answered.
-  socket.on('end', () => void endAnswered('the other side closed its half'))
+  socket.on('end', () => endOnce('the other side closed its half'))
   socket.on('error', () => end('the connection broke'))
   socket.on('close', () => end('the other side closed it'))
 }

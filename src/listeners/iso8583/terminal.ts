@@ -97,15 +97,20 @@ export function purchaseOf({ expiry, pan }: PresentedCard, now = new Date()): Is
   return {
     mti: '0200',
     fields: {
-      ...{ 2: pan, 3: '000000', 4: '000000001000', 7: instant, 11: trace },
-      ...{
-        14: expiry.slice(2, 4) + expiry.slice(5),
-        18: '5411',
-        22: '051',
-        25: '00',
-        32: '123456',
-      },
-      ...{ 37: `${instant.slice(0, 6)}${trace}`, 41: 'TERM0001', 42: 'PINFOLDTERMINAL', 49: '978' },
+      2: pan,
+      3: '000000',
+      4: '000000001000',
+      7: instant,
+      11: trace,
+      14: expiry.slice(2, 4) + expiry.slice(5),
+      18: '5411',
+      22: '051',
+      25: '00',
+      32: '123456',
+      37: `${instant.slice(0, 6)}${trace}`,
+      41: 'TERM0001',
+      42: 'PINFOLDTERMINAL',
+      49: '978',
     },
   }
 }

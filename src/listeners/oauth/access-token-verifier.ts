@@ -167,7 +167,10 @@ function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPaylo
     (scope) => scope !== 'approve' || typeof auth_time === 'number',
   )
   return {
-    ...{ clientId: person.personId, kind: 'admin', person, scopes: new Set(scopes) },
+    clientId: person.personId,
+    kind: 'admin',
+    person,
+    scopes: new Set(scopes),
     expiresAt: new Date(exp * 1_000),
     boundThumbprint: boundThumbprintOf(cnf),
   }

@@ -44,7 +44,10 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
     if (fault) throw validationFailed(fault)
     const asked = askedOf(request)
     const wanted = {
-      ...{ ...asked, kind, access: scopesOfAccess(access), requestId: request.id },
+      ...asked,
+      kind,
+      access: scopesOfAccess(access),
+      requestId: request.id,
       members: { ...Object(request.params), ...asked.body },
     }
     const repeated = repeatable(request)

@@ -105,7 +105,9 @@ function describeApproval(row: ApprovalRow): Approval {
     scopes: row.access,
     payloadHash: Buffer.from(row.payloadHash).toString('hex'),
     requestedBy: {
-      ...{ id: row.requesterId, name: requester?.name ?? null, isPerson: requester !== null },
+      id: row.requesterId,
+      name: requester?.name ?? null,
+      isPerson: requester !== null,
     },
     requestedAt: new Date(row.requestedAt).toISOString(),
     expiresAt: row.expiresAt.toISOString(),
@@ -119,7 +121,9 @@ function describeApproval(row: ApprovalRow): Approval {
 }
 
 const partyOf = (id: string, name: string | null): NamedParty => ({
-  ...{ id, name, isPerson: name !== null },
+  id,
+  name,
+  isPerson: name !== null,
 })
 
 /** An approval with its payload and, where the viewer may have it, its outcome. */

@@ -57,8 +57,14 @@ export async function askForApproval(
     await refuseTooMany(connection, requester)
     const requesterParties = await findRequesterParties(approvals, connection, requester)
     const row = await insertApproval(connection, {
-      ...{ approvalId, kind, method, path, access, requestId },
-      ...{ payload: sealed, payloadHash: payloadHashOf(payload) },
+      approvalId,
+      kind,
+      method,
+      path,
+      access,
+      requestId,
+      payload: sealed,
+      payloadHash: payloadHashOf(payload),
       subject: JSON.stringify(subject),
       stateDigest: await stateDigestOf(connection, kind, subject),
       requesterId: requester.clientId,

@@ -138,7 +138,11 @@ async function carryOut(
     const state = status < 300 ? 'done' : 'failed'
     const { isForgotten: forgetsPayload } = approvalKinds[row.kind]
     const isFirst = await settleApproval(connection, {
-      ...{ approvalId, state, status, outcome, forgetsPayload },
+      approvalId,
+      state,
+      status,
+      outcome,
+      forgetsPayload,
     })
     const step = recorded === 'missing' ? 'unrecorded' : 'carried out'
     if (isFirst) await recordStep(connection, step, row, { status })

@@ -155,11 +155,14 @@ async function passUnlessStale(
     return { row: stale, isRefusal: true }
   }
   const passed = await commit(connection, row, {
-    ...{ state: 'approved', ...named(decider) },
-    ...{ decisionReason: emergency, brokeGlass: emergency !== null },
+    state: 'approved',
+    ...named(decider),
+    decisionReason: emergency,
+    brokeGlass: emergency !== null,
   })
   await recordStep(connection, emergency === null ? 'approved' : 'broke glass', row, {
-    ...{ by: decider, requestId: decider.requestId },
+    by: decider,
+    requestId: decider.requestId,
     ...(emergency !== null && { reason: emergency }),
   })
   return { row: passed, isRefusal: false }
@@ -175,7 +178,8 @@ async function end(
   const ended = await commit(connection, row, { state, ...named(decider), decisionReason })
   const { requestId } = decider
   await recordStep(connection, state, row, {
-    ...{ by: decider, requestId },
+    by: decider,
+    requestId,
     ...(reason !== undefined && { reason }),
   })
   return { row: ended, isRefusal: false }

@@ -29,9 +29,12 @@ export async function recordAct(
 /** Puts on record that the configuration made a client what it is, at a start. */
 export async function recordRegistration(connection: Connection, clientId: string): Promise<void> {
   await insertAct(connection, {
-    ...{ act: 'registered', subjectKind: 'client', subject: clientId },
+    act: 'registered',
+    subjectKind: 'client',
+    subject: clientId,
     details: JSON.stringify({ from: 'ADMIN_JWK_FILE' }),
-    ...{ clientId: null, requestId: null },
+    clientId: null,
+    requestId: null,
   })
 }
 

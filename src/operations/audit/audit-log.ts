@@ -59,8 +59,12 @@ async function beginFirst(connection: Connection, origin: string): Promise<void>
   const olderCards = await countOlderCards(connection)
   if (olderCards === 0) return
   const first: AuditEntry = {
-    ...{ entry: randomUUID(), at: new Date().toISOString().replace('Z', '000Z') },
-    ...{ act: 'log.began', subject: origin, outcome: 'done', details: { olderCards } },
+    entry: randomUUID(),
+    at: new Date().toISOString().replace('Z', '000Z'),
+    act: 'log.began',
+    subject: origin,
+    outcome: 'done',
+    details: { olderCards },
   }
   await appendEntries(connection, { log: 1, size: 0 }, commitEntries([first]))
 }

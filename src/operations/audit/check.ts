@@ -208,8 +208,12 @@ function judge(
 ): { readonly row: cardDigests.CardDigestRow; readonly findings: readonly AuditFinding[] } {
   const { digests, lastSequence, publicToken } = card
   const unknown = {
-    ...{ publicToken, enteredSequence: hasBaseline ? 0 : lastSequence },
-    ...{ changedAt: digests.map(() => 0), digests: [], digestedSequence: 0, awaitedSequence: null },
+    publicToken,
+    enteredSequence: hasBaseline ? 0 : lastSequence,
+    changedAt: digests.map(() => 0),
+    digests: [],
+    digestedSequence: 0,
+    awaitedSequence: null,
   }
   const row = kept ?? unknown
   const { enteredSequence: entered } = row
@@ -231,8 +235,11 @@ function judge(
   const behind = { card: publicToken, entered, has: lastSequence }
   return {
     row: {
-      ...{ ...row, enteredSequence: lastSequence, awaitedSequence: null },
-      ...{ digests, digestedSequence: lastSequence },
+      ...row,
+      enteredSequence: lastSequence,
+      awaitedSequence: null,
+      digests,
+      digestedSequence: lastSequence,
     },
     findings: [
       ...(isBehind ? [{ found: 'card behind its entries', details: behind } as const] : []),
@@ -266,9 +273,12 @@ async function finish(
   const followed = [check.followedLog, check.followedIndex]
   const said = { cards: check.cards, findings: findings.count(), cardsDigest }
   const digestedAct = await insertAct(connection, {
-    ...{ act: 'check.digested', subjectKind: 'log', subject: 'cards' },
+    act: 'check.digested',
+    subjectKind: 'log',
+    subject: 'cards',
     details: JSON.stringify({ ...said, rowsDigest, actsNumber, followed }),
-    ...{ clientId: null, requestId: null },
+    clientId: null,
+    requestId: null,
   })
   const ended = { hasBaseline: true, finishedAt: check.now, findings: findings.count() }
   const kept = { digestedAct, digestedFold: check.newFold, rowsFold, actsNumber }

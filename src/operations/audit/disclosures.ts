@@ -40,7 +40,12 @@ export async function listDisclosures(
     ({ act, clientId, enteredAt, entryId, index, isSigned, log, publicToken, text }) => {
       const said: Partial<AuditEntry> = text === null ? {} : JSON.parse(text)
       return {
-        ...{ log, index, entry: entryId, act, isSigned, publicToken },
+        log,
+        index,
+        entry: entryId,
+        act,
+        isSigned,
+        publicToken,
         at: said.at ?? enteredAt.toISOString(),
         outcome: said.outcome ?? 'erased',
         shownTo: clientId,

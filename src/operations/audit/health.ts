@@ -36,7 +36,11 @@ export async function readAuditLogHealth({
   const unsignedMs = size > signedSize ? await findEntryAgeMs(database, log, signedSize) : 0
   const asked = newest && witnesses
   return {
-    ...{ origin, size, signedSize, unsignedMs, refusal },
+    origin,
+    size,
+    signedSize,
+    unsignedMs,
+    refusal,
     isCosigned: asked ? isCosigned(asked, newest.note) : null,
   }
 }

@@ -39,7 +39,8 @@ export async function recordProcessStart(
   const schema = facts.newestMigration
   const acts = [
     actOf('process.started', 'process', processId, {
-      ...{ ...details, databaseVersion: facts.versionNumber },
+      ...details,
+      databaseVersion: facts.versionNumber,
       ...(schema !== null && { schema }),
     }),
     ...found.map(({ found, variable }) =>
@@ -63,7 +64,9 @@ const actOf = (
   subject: string,
   details: object,
 ): NewAct => ({
-  ...{ act, subjectKind, subject },
+  act,
+  subjectKind,
+  subject,
   details: JSON.stringify(details),
   clientId: null,
   requestId: null,

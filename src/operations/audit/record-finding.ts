@@ -26,7 +26,10 @@ export const recordFinding = (
   { details, found }: AuditFinding,
 ): Promise<string> =>
   insertAct(connection, {
-    ...{ act: 'check.found', subjectKind: 'log', subject: found },
+    act: 'check.found',
+    subjectKind: 'log',
+    subject: found,
     details: JSON.stringify(details),
-    ...{ clientId: null, requestId: null },
+    clientId: null,
+    requestId: null,
   })

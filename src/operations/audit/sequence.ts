@@ -64,12 +64,14 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
   if (last) await sources.setActsEntered(connection, last.number)
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
     // The lists of acts say most of them in words, beside what they are on.
-    ...{ entry: actId, at },
+    entry: actId,
+    at,
     act: `${act.includes('.') ? '' : `${on.subjectKind}.`}${act.replaceAll(/\s/g, '_')}`,
-    ...{ number, outcome: 'done' },
+    number,
+    outcome: 'done',
     client: clientId ?? undefined,
     request: requestId ?? undefined,
-    ...{ [subjectMembers[on.subjectKind] ?? 'subject']: on.subject },
+    [subjectMembers[on.subjectKind] ?? 'subject']: on.subject,
     details: detailsOf(details),
   }))
 }
@@ -114,9 +116,15 @@ function eventEntry(event: sources.EventToEnter): AuditEntry {
   // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
   const said = operatorId === null ? details : { ...details, cardClient: clientId }
   return {
-    ...{ entry: eventId, at, act: type, client: operatorId ?? clientId },
-    ...{ request: requestId ?? undefined, card: publicToken, sequence },
-    ...{ outcome: outcomeOfEvent[type], details: said },
+    entry: eventId,
+    at,
+    act: type,
+    client: operatorId ?? clientId,
+    request: requestId ?? undefined,
+    card: publicToken,
+    sequence,
+    outcome: outcomeOfEvent[type],
+    details: said,
     device: typeof device === 'string' ? device : undefined,
   }
 }
@@ -124,9 +132,15 @@ function eventEntry(event: sources.EventToEnter): AuditEntry {
 function attemptEntry(attempt: sources.AttemptToEnter): AuditEntry {
   const { at, kind, networkId, publicToken, requestId, result, tryNumber, ...details } = attempt
   return {
-    ...{ entry: attemptEntryId(attempt), at, act: `${kind}.attempted`, client: networkId },
-    ...{ request: requestId, card: publicToken, outcome: outcomeOfAttempt[result] },
-    ...{ reason: result === 'match' ? undefined : result, details: { tryNumber, ...details } },
+    entry: attemptEntryId(attempt),
+    at,
+    act: `${kind}.attempted`,
+    client: networkId,
+    request: requestId,
+    card: publicToken,
+    outcome: outcomeOfAttempt[result],
+    reason: result === 'match' ? undefined : result,
+    details: { tryNumber, ...details },
   }
 }
 
@@ -134,7 +148,14 @@ const refusalEntry = (refusal: sources.RefusalToEnter): AuditEntry => {
   const { act, at, clientId, count, device, entryId, outcome, reason, requestId } = refusal
   const { includesPin, lastAt, publicToken } = refusal
   return {
-    ...{ entry: entryId, at, act, client: clientId, request: requestId, outcome, reason, count },
+    entry: entryId,
+    at,
+    act,
+    client: clientId,
+    request: requestId,
+    outcome,
+    reason,
+    count,
     card: publicToken ?? undefined,
     device: device ?? undefined,
     details: {

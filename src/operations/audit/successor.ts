@@ -90,9 +90,15 @@ function firstEntry(
 ): readonly NewEntry[] {
   return commitEntries([
     {
-      ...{ entry: randomUUID(), at: new Date().toISOString().replace('Z', '000Z') },
-      ...{ act: 'log.succeeded', client: clientId, request: requestId, subject: details.origin },
-      ...{ outcome: 'done', reason, details },
+      entry: randomUUID(),
+      at: new Date().toISOString().replace('Z', '000Z'),
+      act: 'log.succeeded',
+      client: clientId,
+      request: requestId,
+      subject: details.origin,
+      outcome: 'done',
+      reason,
+      details,
     },
   ])
 }

@@ -43,7 +43,11 @@ export const recordOf = (
 ): NewAuthorizationRecord => ({
   publicToken,
   authorizationId: newEventId(),
-  ...{ networkId, requestId, reference, entryMode, responseCode },
+  networkId,
+  requestId,
+  reference,
+  entryMode,
+  responseCode,
   checks: JSON.stringify(trail.checks),
   durationMs: trail.durationMs(),
 })

@@ -36,7 +36,7 @@ export async function readLimitsOfCard(
   const triesOf = (limitName: string, limit: number, spent: number, restored: number) => {
     const used = Math.min(limit, spent - restored)
     const freeInSeconds = used < limit ? 0 : null
-    return { ...{ limitName, allowed: limit, used, freeInSeconds }, windowSeconds: null }
+    return { limitName, allowed: limit, used, freeInSeconds, windowSeconds: null }
   }
   return {
     productId: card.productId,

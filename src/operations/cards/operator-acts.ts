@@ -170,9 +170,12 @@ export async function revealCardholder(
   const entryId = await database.transaction(async (connection) => {
     await spendUse(connection, 'client', operatorId, limit)
     return insertAct(connection, {
-      ...{ act: 'cardholder.revealed', subjectKind: 'card', subject: publicToken },
-      ...{ details: JSON.stringify({ cardClient: sealed.clientId }) },
-      ...{ clientId: operatorId, requestId },
+      act: 'cardholder.revealed',
+      subjectKind: 'card',
+      subject: publicToken,
+      details: JSON.stringify({ cardClient: sealed.clientId }),
+      clientId: operatorId,
+      requestId,
     })
   })
   const { cardHolder, embossName } = await revealPersonalData(hsm, publicToken, sealed.personalData)

@@ -213,8 +213,11 @@ export function limitInUse(
 ): LimitInUse {
   if (!limit) {
     return {
-      ...{ limitName, used: agesSeconds.length, allowed: null },
-      ...{ windowSeconds: null, freeInSeconds: 0 },
+      limitName,
+      used: agesSeconds.length,
+      allowed: null,
+      windowSeconds: null,
+      freeInSeconds: 0,
     }
   }
   const { uses: allowed, windowSeconds } = limit

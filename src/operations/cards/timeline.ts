@@ -144,8 +144,13 @@ function sourcedEvents(
         at: event.at,
         kind: disclosures.includes(event.type) ? 'disclosure' : 'change',
         act: {
-          ...{ entryId: event.eventId, type: event.type, sequence: event.sequence },
-          ...{ by: actorOf(clientId, event), requestId: event.requestId, reason: null, details },
+          entryId: event.eventId,
+          type: event.type,
+          sequence: event.sequence,
+          by: actorOf(clientId, event),
+          requestId: event.requestId,
+          reason: null,
+          details,
           deliveries: itsDeliveries.map(({ position: deliveryId, ...each }) => ({
             ...each,
             deliveryId,
@@ -181,9 +186,15 @@ function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]):
   return {
     position: { authorizationId },
     entry: {
-      ...{ at, kind: 'authorization' },
+      at,
+      kind: 'authorization',
       authorization: {
-        ...{ authorizationId, approved, responseCode, networkId, reference, entryMode },
+        authorizationId,
+        approved,
+        responseCode,
+        networkId,
+        reference,
+        entryMode,
       },
     },
   }
@@ -199,10 +210,17 @@ const sourcedAct = ({
 }: stored.ActOnCard): Sourced => ({
   position: { act: number },
   entry: {
-    ...{ at, kind: 'disclosure' },
+    at,
+    kind: 'disclosure',
     act: {
-      ...{ entryId: actId, type: act, sequence: null, requestId, reason: null },
-      ...{ by: { kind: 'operator', id: operatorId }, details: {}, deliveries: [] },
+      entryId: actId,
+      type: act,
+      sequence: null,
+      requestId,
+      reason: null,
+      by: { kind: 'operator', id: operatorId },
+      details: {},
+      deliveries: [],
     },
   },
 })

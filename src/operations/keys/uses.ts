@@ -99,7 +99,9 @@ export async function measureKeys({
     const { cryptoperiod } = keyCatalogue[row.keyName]
     return [
       {
-        ...{ key: row.keyName, version: row.keyVersion, uses: row.uses },
+        key: row.keyName,
+        version: row.keyVersion,
+        uses: row.uses,
         ageSeconds: Math.round(ageSeconds(row, now)),
         rotationDueAt: dueAt(row, cryptoperiod),
         rotationDue: rotationDue(row, cryptoperiod, now),

@@ -101,8 +101,12 @@ export function failedSignInRecorder({ database }: PeopleOperations) {
     const details = JSON.stringify({ reason, count })
     ;[recordedAtMs, count] = [performance.now(), 0]
     await insertAct(database, {
-      ...{ act: 'sign_in_failed', subjectKind: 'person', subject: 'unknown', details },
-      ...{ clientId: null, requestId: null },
+      act: 'sign_in_failed',
+      subjectKind: 'person',
+      subject: 'unknown',
+      details,
+      clientId: null,
+      requestId: null,
     })
   }
 }
@@ -127,7 +131,11 @@ export async function findConsoleSession(
     startedAt,
     notice,
     person: {
-      ...{ personId, issuer, subject, name, authenticatedAt },
+      personId,
+      issuer,
+      subject,
+      name,
+      authenticatedAt,
       roles: roles.filter(isRole),
     },
   }
@@ -197,8 +205,12 @@ export async function endSessionsOf(
   return database.transaction(async (connection) => {
     const ended = await endSessions(connection, personId)
     await insertAct(connection, {
-      ...{ act: 'sessions_ended', subjectKind: 'person', subject: personId },
-      ...{ details: JSON.stringify({ sessions: ended }), clientId, requestId },
+      act: 'sessions_ended',
+      subjectKind: 'person',
+      subject: personId,
+      details: JSON.stringify({ sessions: ended }),
+      clientId,
+      requestId,
     })
     return ended
   })
@@ -211,7 +223,11 @@ async function recordPersonAct(
   { act, details }: { readonly act: string; readonly details: object },
 ): Promise<void> {
   await insertAct(connection, {
-    ...{ act, subjectKind: 'person', subject: personId, details: JSON.stringify(details) },
-    ...{ clientId: personId, requestId },
+    act,
+    subjectKind: 'person',
+    subject: personId,
+    details: JSON.stringify(details),
+    clientId: personId,
+    requestId,
   })
 }

@@ -144,7 +144,9 @@ async function record(
   { act, details }: { readonly act: string; readonly details: object },
 ): Promise<void> {
   await insertAct(connection, {
-    ...{ act, subjectKind: 'client', subject: clientId },
+    act,
+    subjectKind: 'client',
+    subject: clientId,
     details: JSON.stringify({ webhookId, reason, ...details }),
     ...operator,
   })

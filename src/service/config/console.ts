@@ -51,7 +51,8 @@ export function readConsole(read: VariableReader): ConsoleConfig {
       // Compared to the letter, with its slash if it has one.
       issuer: read.text('CONSOLE_ISSUER') ?? url,
       clientId: clientId ?? '',
-      ...{ secretFile, jwkFile },
+      secretFile,
+      jwkFile,
       groupsClaim: read.text('CONSOLE_GROUPS_CLAIM') ?? 'groups',
       rolesOfGroups: rolesOfGroups ?? new Map(),
       audience: read.text('CONSOLE_AUDIENCE'),

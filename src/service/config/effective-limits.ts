@@ -180,7 +180,9 @@ export const effectiveLimits = (
     const isOff = config.limits === null && switched.includes(row)
     const set = isOff ? 'RATE_LIMIT' : variables.find((variable) => read.text(variable) !== null)
     return {
-      ...{ name, unit, value: amountOf(config) ?? null },
+      name,
+      unit,
+      value: amountOf(config) ?? null,
       origin: set === undefined ? 'default' : 'variable',
       variable: set ?? variables[0],
     }

@@ -36,8 +36,26 @@ export interface NewCardRow {
 /** Of the card, of its product and of its number. */
 const ownTypes = [
   ...eventValueTypes,
-  ...['text', 'integer', 'text', 'text', 'text', 'text', 'bytea', 'bytea', 'date', 'date', 'text'],
-  ...['bytea', 'text', 'text', 'text', 'integer', 'integer', 'text', 'text', 'uuid'],
+  'text',
+  'integer',
+  'text',
+  'text',
+  'text',
+  'text',
+  'bytea',
+  'bytea',
+  'date',
+  'date',
+  'text',
+  'bytea',
+  'text',
+  'text',
+  'text',
+  'integer',
+  'integer',
+  'text',
+  'text',
+  'uuid',
 ]
 const claimFirst = ownTypes.length + 1
 

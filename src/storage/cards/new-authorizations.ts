@@ -18,8 +18,14 @@ export interface NewAuthorizationRecord extends AttemptOrigin {
 
 /** The types of what `recordText` takes. */
 export const recordTypes = [
-  ...['uuid', 'text', 'text', 'text'],
-  ...['text', 'text', 'text', 'integer'],
+  'uuid',
+  'text',
+  'text',
+  'text',
+  'text',
+  'text',
+  'text',
+  'integer',
 ] as const
 
 /** What `recordText` takes; the card is named by what it hangs on. */

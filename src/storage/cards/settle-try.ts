@@ -168,7 +168,10 @@ const declareSettling = (
 ): SharedStatement => {
   const isMismatch = comparison === 'mismatch'
   const ownTypes = [
-    ...['text', 'text', 'integer', 'integer'],
+    'text',
+    'text',
+    'integer',
+    'integer',
     ...(isMismatch ? ['text', 'text', 'text'] : []),
   ]
   const recordFirst = ownTypes.length + 1
@@ -185,7 +188,9 @@ const declareSettling = (
         ...(isMismatch ? [eventsText(carried)] : []),
         ...(isKeyed ? [storedText(answerFirst, form)] : []),
         recordText({
-          ...{ first: recordFirst, source: 'settled', publicToken: 'settled.public_token' },
+          first: recordFirst,
+          source: 'settled',
+          publicToken: 'settled.public_token',
           remaining: 'settled.remaining',
           // Where a repeat took it for lost, or its key was forgotten, that is what the network was told.
           answered: (code) =>

@@ -95,7 +95,9 @@ const declareSpend = (name: string, keying: Keying): SharedStatement => {
   const asking = hasOriginal ? 'unreversed' : 'locked'
   return sharedChange(name, {
     types: [
-      ...['text', 'text', ...originTypes],
+      'text',
+      'text',
+      ...originTypes,
       ...(isKeyed ? claimTypes : []),
       ...(hasOriginal ? originalTypes : []),
     ],
@@ -142,7 +144,9 @@ export async function spendTry(
   const [change, values] = spendUnder(claim)
   try {
     const row = await database.change<SpentTry | NoTry>(change, `${kind} ${publicToken}`, [
-      ...[publicToken, kind, ...originValues(origin)],
+      publicToken,
+      kind,
+      ...originValues(origin),
       ...values,
     ])
     return row && { spent: spentOf(row) }

@@ -43,7 +43,8 @@ export const askTerminalAct: Act = {
   access: 'admin',
   async perform(visit, { cvv, entryMode, pin, publicToken = '' }) {
     const answer = await visit.call('POST', '/sandbox/authorizations', {
-      ...{ publicToken, entryMode },
+      publicToken,
+      entryMode,
       ...(pin && { pin }),
       ...(cvv && { cvv }),
     })

@@ -49,7 +49,8 @@ export const unblockCardsAct: Act = {
     if (led) return led
     const problem = problemOfAnswer(answer)
     return {
-      ...{ title, status: problem.status },
+      title,
+      status: problem.status,
       body: html`${refusal(problem)}${unblockForm(visit, form)}`,
     }
   },

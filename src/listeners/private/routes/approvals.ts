@@ -91,7 +91,10 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
         summary: 'Approve what another person asked for',
         description:
           'By a person who signed in within five minutes. It is carried out behind this, once.',
-        ...{ tags, params, response, body: approvalSchemas.ApproveSchema },
+        tags,
+        params,
+        response,
+        body: approvalSchemas.ApproveSchema,
       },
     },
     async (request, reply) => {
@@ -110,7 +113,10 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
       schema: {
         operationId: 'refuseApproval',
         summary: 'Refuse what another person asked for',
-        ...{ tags, params, response, body: approvalSchemas.DecisionReasonSchema },
+        tags,
+        params,
+        response,
+        body: approvalSchemas.DecisionReasonSchema,
       },
     },
     async (request, reply) => {
@@ -133,7 +139,10 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
       schema: {
         operationId: 'withdrawApproval',
         summary: 'Withdraw what one asked for',
-        ...{ tags, params, response, body: EmptyBodySchema },
+        tags,
+        params,
+        response,
+        body: EmptyBodySchema,
       },
     },
     async (request, reply) =>
@@ -151,7 +160,10 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
         summary: 'Let pass what one asked for oneself, in an emergency',
         description:
           'An act of its own kind in the audit log; `/health` and the metrics tell of it for 30 days.',
-        ...{ tags, params, response, body: approvalSchemas.DecisionReasonSchema },
+        tags,
+        params,
+        response,
+        body: approvalSchemas.DecisionReasonSchema,
       },
     },
     async (request, reply) => {

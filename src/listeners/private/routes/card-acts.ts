@@ -127,7 +127,9 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
       {
         clientId: callerOf(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,
-        ...{ act: 'cardholder.revealed', includesPin: false, device: null },
+        act: 'cardholder.revealed',
+        includesPin: false,
+        device: null,
         outcome: status < 500 ? 'refused' : 'failed',
         reason: code,
       },

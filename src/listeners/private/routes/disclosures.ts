@@ -37,7 +37,9 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
           : null,
       )
       const found = await listDisclosures(audit, {
-        ...{ publicToken, clientId, after },
+        publicToken,
+        clientId,
+        after,
         limit: pageSize + 1,
       })
       return pageOf(request, reply, found, {

@@ -74,7 +74,10 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
       return [
         ...limits.map((limit) => usedLimit(effectiveLimits, ofCard, limit)),
         ...tries.map(({ limitName, ...each }) => ({
-          ...{ name: limitName, ...each, left: each.allowed - each.used, ...product },
+          name: limitName,
+          ...each,
+          left: each.allowed - each.used,
+          ...product,
         })),
       ]
     },
@@ -105,9 +108,14 @@ export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: Private
       if (!rate || !burst || burst.value === null) return shown
       const left = rate.left(clientId)
       const calls = {
-        ...{ name: 'calls', allowed: burst.value, used: burst.value - left, left },
-        ...{ windowSeconds: null, freeInSeconds: left > 0 ? 0 : 1 },
-        ...{ origin: burst.origin, from: burst.variable },
+        name: 'calls',
+        allowed: burst.value,
+        used: burst.value - left,
+        left,
+        windowSeconds: null,
+        freeInSeconds: left > 0 ? 0 : 1,
+        origin: burst.origin,
+        from: burst.variable,
       }
       return [...shown, calls]
     },

@@ -52,7 +52,8 @@ export function peopleRoutes({ administration: people, app }: PrivateApi): void 
       return {
         ...personAnswer(person),
         sessions: sessions.map(({ authenticatedAt, roles, seenAt, sessionId, startedAt }) => ({
-          ...{ sessionId, roles: [...roles] },
+          sessionId,
+          roles: [...roles],
           authenticatedAt: authenticatedAt.toISOString(),
           startedAt: startedAt.toISOString(),
           seenAt: seenAt.toISOString(),

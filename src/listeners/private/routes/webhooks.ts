@@ -43,7 +43,8 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
         isClientId(client) && isUuid(webhookId) ? { clientId: client, webhookId } : null,
       )
       const found = await watching.listWatchedWebhooks(cards, {
-        ...{ clientId, after },
+        clientId,
+        after,
         limit: pageSize + 1,
       })
       return pageOf(request, reply, found, {

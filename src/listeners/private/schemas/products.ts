@@ -28,7 +28,11 @@ const { bin, cardTypes: types, currencyCode, productName, schemeName, ...rest } 
 export const CreateProductSchema = Type.Object(
   {
     productId: wholeNumber(1, integerMax),
-    ...{ productName, schemeName, bin, currencyCode, cardTypes: types },
+    productName,
+    schemeName,
+    bin,
+    currencyCode,
+    cardTypes: types,
     ...Type.Partial(Type.Object(rest)).properties,
   },
   closed,

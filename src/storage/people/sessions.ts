@@ -1,5 +1,7 @@
-import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
-import { isOpenText } from './people.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** A session that begins. */
 interface NewSession {
@@ -10,23 +12,13 @@ interface NewSession {
   readonly authenticatedAt: Date
 }
 
-const insertStatement = statement(
-  'insert_console_session',
-  `insert into console_session (secret_hash, sign_in_hash, person_id, roles, authenticated_at)
-   values ($1, $2, $3, $4, $5)
-   on conflict (sign_in_hash) do nothing
-   returning session_id::text as "sessionId"`,
-)
+const insert = declare<NewSession, { sessionId: string }>('insert_console_session')
 
 /** Begins a session. @returns its id; null where the sign-in that it comes from has made one before. */
 export const insertSession = async (
   connection: Connection,
-  { authenticatedAt, personId, roles, secretHash, signInHash }: NewSession,
-): Promise<string | null> => {
-  const values = [secretHash, signInHash, personId, roles, authenticatedAt]
-  const row = firstRow(await connection.query<{ sessionId: string }>(insertStatement, values))
-  return row?.sessionId ?? null
-}
+  session: NewSession,
+): Promise<string | null> => firstRow(await insert(connection, session))?.sessionId ?? null
 
 /** An open session, and whose it is. */
 export interface SessionRow {
@@ -45,44 +37,27 @@ export interface SessionRow {
   readonly isToBeSeen: boolean
 }
 
-const columns = `session_id::text as "sessionId", console_session.person_id as "personId", issuer, subject,
-  display_name as "name", console_session.roles, authenticated_at as "authenticatedAt",
-  started_at as "startedAt", seen_at as "seenAt", notice,
-  seen_at < clock_timestamp() - interval '20 seconds' as "isToBeSeen"`
-
-// Looked up session by session, whatever the planner takes the tables for.
-const withPerson = `cross join lateral (
-     select issuer, subject, display_name from person
-     where person.person_id = console_session.person_id limit 1
-   ) as person`
-
-const findStatement = statement(
-  'find_console_session',
-  `select ${columns} from console_session ${withPerson}
-   where secret_hash = $1 and ${isOpenText}`,
-)
+const selectSession = declare<{ secretHash: Uint8Array }, SessionRow>('find_console_session')
 
 /** The open session of a cookie, by the hash of its secret. */
 export const findSession = async (
   connection: Connection,
   secretHash: Uint8Array,
-): Promise<SessionRow | null> =>
-  firstRow(await connection.query<SessionRow>(findStatement, [secretHash]))
+): Promise<SessionRow | null> => firstRow(await selectSession(connection, { secretHash }))
 
-const seeStatement = statement(
-  'see_console_session',
-  `update console_session set seen_at = clock_timestamp() where secret_hash = $1 and ${isOpenText}`,
-)
+const updateSeen = declare<{ secretHash: Uint8Array }>('see_console_session')
 
 /** Puts on record that a session is used now. What has ended meanwhile stays ended. */
 export async function seeSession(connection: Connection, secretHash: Uint8Array): Promise<void> {
-  await connection.query(seeStatement, [secretHash])
+  await updateSeen(connection, { secretHash })
 }
 
-const keepNoticeStatement = statement(
-  'keep_console_notice',
-  `update console_session set notice = $2 where secret_hash = $1 and ${isOpenText}`,
-)
+interface SessionNotice {
+  readonly secretHash: Uint8Array
+  readonly notice: Uint8Array
+}
+
+const updateNotice = declare<SessionNotice>('keep_console_notice')
 
 /** Keeps what the next page of an open session shows, in place of what was kept before. */
 export async function keepSessionNotice(
@@ -90,73 +65,46 @@ export async function keepSessionNotice(
   secretHash: Uint8Array,
   notice: Uint8Array,
 ): Promise<void> {
-  await connection.query(keepNoticeStatement, [secretHash, notice])
+  await updateNotice(connection, { secretHash, notice })
 }
 
-const takeNoticeStatement = statement(
-  'take_console_notice',
-  `update console_session set notice = null where secret_hash = $1 and notice = $2
-   returning 1 as "one"`,
-)
+const deleteNotice = declare<SessionNotice>('take_console_notice')
 
 /** Takes a notice away. @returns whether it was there: of several requests at once, one takes it. */
 export const takeSessionNotice = async (
   connection: Connection,
   secretHash: Uint8Array,
   notice: Uint8Array,
-): Promise<boolean> =>
-  (await connection.query(takeNoticeStatement, [secretHash, notice])).length === 1
+): Promise<boolean> => (await deleteNotice(connection, { secretHash, notice })).length === 1
 
-const listStatement = statement(
-  'list_console_sessions',
-  `select ${columns} from console_session ${withPerson}
-   where console_session.person_id = $1 and ${isOpenText} limit 100`,
-)
+const selectOpenSessions = declare<{ personId: string }, SessionRow>('list_console_sessions')
 
 /** The open sessions of a person, the newest first; 100 at most. */
 export const findOpenSessions = async (
   connection: Connection,
   personId: string,
 ): Promise<SessionRow[]> => {
-  const rows = await connection.query<SessionRow>(listStatement, [personId])
+  const rows = await selectOpenSessions(connection, { personId })
   return rows.sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime())
 }
 
-const endStatement = statement(
-  'end_console_session',
-  `update console_session set ended_at = clock_timestamp() where secret_hash = $1 and ${isOpenText}
-   returning person_id as "personId"`,
-)
+const updateEnded = declare<{ secretHash: Uint8Array }, { personId: string }>('end_console_session')
 
 /** Ends one session. @returns whose it was; null where it was over. */
 export const endSession = async (
   connection: Connection,
   secretHash: Uint8Array,
-): Promise<string | null> => {
-  const row = firstRow(await connection.query<{ personId: string }>(endStatement, [secretHash]))
-  return row?.personId ?? null
-}
+): Promise<string | null> =>
+  firstRow(await updateEnded(connection, { secretHash }))?.personId ?? null
 
-const endAllStatement = statement(
-  'end_console_sessions',
-  `update console_session set ended_at = clock_timestamp() where person_id = $1 and ${isOpenText}
-   returning session_id`,
-)
+const updateAllEnded = declare<{ personId: string }>('end_console_sessions')
 
 /** Ends every session of a person. @returns how many. */
 export const endSessions = async (connection: Connection, personId: string): Promise<number> =>
-  (await connection.query(endAllStatement, [personId])).length
+  (await updateAllEnded(connection, { personId })).length
 
-const pruneStatement = statement(
-  'prune_console_sessions',
-  `with over as materialized (
-     select secret_hash from console_session
-     where started_at < (select clock_timestamp() - interval '1 day') order by started_at limit $1
-   )
-   delete from console_session using over where ${onKey('console_session', 'over', ['secret_hash'])}
-   returning 1 as "one"`,
-)
+const deleteOldSessions = declare<{ limit: number }>('prune_console_sessions')
 
 /** Forgets at most `limit` sessions that have long been over. @returns how many they were. */
 export const pruneSessions = async (connection: Connection, limit: number): Promise<number> =>
-  (await connection.query(pruneStatement, [limit])).length
+  (await deleteOldSessions(connection, { limit })).length

@@ -29,7 +29,10 @@ export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> =
       failures.push(error)
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'Not all could be closed.')
+  if (failures.length === 0) return
+  // Of errors within errors a reporter shows no more than the outer ones.
+  const reasons = failures.map((failure) => (failure instanceof Error ? failure.message : failure))
+  throw new AggregateError(failures, `Not all could be closed: ${reasons.join(' ')}`)
 }
 
 after(endFile)

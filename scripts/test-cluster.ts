@@ -1,7 +1,7 @@
 /**
  * `npm run test:cluster [-- FILE …]`: the suites of operations and storage, and what both listeners are asked, on the Citus
- * cluster that TEST_CITUS_URL names, in place of an embedded database and of a server. One file after the other: each has
- * databases of its own, and a cluster makes one on every node. A run of all of them that passes is put on record in
+ * cluster that TEST_CITUS_URL names, in place of an embedded database and of a server. One file after the other, unless
+ * TEST_FILES_AT_ONCE says otherwise: each has databases of its own, and a cluster makes one on every node. A run of all of them that passes is put on record in
  * `test/storage/engine/cluster-run.json`, of which `npm test` tells where it has no cluster.
  */
 import { execFileSync, spawn } from 'node:child_process'
@@ -35,7 +35,7 @@ const testing = spawn(process.execPath, ['scripts/test.ts', ...files], {
     ...process.env,
     TEST_SERVER: 'cluster',
     TEST_PGLITE_LEFT_OUT: 'the cluster takes its place',
-    TEST_FILES_AT_ONCE: '1',
+    TEST_FILES_AT_ONCE: process.env.TEST_FILES_AT_ONCE ?? '1',
   },
 })
 /** What the end of a run says of it. */

@@ -286,7 +286,7 @@ onEachEngine((engine) => {
     await sql(
       service.database,
       `update authorization_record set decided_at =
-         case response_code when '55' then '2026-03-01T10:01:59.999Z' else '2026-03-01T10:00:00Z' end::timestamptz`,
+         case when response_code = '55' then '2026-03-01T10:01:59.999Z' else '2026-03-01T10:00:00Z' end::timestamptz`,
     )
     const figures = (query: string) =>
       service.call('GET', `//figures/authorizations?${query}`, { as: 'admin', listener: 'private' })

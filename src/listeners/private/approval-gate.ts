@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Static, TSchema } from 'typebox'
 import type { ApprovalKind, AskedRequest } from '../../domain/approval.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
@@ -8,13 +9,45 @@ import { callerOf, scopesOfAccess } from '../http/authentication.ts'
 import { answerOf, repeatable } from '../http/repeatable.ts'
 import { ApprovalSchema } from './schemas/approvals.ts'
 
+type ApprovalKinds = readonly [ApprovalKind, ...ApprovalKind[]]
+
 /** What of a route another person approves, where the configuration says so. */
 interface ApprovalRule {
-  readonly kinds: readonly [ApprovalKind, ...ApprovalKind[]]
+  readonly kinds: ApprovalKinds
+  /** The schema of the body that the rule reads. */
+  readonly body?: TSchema
   /** Those that a call is of; without it, the first. Asked once the call is valid. */
-  readonly kindsOf?: (request: FastifyRequest) => Promise<readonly ApprovalKind[]>
+  readonly findKinds?: (request: FastifyRequest) => Promise<readonly ApprovalKind[]>
   /** What cannot be asked for although it could be done at once. */
-  readonly fault?: (request: FastifyRequest) => ProblemError | null
+  readonly findFault?: (request: FastifyRequest) => ProblemError | null
+}
+
+interface BodyRule<Body> {
+  readonly kinds: ApprovalKinds
+  findKinds?(
+    body: Body,
+    request: FastifyRequest,
+  ): readonly ApprovalKind[] | Promise<readonly ApprovalKind[]>
+  findFault?(body: Body): ProblemError | null
+}
+
+/**
+ * A rule that reads the body as the route's schema types it: a member that is renamed in the schema does not compile in the
+ * rule. A route with another schema does not start.
+ */
+export function approvalByBody<Schema extends TSchema>(
+  body: Schema,
+  rule: BodyRule<Static<Schema>>,
+): ApprovalRule {
+  const { kinds } = rule
+  const bodyOf = (request: FastifyRequest) => request.body as Static<Schema>
+  return {
+    kinds,
+    body,
+    findKinds: async (request) =>
+      rule.findKinds ? rule.findKinds(bodyOf(request), request) : kinds.slice(0, 1),
+    findFault: (request) => rule.findFault?.(bodyOf(request)) ?? null,
+  }
 }
 
 declare module 'fastify' {
@@ -30,17 +63,21 @@ declare module 'fastify' {
 export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperations): void {
   app.addHook('onRoute', (route) => {
     if (!route.config?.approval) return
-    const { response } = Object(route.schema)
+    const { body, response } = Object(route.schema)
+    const read = route.config.approval.body
+    if (read && read !== body) throw new Error(`The approval of ${route.url} reads another schema.`)
     route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...response } }
   })
   app.addHook('preHandler', async (request, reply) => {
     const { access, approval } = request.routeOptions.config
     if (!approval || access === undefined || access === 'open') return
     if (isApproved(request)) return
-    const kinds = approval.kindsOf ? await approval.kindsOf(request) : approval.kinds.slice(0, 1)
+    const kinds = approval.findKinds
+      ? await approval.findKinds(request)
+      : approval.kinds.slice(0, 1)
     const kind = kinds.find((each) => approvals.required.has(each))
     if (kind === undefined) return
-    const fault = approval.fault?.(request)
+    const fault = approval.findFault?.(request)
     if (fault) throw validationFailed(fault)
     const asked = askedOf(request)
     const wanted = {

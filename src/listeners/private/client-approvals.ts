@@ -1,10 +1,13 @@
-import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { type ApprovalKind, guardedScopes } from '../../domain/approval.ts'
 import type { ClientKind } from '../../domain/client.ts'
 import type { ProblemError } from '../../domain/problem.ts'
 import type { ClientRecord } from '../../operations/clients/clients.ts'
-import type { ChangeClientSchema, CreateClientSchema } from './schemas/clients.ts'
+import type {
+  ChangeClientSchema,
+  CreateClientSchema,
+  RotateSecretSchema,
+} from './schemas/clients.ts'
 
 /** What another person approves of a new client of each kind, and of other credentials of one. */
 const kindOfCredentials = {
@@ -47,14 +50,20 @@ export function kindsOfClientChange(
 export const kindsOfRotation = ({ kind, scopes }: ClientRecord): readonly ApprovalKind[] =>
   kind !== 'client' || isGuarded(scopes) ? [kindOfCredentials[kind]] : []
 
+interface NewCredentials {
+  readonly jwks?: object
+}
+
 /** No secret can be shown once to a person who waits for another: a new client has keys. */
-export const faultOfKeys = ({ body }: FastifyRequest): ProblemError | null =>
-  (body as { readonly jwks?: object }).jwks === undefined
+export const findFaultOfKeys = ({ jwks }: NewCredentials): ProblemError | null =>
+  jwks === undefined
     ? { pointer: '/jwks', detail: 'must be given: no secret can be shown after an approval' }
     : null
 
 /** For the same reason another secret comes from the requester, as its hash. */
-export const faultOfSecretHash = ({ body }: FastifyRequest): ProblemError | null =>
-  (body as { readonly secretHash?: string } | undefined)?.secretHash === undefined
+export const findFaultOfSecretHash = (
+  body: Static<typeof RotateSecretSchema>,
+): ProblemError | null =>
+  body?.secretHash === undefined
     ? { pointer: '/secretHash', detail: 'must be given: no secret can be shown after an approval' }
     : null

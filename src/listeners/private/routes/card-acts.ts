@@ -6,6 +6,7 @@ import * as acts from '../../../operations/cards/operator-acts.ts'
 import { callerOf } from '../../http/authentication.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
 import { cardOf, type PrivateApi, supportAct } from '../api.ts'
+import { approvalByBody } from '../approval-gate.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 const tags = ['Cards']
@@ -93,11 +94,11 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
     {
       config: {
         ...supportAct,
-        approval: {
+        approval: approvalByBody(cardSchemas.UnblockCardsSchema, {
           kinds: ['unblock-cards'],
-          kindsOf: async ({ body }) =>
-            Object(body).publicTokens.length > approvals.unblockCardsMost ? ['unblock-cards'] : [],
-        },
+          findKinds: ({ publicTokens }) =>
+            publicTokens.length > approvals.unblockCardsMost ? ['unblock-cards'] : [],
+        }),
       },
       schema: {
         operationId: 'unblockCards',

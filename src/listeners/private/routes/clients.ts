@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import {
   confirmClient,
   rotateClientSecret,
@@ -8,9 +8,10 @@ import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
+import { approvalByBody } from '../approval-gate.ts'
 import {
-  faultOfKeys,
-  faultOfSecretHash,
+  findFaultOfKeys,
+  findFaultOfSecretHash,
   kindsOfClientChange,
   kindsOfNewClient,
   kindsOfRotation,
@@ -19,8 +20,6 @@ import * as clientSchemas from '../schemas/clients.ts'
 
 const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
-type NewClient = Static<typeof clientSchemas.CreateClientSchema>
-type ClientChange = Static<typeof clientSchemas.ChangeClientSchema>
 type ClientRequest = FastifyRequest<{ Params: { clientId: string } }>
 
 /** Who may call: client systems, card networks, administrators. */
@@ -77,11 +76,11 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
     {
       config: {
         ...privateApi.adminChange,
-        approval: {
+        approval: approvalByBody(clientSchemas.CreateClientSchema, {
           kinds: ['administrator', 'disclosure-scopes', 'network'],
-          kindsOf: async ({ body }) => kindsOfNewClient(body as NewClient),
-          fault: faultOfKeys,
-        },
+          findKinds: kindsOfNewClient,
+          findFault: findFaultOfKeys,
+        }),
       },
       schema: {
         operationId: 'createClient',
@@ -111,14 +110,14 @@ export function changeClientRoute({ administration, app }: privateApi.PrivateApi
     {
       config: {
         ...privateApi.adminChange,
-        approval: {
+        approval: approvalByBody(clientSchemas.ChangeClientSchema, {
           kinds: ['administrator', 'disclosure-scopes', 'client-credentials', 'network'],
-          async kindsOf(request) {
+          async findKinds(change, request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
             const before = await clientOperations.getClient(administration, clientId)
-            return kindsOfClientChange(before, request.body as ClientChange)
+            return kindsOfClientChange(before, change)
           },
-        },
+        }),
       },
       schema: {
         operationId: 'changeClient',
@@ -149,14 +148,14 @@ export function rotateClientSecretRoute({ administration, app }: privateApi.Priv
     {
       config: {
         ...privateApi.adminAct,
-        approval: {
+        approval: approvalByBody(clientSchemas.RotateSecretSchema, {
           kinds: ['administrator', 'client-credentials', 'network'],
-          async kindsOf(request) {
+          async findKinds(_, request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
             return kindsOfRotation(await clientOperations.getClient(administration, clientId))
           },
-          fault: faultOfSecretHash,
-        },
+          findFault: findFaultOfSecretHash,
+        }),
       },
       schema: {
         operationId: 'rotateClientSecret',

@@ -6,6 +6,7 @@ import { listAdvices } from '../../../operations/links/reversals.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { adminChange, adminOrSupport, operatorOf, type PrivateApi } from '../api.ts'
+import { approvalByBody } from '../approval-gate.ts'
 import { AdviceSchema, ChangeLinkSchema, CreateLinkSchema, LinkSchema } from '../schemas/links.ts'
 
 const tags = ['Links']
@@ -124,10 +125,10 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
     {
       config: {
         ...adminChange,
-        approval: {
+        approval: approvalByBody(ChangeLinkSchema, {
           kinds: ['link'],
-          kindsOf: async ({ body }) => (isDisabling(body as LinkChange) ? [] : ['link']),
-        },
+          findKinds: (change) => (isDisabling(change) ? [] : ['link']),
+        }),
       },
       schema: {
         operationId: 'changeLink',

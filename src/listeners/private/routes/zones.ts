@@ -5,7 +5,8 @@ import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import * as privateApi from '../api.ts'
-import { faultOfKeys } from '../client-approvals.ts'
+import { approvalByBody } from '../approval-gate.ts'
+import { findFaultOfKeys } from '../client-approvals.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
@@ -40,7 +41,13 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
   app.post(
     '/zones',
     {
-      config: { ...privateApi.adminChange, approval: { kinds: ['network'], fault: faultOfKeys } },
+      config: {
+        ...privateApi.adminChange,
+        approval: approvalByBody(CreateZoneSchema, {
+          kinds: ['network'],
+          findFault: findFaultOfKeys,
+        }),
+      },
       schema: {
         operationId: 'createZone',
         summary: 'Register a card network',

@@ -3,7 +3,9 @@
  * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
  */
 
+import { exitCodes } from '../src/cli/command.ts'
 import { terminalCommand } from '../src/cli/commands/terminal.ts'
+import { endWithOutput } from '../src/cli/output.ts'
 import { printStart } from './demo/narrator.ts'
 import { runDemo } from './demo/run-demo.ts'
 import { scenarios } from './demo/scenarios.ts'
@@ -18,26 +20,26 @@ const help = `pinfold demo [--json]
   Example:
     pinfold demo`
 
-if (process.argv.includes('--help')) {
-  console.log(help)
-  process.exit()
-}
+// A server that was started for the demo is stopped however this process ends.
+endWithOutput(exitCodes.refused)
 
-// Whoever reads only the beginning (`| head`) closes the pipe: the journey goes on to its end.
-process.stdout.on('error', () => {})
+if (process.argv.includes('--help')) console.log(help)
+else await playJourney()
 
-try {
-  const { isOwn, sandbox, stop } = await findServer()
+async function playJourney(): Promise<void> {
   try {
-    printStart(sandbox.baseUrl, isOwn)
-    if (!(await runDemo(sandbox, scenarios))) process.exitCode = 1
-    if (sandbox.link) await playTerminal()
-  } finally {
-    await stop()
+    const { isOwn, sandbox, stop } = await findServer()
+    try {
+      printStart(sandbox.baseUrl, isOwn)
+      if (!(await runDemo(sandbox, scenarios))) process.exitCode = 1
+      if (sandbox.link) await playTerminal()
+    } finally {
+      await stop()
+    }
+  } catch (error) {
+    console.error(reasonOf(error))
+    process.exitCode = 1
   }
-} catch (error) {
-  console.error(reasonOf(error))
-  process.exitCode = 1
 }
 
 /** The same card core over ISO 8583, as `pinfold terminal` plays it, without the fields. */

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { open, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -135,6 +137,27 @@ test('an answer that is not what the specification says ends the demo with 1', a
   const { exitCode, stdout } = await runDemo({ ...env, DATA_DIR: dataDir })
   assert.equal(exitCode, 1)
   assert.match(stdout, /Not what the specification says/)
+})
+
+test('a demo whose output does not fit on the disk fails and says so, and so does its help', {
+  skip: !existsSync('/dev/full'),
+}, async () => {
+  const { dataDir, sandbox } = service
+  await writeSandboxFile(dataDir, sandbox)
+  for (const words of [[], ['--json'], ['--help']]) {
+    const full = await open('/dev/full', 'w')
+    const child = spawn(process.execPath, [...shortLived, demo, ...words], {
+      env: { ...bareEnvironment, DATA_DIR: dataDir },
+      stdio: ['ignore', full.fd, 'pipe'],
+    })
+    assert.ok(child.stderr)
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    await full.close()
+    assert.deepEqual(
+      [code, said],
+      [1, 'Standard output cannot be written (ENOSPC): the answer is incomplete.\n'],
+    )
+  }
 })
 
 test('a demo of something that is no sandbox says so', async () => {

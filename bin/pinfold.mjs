@@ -6,10 +6,10 @@
 import { spawn } from 'node:child_process'
 import { getCiphers, getCurves } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { createRequire, isBuiltin } from 'node:module'
+import { isBuiltin } from 'node:module'
 import { constants } from 'node:os'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findBundledNode } from './bundled-node.mjs'
 import { loadEnvFile } from './env-file.mjs'
 
 // The demo is a program of its own.
@@ -26,7 +26,9 @@ if (refusal !== null) refuse(refusal)
 reachLoopbackDirectly()
 
 if (isClone && !process.versions.node.startsWith('24.')) {
-  startOn(bundledNode())
+  const bundled = findBundledNode()
+  if (bundled.refusal !== undefined) refuse(bundled.refusal)
+  startOn(bundled.path)
 } else {
   if (!isClone) refuseOtherRuntime()
   process.argv = [process.execPath, fileURLToPath(program), ...words]
@@ -92,19 +94,12 @@ function startOn(node) {
     if (!process.stdin.isTTY) child.kill('SIGINT')
   })
   child.on('error', ({ message }) => {
-    console.error(`The bundled Node could not be started: ${message}. Run npm ci.`)
+    console.error(
+      `The bundled Node could not be started: ${message}. Run npm ci, or npm rebuild node --ignore-scripts=false.`,
+    )
     process.exitCode = 3
   })
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + constants.signals[signal]
   })
-}
-
-function bundledNode() {
-  try {
-    const folder = dirname(createRequire(import.meta.url).resolve('node/package.json'))
-    return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
-  } catch {
-    return refuse('The bundled Node is not installed: run npm ci.')
-  }
 }

@@ -181,7 +181,10 @@ function newCryptoki(): Cryptoki {
     const { PKCS11 } = createRequire(import.meta.url)('pkcs11js') as { PKCS11: new () => Cryptoki }
     return new PKCS11()
   } catch (cause) {
-    throw new Error('The package pkcs11js is not installed: it needs a C++ compiler.', { cause })
+    throw new Error(
+      'The package pkcs11js is not installed, or npm has not compiled it. It needs a C++ compiler and its install script: npm rebuild pkcs11js --ignore-scripts=false.',
+      { cause },
+    )
   }
 }
 

@@ -1,0 +1,33 @@
+/** The Node 24 that the package `node` has in a clone. Its install script places it: npm may have run none. */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+const remedy = 'or use Node.js 24 on this machine.'
+
+/** @returns {{ path: string } | { refusal: string }} where it is, or a sentence that says what to do */
+export function findBundledNode() {
+  let folder
+  try {
+    folder = dirname(createRequire(import.meta.url).resolve('node/package.json'))
+  } catch {
+    return {
+      refusal: `The bundled Node.js 24 is not installed: run npm ci (without --omit=dev), ${remedy}`,
+    }
+  }
+  const path = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  if (existsSync(path)) return { path }
+  return {
+    refusal: `The bundled Node.js 24 is not in its place, because npm ran no install scripts (ignore-scripts): run npm rebuild node --ignore-scripts=false, ${remedy}`,
+  }
+}
+
+/** @returns {string | null} why a program of this clone cannot run on this Node, as a sentence */
+export function findRuntimeRefusal() {
+  const { node } = process.versions
+  if (node.startsWith('24.')) return null
+  const found = findBundledNode()
+  return `Pinfold runs on Node.js 24 in a clone, and this is ${node}. ${
+    found.refusal ?? 'The bundled one is in place: run the command by npm run or npx.'
+  }`
+}

@@ -40,6 +40,13 @@ const typesByOid: Readonly<Record<number, string>> = {
   3802: 'unknown',
 }
 
+/** What the drivers take where it differs from what they give: an instant may be given as the database writes it. */
+const parameterTypesByOid: Readonly<Record<number, string>> = {
+  ...typesByOid,
+  1184: 'Date | string',
+  1185: 'readonly (Date | string)[]',
+}
+
 /** What the compiler is asked of each statement. `Run` is what the module declares. */
 const comparison = `
 type Declared<Run> = Run extends (c: never, v: infer P) => Promise<readonly (infer R)[]> ? [P, R] : never
@@ -66,8 +73,8 @@ async function openSchema(): Promise<PGlite> {
   return engine
 }
 
-const typeOf = (oid: number, where: string): string => {
-  const type = typesByOid[oid]
+const typeOf = (types: Readonly<Record<number, string>>, oid: number, where: string): string => {
+  const type = types[oid]
   if (type === undefined) throw new Error(`${where}: no TypeScript type is known for type ${oid}.`)
   return type
 }
@@ -76,14 +83,18 @@ const typeOf = (oid: number, where: string): string => {
 async function describeStatement(engine: PGlite, name: string, written: string) {
   const { parameters, text } = numberParameters(written)
   const { queryParams, resultFields } = await engine.describeQuery(text)
-  const members = (entries: readonly (readonly [string, number])[]) =>
-    `{ ${entries.map(([key, oid]) => `${key}: ${typeOf(oid, `${name}, ${key}`)}`).join('; ')} }`
+  const members = (
+    types: Readonly<Record<number, string>>,
+    entries: readonly (readonly [string, number])[],
+  ) =>
+    `{ ${entries.map(([key, oid]) => `${key}: ${typeOf(types, oid, `${name}, ${key}`)}`).join('; ')} }`
   const columns = resultFields.map(({ dataTypeID, name }) => [name, dataTypeID] as const)
   return {
     parameters: members(
+      parameterTypesByOid,
       queryParams.map(({ dataTypeID }, at) => [parameters[at] ?? '', dataTypeID]),
     ),
-    columns: members(columns),
+    columns: members(typesByOid, columns),
   }
 }
 

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** A key that several people bring, each a component. */
 interface NewComponentEntry {
@@ -17,16 +18,10 @@ export interface ComponentEntryRow extends NewComponentEntry {
   readonly expiresAt: Date
 }
 
-const columns = `entry_id as "entryId", target, algorithm, length_bytes as "lengthBytes",
-  component_count as "componentCount", key_check_value as "keyCheckValue",
-  opened_by as "openedBy", expires_at as "expiresAt"`
+const declare = loadStatements(import.meta.url)
 
-const insertStatement = statement(
+const insertEntry = declare<NewComponentEntry & { seconds: number }, ComponentEntryRow>(
   'insert_component_entry',
-  `insert into component_entry (target, algorithm, length_bytes, component_count, key_check_value,
-     opened_by, expires_at)
-   values ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))
-   returning ${columns}`,
 )
 
 /** Opens an entry for so many seconds. */
@@ -35,34 +30,26 @@ export const insertComponentEntry = async (
   entry: NewComponentEntry,
   seconds: number,
 ): Promise<ComponentEntryRow> => {
-  const { algorithm, componentCount, keyCheckValue, lengthBytes, openedBy, target } = entry
-  const values = [target, algorithm, lengthBytes, componentCount, keyCheckValue, openedBy, seconds]
-  const row = firstRow<ComponentEntryRow>(await connection.query(insertStatement, values))
+  const row = firstRow(await insertEntry(connection, { ...entry, seconds }))
   if (!row) throw new Error('The database did not keep a component entry.')
   return row
 }
 
-const lockStatement = statement(
-  'lock_component_entry',
-  `select ${columns} from component_entry where entry_id = $1 and expires_at > now() for update`,
-)
+const lockEntry = declare<{ entryId: string }, ComponentEntryRow>('lock_component_entry')
 
 /** An open entry, locked until the transaction ends, or null. */
 export const lockComponentEntry = async (
   connection: Connection,
   entryId: string,
-): Promise<ComponentEntryRow | null> => firstRow(await connection.query(lockStatement, [entryId]))
+): Promise<ComponentEntryRow | null> => firstRow(await lockEntry(connection, { entryId }))
 
-const findStatement = statement(
-  'find_component_entry',
-  `select ${columns} from component_entry where entry_id = $1 and expires_at > now()`,
-)
+const selectEntry = declare<{ entryId: string }, ComponentEntryRow>('find_component_entry')
 
 /** An open entry, or null. */
 export const findComponentEntry = async (
   connection: Connection,
   entryId: string,
-): Promise<ComponentEntryRow | null> => firstRow(await connection.query(findStatement, [entryId]))
+): Promise<ComponentEntryRow | null> => firstRow(await selectEntry(connection, { entryId }))
 
 /** Where a page of entries ends: the next to expire first. */
 export interface EntryPosition {
@@ -76,14 +63,10 @@ export const firstEntry: EntryPosition = {
   entryId: '00000000-0000-0000-0000-000000000000',
 }
 
-// The position keeps the microseconds that a JavaScript date would lose.
-const listStatement = statement(
+type ListedEntryRow = ComponentEntryRow & { readonly expiresAtExactly: string }
+
+const selectEntries = declare<{ at: string; entryId: string; limit: number }, ListedEntryRow>(
   'list_component_entries',
-  `select ${columns}, to_char(expires_at at time zone 'UTC',
-     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "expiresAtExactly"
-   from component_entry
-   where expires_at > now() and (expires_at, entry_id) > ($1::timestamptz, $2::uuid)
-   order by expires_at, entry_id limit $3`,
 )
 
 /** Open entries. */
@@ -91,31 +74,25 @@ export const listComponentEntries = (
   connection: Connection,
   after: EntryPosition,
   limit: number,
-): Promise<(ComponentEntryRow & { readonly expiresAtExactly: string })[]> =>
-  connection.query(listStatement, [after.at, after.entryId, limit])
+): Promise<ListedEntryRow[]> => selectEntries(connection, { ...after, limit })
 
-const deleteStatement = statement(
-  'delete_component_entry',
-  'delete from component_entry where entry_id = $1',
-)
+const deleteEntry = declare<{ entryId: string }>('delete_component_entry')
 
 /** Forgets an entry with its components. */
 export const deleteComponentEntry = async (
   connection: Connection,
   entryId: string,
 ): Promise<void> => {
-  await connection.query(deleteStatement, [entryId])
+  await deleteEntry(connection, { entryId })
 }
 
-const forgetStatement = statement(
-  'forget_component_entries',
-  'delete from component_entry where expires_at <= now() returning entry_id as "entryId", target',
-)
+type LateEntry = Pick<ComponentEntryRow, 'entryId' | 'target'>
+
+const deleteLateEntries = declare<object, LateEntry>('forget_component_entries')
 
 /** Forgets every entry that is too late, with its components. @returns which. */
-export const forgetLateEntries = (
-  connection: Connection,
-): Promise<Pick<ComponentEntryRow, 'entryId' | 'target'>[]> => connection.query(forgetStatement)
+export const forgetLateEntries = (connection: Connection): Promise<LateEntry[]> =>
+  deleteLateEntries(connection, {})
 
 /** One component, enciphered under the master key or in the token. */
 export interface KeyComponentRow {
@@ -128,12 +105,9 @@ export interface KeyComponentRow {
   readonly keyCheckValue: string
 }
 
-const insertComponentStatement = statement(
-  'insert_key_component',
-  `insert into key_component (entry_id, component_number, person, client_id, controlled_by, key_block,
-     key_check_value)
-   values ($1, $2, $3, $4, $5, $6, $7)`,
-)
+type EntryComponentRow = KeyComponentRow & { readonly entryId: string }
+
+const insertComponent = declare<EntryComponentRow>('insert_key_component')
 
 /** Keeps a component of an entry that is locked. */
 export const insertKeyComponent = async (
@@ -141,29 +115,21 @@ export const insertKeyComponent = async (
   entryId: string,
   component: KeyComponentRow,
 ): Promise<void> => {
-  const { clientId, componentNumber, controlledBy, keyBlock, keyCheckValue, person } = component
-  await connection.query(insertComponentStatement, [
-    ...[entryId, componentNumber, person, clientId],
-    ...[controlledBy, keyBlock, keyCheckValue],
-  ])
+  await insertComponent(connection, { ...component, entryId })
 }
 
-const listComponentsStatement = statement(
+const selectComponents = declare<{ entryIds: readonly string[] }, EntryComponentRow>(
   'list_key_components',
-  `select entry_id as "entryId", component_number as "componentNumber", person, client_id as "clientId",
-     controlled_by as "controlledBy", key_block as "keyBlock", key_check_value as "keyCheckValue"
-   from key_component where entry_id = any ($1::uuid[]) order by entry_id, component_number`,
 )
 
 /** The components of entries so far. */
 export const listKeyComponents = (
   connection: Connection,
   entryIds: readonly string[],
-): Promise<(KeyComponentRow & { readonly entryId: string })[]> =>
-  connection.query(listComponentsStatement, [entryIds])
+): Promise<EntryComponentRow[]> => selectComponents(connection, { entryIds })
 
-const kindStatement = statement('find_installation_kind', 'select kind from installation')
+const selectKind = declare<object, { kind: string }>('find_installation_kind')
 
 /** Whether this is a sandbox. */
 export const isSandboxInstallation = async (connection: Connection): Promise<boolean> =>
-  firstRow(await connection.query<{ kind: string }>(kindStatement))?.kind === 'sandbox'
+  firstRow(await selectKind(connection, {}))?.kind === 'sandbox'

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 export type HsmKeyState = 'pending' | 'active' | 'retired'
 
@@ -22,51 +23,36 @@ export interface DatedHsmKeyRow extends HsmKeyRow {
   readonly uses: number
 }
 
-const columns = `key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
-  key_check_value as "keyCheckValue", created_at as "createdAt", activates_at as "activatesAt",
-  activated_at as "activatedAt", retired_at as "retiredAt", uses::float8 as "uses"`
+/** Names one version of a key. */
+interface HsmKeyVersion {
+  readonly keyName: string
+  readonly keyVersion: number
+}
 
-const listStatement = statement(
-  'list_hsm_keys',
-  `select ${columns} from hsm_key order by key_name, key_version`,
-)
+const declare = loadStatements(import.meta.url)
+
+const selectKeys = declare<object, DatedHsmKeyRow>('list_hsm_keys')
 
 /** Every key of the installation. */
 export const listHsmKeys = (connection: Connection): Promise<DatedHsmKeyRow[]> =>
-  connection.query(listStatement)
+  selectKeys(connection, {})
 
-const findStatement = statement(
-  'find_hsm_key',
-  `select ${columns} from hsm_key where key_name = $1 and key_version = $2`,
-)
+const selectKey = declare<HsmKeyVersion, DatedHsmKeyRow>('find_hsm_key')
 
 /** One version of a key, or null. */
 export const findHsmKey = async (
   connection: Connection,
   keyName: string,
   keyVersion: number,
-): Promise<DatedHsmKeyRow | null> =>
-  firstRow(await connection.query(findStatement, [keyName, keyVersion]))
+): Promise<DatedHsmKeyRow | null> => firstRow(await selectKey(connection, { keyName, keyVersion }))
 
-const insertStatement = statement(
-  'insert_hsm_key',
-  `insert into hsm_key (key_name, key_version, state, key_block, key_check_value, activated_at)
-   values ($1, $2, $3, $4, $5, case when $3 = 'active' then clock_timestamp() end)
-   on conflict (key_name, key_version) do nothing returning key_name as "keyName"`,
-)
+const insertKey = declare<HsmKeyRow, { keyName: string }>('insert_hsm_key')
 
 /** Keeps a key, unless another process was first with this version. @returns whether it was kept. */
-export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<boolean> => {
-  const { keyBlock, keyCheckValue, keyName, keyVersion, state } = key
-  const values = [keyName, keyVersion, state, keyBlock, keyCheckValue]
-  return (await connection.query(insertStatement, values)).length === 1
-}
+export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<boolean> =>
+  (await insertKey(connection, key)).length === 1
 
-const addUsesStatement = statement(
-  'add_hsm_key_uses',
-  `update hsm_key set uses = greatest(uses + $3::bigint, 0)
-   where key_name = $1 and key_version = $2`,
-)
+const updateUses = declare<HsmKeyVersion & { uses: number }>('add_hsm_key_uses')
 
 /** Adds to the uses of a version; fewer than none gives some back. */
 export const addHsmKeyUses = async (
@@ -74,19 +60,10 @@ export const addHsmKeyUses = async (
   { keyName, keyVersion }: HsmKeyVersion,
   uses: number,
 ): Promise<void> => {
-  await connection.query(addUsesStatement, [keyName, keyVersion, uses])
+  await updateUses(connection, { keyName, keyVersion, uses })
 }
 
-const scheduleStatement = statement(
-  'schedule_hsm_key',
-  `with due as materialized (
-     select greatest(now(), created_at + make_interval(secs => $3)) as at from hsm_key
-     where key_name = $1 and key_version = $2
-   )
-   update hsm_key set activates_at = due.at from due
-   where key_name = $1 and key_version = $2 and state = 'pending' and activates_at is null
-   returning key_name as "keyName"`,
-)
+const scheduleKey = declare<HsmKeyVersion & { pendingSeconds: number }>('schedule_hsm_key')
 
 /**
  * Lets a pending version become active, once it has been pending for so many seconds. @returns false
@@ -98,58 +75,32 @@ export const scheduleHsmKey = async (
   keyVersion: number,
   pendingSeconds: number,
 ): Promise<boolean> =>
-  (await connection.query(scheduleStatement, [keyName, keyVersion, pendingSeconds])).length === 1
+  (await scheduleKey(connection, { keyName, keyVersion, pendingSeconds })).length === 1
 
-const dueStatement = statement(
-  'has_due_hsm_keys',
-  `select key_name as "keyName" from hsm_key where state = 'pending' and activates_at <= now() limit 1`,
-)
+const selectDueKey = declare<object>('has_due_hsm_keys')
 
 /** Whether a version is due to become active. */
 export const hasDueHsmKeys = async (connection: Connection): Promise<boolean> =>
-  (await connection.query(dueStatement)).length > 0
+  (await selectDueKey(connection, {})).length > 0
 
-const activateStatement = statement(
-  'activate_due_hsm_keys',
-  `update hsm_key set state = 'active', activated_at = now()
-   where state = 'pending' and activates_at <= now()
-   returning key_name as "keyName", key_version as "keyVersion"`,
-)
-
-/** Names one version of a key. */
-interface HsmKeyVersion {
-  readonly keyName: string
-  readonly keyVersion: number
-}
+const activateDueKeys = declare<object, HsmKeyVersion>('activate_due_hsm_keys')
 
 /** Makes the versions active that are due. @returns which. */
 export const activateDueHsmKeys = (connection: Connection): Promise<HsmKeyVersion[]> =>
-  connection.query(activateStatement)
+  activateDueKeys(connection, {})
 
-const retireOlderStatement = statement(
-  'retire_older_hsm_keys',
-  `update hsm_key set state = 'retired', retired_at = now()
-   where key_name = $1 and key_version < $2 and state = 'active'
-   returning key_name as "keyName", key_version as "keyVersion"`,
-)
+const retireOlderKeys = declare<HsmKeyVersion, HsmKeyVersion>('retire_older_hsm_keys')
 
 /** Retires every active version before this one. @returns which. */
 export const retireOlderHsmKeys = (
   connection: Connection,
   keyName: string,
   keyVersion: number,
-): Promise<HsmKeyVersion[]> => connection.query(retireOlderStatement, [keyName, keyVersion])
+): Promise<HsmKeyVersion[]> => retireOlderKeys(connection, { keyName, keyVersion })
 
-const settledSuccessor = `exists (
-  select 1 from hsm_key newer where newer.key_name = $1 and newer.key_version > $2
-    and newer.state = 'active' and newer.activated_at <= now() - make_interval(secs => $3)
-)`
+type SettledKeyVersion = HsmKeyVersion & { readonly settleSeconds: number }
 
-const mayRetireStatement = statement(
-  'may_retire_hsm_key',
-  `select key_name as "keyName" from hsm_key
-   where key_name = $1 and key_version = $2 and state = 'active' and ${settledSuccessor}`,
-)
+const selectKeyToRetire = declare<SettledKeyVersion>('may_retire_hsm_key')
 
 /** Whether a version is active whose successor has been so for so many seconds. */
 export const mayRetireHsmKey = async (
@@ -157,17 +108,10 @@ export const mayRetireHsmKey = async (
   keyName: string,
   keyVersion: number,
   settleSeconds: number,
-): Promise<boolean> => {
-  const values = [keyName, keyVersion, settleSeconds]
-  return (await connection.query(mayRetireStatement, values)).length === 1
-}
+): Promise<boolean> =>
+  (await selectKeyToRetire(connection, { keyName, keyVersion, settleSeconds })).length === 1
 
-const retireStatement = statement(
-  'retire_hsm_key',
-  `update hsm_key set state = 'retired', retired_at = now()
-   where key_name = $1 and key_version = $2 and state = 'active' and ${settledSuccessor}
-   returning key_name as "keyName"`,
-)
+const retireKey = declare<SettledKeyVersion>('retire_hsm_key')
 
 /** Retires a version whose successor has been active for so many seconds. @returns whether it did. */
 export const retireHsmKey = async (
@@ -175,22 +119,10 @@ export const retireHsmKey = async (
   keyName: string,
   keyVersion: number,
   settleSeconds: number,
-): Promise<boolean> => {
-  const values = [keyName, keyVersion, settleSeconds]
-  return (await connection.query(retireStatement, values)).length === 1
-}
+): Promise<boolean> =>
+  (await retireKey(connection, { keyName, keyVersion, settleSeconds })).length === 1
 
-const deleteStatement = statement(
-  'delete_hsm_key',
-  `delete from hsm_key where key_name = $1 and key_version = $2
-     and (
-       state = 'retired' and retired_at <= now() - make_interval(secs => $3)
-       or state = 'pending' and activates_at is null and exists (
-         select 1 from hsm_key other where other.key_name = $1 and other.state = 'active'
-       )
-     )
-   returning key_name as "keyName"`,
-)
+const deleteKey = declare<SettledKeyVersion>('delete_hsm_key')
 
 /**
  * Forgets a version that has been retired for so many seconds, or a pending one beside an active one
@@ -201,20 +133,11 @@ export const deleteHsmKey = async (
   keyName: string,
   keyVersion: number,
   settleSeconds: number,
-): Promise<boolean> => {
-  const values = [keyName, keyVersion, settleSeconds]
-  return (await connection.query(deleteStatement, values)).length === 1
-}
+): Promise<boolean> =>
+  (await deleteKey(connection, { keyName, keyVersion, settleSeconds })).length === 1
 
-const retireOutlivedStatement = statement(
+const retireOutlivedKeys = declare<HsmKeyVersion & { seconds: number }, HsmKeyVersion>(
   'retire_outlived_hsm_keys',
-  `update hsm_key set state = 'retired', retired_at = now()
-   where key_name = $1 and key_version < $2 and state = 'active'
-     and exists (
-       select 1 from hsm_key newest where newest.key_name = $1 and newest.key_version = $2
-         and newest.activated_at < now() - make_interval(secs => $3)
-     )
-   returning key_name as "keyName", key_version as "keyVersion"`,
 )
 
 /** Retires every active version whose successor has been active for so many seconds. @returns which. */
@@ -223,22 +146,13 @@ export const retireOutlivedHsmKeys = (
   keyName: string,
   keyVersion: number,
   seconds: number,
-): Promise<HsmKeyVersion[]> =>
-  connection.query(retireOutlivedStatement, [keyName, keyVersion, seconds])
+): Promise<HsmKeyVersion[]> => retireOutlivedKeys(connection, { keyName, keyVersion, seconds })
 
-// A program from before there were numbers may have made a version without taking one.
-const takeStatement = statement(
-  'take_key_number',
-  `insert into hsm_key_number (key_name, last_version)
-   select $1, 1 + coalesce(max(key_version), 0) from hsm_key where key_name = $1
-   on conflict (key_name) do update
-     set last_version = greatest(hsm_key_number.last_version + 1, excluded.last_version)
-   returning last_version as "keyVersion"`,
-)
+const takeNumber = declare<{ keyName: string }, { keyVersion: number }>('take_key_number')
 
 /** The number of a key's next version: one that none had, also of those that were deleted. */
 export async function takeKeyNumber(connection: Connection, keyName: string): Promise<number> {
-  const row = firstRow<{ keyVersion: number }>(await connection.query(takeStatement, [keyName]))
+  const row = firstRow(await takeNumber(connection, { keyName }))
   if (!row) throw new Error('The database gave no number.')
   return row.keyVersion
 }

@@ -1,30 +1,9 @@
-import { type Connection, firstRow, type Statement, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** Every table that holds key blocks under the master key. */
 export const keyBlockTables = ['hsm_key', 'zone_key', 'zone_master_key', 'key_component'] as const
 type KeyBlockTable = (typeof keyBlockTables)[number]
-
-const byTable = (make: (table: KeyBlockTable) => Statement): Record<KeyBlockTable, Statement> => ({
-  hsm_key: make('hsm_key'),
-  zone_key: make('zone_key'),
-  zone_master_key: make('zone_master_key'),
-  key_component: make('key_component'),
-})
-
-/** What the keys of each table are for: those of the installation each have a name. */
-const purposes: Record<KeyBlockTable, string> = {
-  hsm_key: 'key_name',
-  zone_key: `'zone'`,
-  zone_master_key: `'zone-master'`,
-  key_component: `'component'`,
-}
-
-const listStatements = byTable((table) =>
-  statement(
-    `list_key_blocks_${table}`,
-    `select key_block as "keyBlock", ${purposes[table]} as "purpose" from ${table} for update`,
-  ),
-)
 
 /** A key block, and what its key is for. */
 interface KeyBlockRow {
@@ -32,29 +11,46 @@ interface KeyBlockRow {
   readonly purpose: string
 }
 
+const declare = loadStatements(import.meta.url)
+
+const selectHsmKeys = declare<object, KeyBlockRow>('list_key_blocks_hsm_key')
+const selectZoneKeys = declare<object, KeyBlockRow>('list_key_blocks_zone_key')
+const selectZoneMasterKeys = declare<object, KeyBlockRow>('list_key_blocks_zone_master_key')
+const selectComponents = declare<object, KeyBlockRow>('list_key_blocks_key_component')
+const selectKeyBlocks = {
+  hsm_key: selectHsmKeys,
+  zone_key: selectZoneKeys,
+  zone_master_key: selectZoneMasterKeys,
+  key_component: selectComponents,
+}
+
 /** Every key block of a table, locked until the transaction ends. */
 export const listKeyBlocks = (
   connection: Connection,
   table: KeyBlockTable,
-): Promise<KeyBlockRow[]> => connection.query(listStatements[table])
+): Promise<KeyBlockRow[]> => selectKeyBlocks[table](connection, {})
 
-const keptStatement = statement(
-  'is_key_block_kept',
-  `select exists (select 1 from hsm_key where key_block = $1)
-     or exists (select 1 from zone_key where key_block = $1)
-     or exists (select 1 from zone_master_key where key_block = $1) as "isKept"`,
-)
+const selectIsKept = declare<{ keyBlock: string }, { isKept: boolean }>('is_key_block_kept')
 
 /** Whether a row names this key. */
 export const isKeyBlockKept = async (connection: Connection, keyBlock: string): Promise<boolean> =>
-  firstRow<{ isKept: boolean }>(await connection.query(keptStatement, [keyBlock]))?.isKept ?? true
+  firstRow(await selectIsKept(connection, { keyBlock }))?.isKept ?? true
 
-const moveStatements = byTable((table) =>
-  statement(
-    `move_key_block_${table}`,
-    `update ${table} set key_block = $2 where key_block = $1 returning 1 as one`,
-  ),
-)
+interface KeyBlockMove {
+  readonly before: string
+  readonly after: string
+}
+
+const updateHsmKeys = declare<KeyBlockMove>('move_key_block_hsm_key')
+const updateZoneKeys = declare<KeyBlockMove>('move_key_block_zone_key')
+const updateZoneMasterKeys = declare<KeyBlockMove>('move_key_block_zone_master_key')
+const updateComponents = declare<KeyBlockMove>('move_key_block_key_component')
+const updateKeyBlocks = {
+  hsm_key: updateHsmKeys,
+  zone_key: updateZoneKeys,
+  zone_master_key: updateZoneMasterKeys,
+  key_component: updateComponents,
+}
 
 /** Replaces a key block. @returns how many rows had it. */
 export const moveKeyBlock = async (
@@ -62,7 +58,7 @@ export const moveKeyBlock = async (
   table: KeyBlockTable,
   before: string,
   after: string,
-): Promise<number> => (await connection.query(moveStatements[table], [before, after])).length
+): Promise<number> => (await updateKeyBlocks[table](connection, { before, after })).length
 
 /** A key that other keys are exchanged under, between this installation and another. */
 interface ZoneMasterKeyRow {
@@ -77,12 +73,8 @@ export interface DatedZoneMasterKeyRow extends ZoneMasterKeyRow {
   readonly retiredAt: Date | null
 }
 
-const columns = `key_name as "keyName", key_block as "keyBlock",
-  key_check_value as "keyCheckValue", created_at as "createdAt", retired_at as "retiredAt"`
-
-const findStatement = statement(
+const selectZoneMasterKey = declare<{ keyName: string }, DatedZoneMasterKeyRow>(
   'find_zone_master_key',
-  `select ${columns} from zone_master_key where key_name = $1 and retired_at is null`,
 )
 
 /** A zone master key in use, or null. */
@@ -90,29 +82,20 @@ export const findZoneMasterKey = async (
   connection: Connection,
   keyName: string,
 ): Promise<DatedZoneMasterKeyRow | null> =>
-  firstRow(await connection.query(findStatement, [keyName]))
+  firstRow(await selectZoneMasterKey(connection, { keyName }))
 
-const insertStatement = statement(
-  'insert_zone_master_key',
-  `insert into zone_master_key (key_name, key_block, key_check_value) values ($1, $2, $3)
-   on conflict (key_name) do nothing returning key_name as "keyName"`,
-)
+const insertMasterKey = declare<ZoneMasterKeyRow>('insert_zone_master_key')
 
 /** Keeps a zone master key. @returns false where the name is taken. */
 export const insertZoneMasterKey = async (
   connection: Connection,
-  { keyBlock, keyCheckValue, keyName }: ZoneMasterKeyRow,
-): Promise<boolean> =>
-  (await connection.query(insertStatement, [keyName, keyBlock, keyCheckValue])).length === 1
+  key: ZoneMasterKeyRow,
+): Promise<boolean> => (await insertMasterKey(connection, key)).length === 1
 
-const retireStatement = statement(
-  'retire_zone_master_key',
-  `update zone_master_key set retired_at = now() where key_name = $1 and retired_at is null
-   returning key_name as "keyName"`,
-)
+const retireMasterKey = declare<{ keyName: string }>('retire_zone_master_key')
 
 /** Lets no key be exchanged under a zone master key any more. @returns false where there is none. */
 export const retireZoneMasterKey = async (
   connection: Connection,
   keyName: string,
-): Promise<boolean> => (await connection.query(retireStatement, [keyName])).length === 1
+): Promise<boolean> => (await retireMasterKey(connection, { keyName })).length === 1

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** The re-encryption of everything that is under older versions of a key. */
 export interface ReEncryptionRow {
@@ -18,14 +19,13 @@ export interface ReEncryptionRow {
   readonly finishedAt: Date | null
 }
 
-const columns = `key_name as "keyName", key_version as "keyVersion", column_name as "columnName", position, round,
-  round_started_at as "roundStartedAt", examined::float8 as "examined", re_encrypted::float8 as "reEncrypted",
-  remaining_in_round::float8 as "leftInRound", started_at as "startedAt", finished_at as "finishedAt"`
+const declare = loadStatements(import.meta.url)
 
-const listStatement = statement(
+/** The version that a re-encryption moves everything to. */
+type Target = Pick<ReEncryptionRow, 'keyName' | 'keyVersion'>
+
+const selectReEncryptions = declare<Target & { limit: number }, ReEncryptionRow>(
   'list_re_encryptions',
-  `select ${columns} from re_encryption where (key_name, key_version) > ($1, $2)
-   order by key_name, key_version limit $3`,
 )
 
 /** Passes to versions after this one, by name and number. */
@@ -34,13 +34,9 @@ export const listReEncryptions = (
   keyName: string,
   keyVersion: number,
   limit: number,
-): Promise<ReEncryptionRow[]> => connection.query(listStatement, [keyName, keyVersion, limit])
+): Promise<ReEncryptionRow[]> => selectReEncryptions(connection, { keyName, keyVersion, limit })
 
-const startStatement = statement(
-  'start_re_encryption',
-  `insert into re_encryption (key_name, key_version) values ($1, $2)
-   on conflict (key_name, key_version) do nothing`,
-)
+const insertReEncryption = declare<Target>('start_re_encryption')
 
 /** Begins a re-encryption, unless it was begun. */
 export const startReEncryption = async (
@@ -48,19 +44,10 @@ export const startReEncryption = async (
   keyName: string,
   keyVersion: number,
 ): Promise<void> => {
-  await connection.query(startStatement, [keyName, keyVersion])
+  await insertReEncryption(connection, { keyName, keyVersion })
 }
 
-/** A re-encryption is one process's for so long after its last step. */
-const leaseSeconds = 15
-
-const claimStatement = statement(
-  'claim_re_encryption',
-  `update re_encryption set holder = $3, leased_until = now() + make_interval(secs => ${leaseSeconds})
-   where key_name = $1 and key_version = $2 and finished_at is null and round_started_at <= now()
-     and (holder = $3 or leased_until < now())
-   returning ${columns}`,
-)
+const updateHolder = declare<Target & { holder: string }, ReEncryptionRow>('claim_re_encryption')
 
 /** Takes a re-encryption that is nobody’s, or keeps one's own. @returns null where another process has it. */
 export const claimReEncryption = async (
@@ -69,7 +56,7 @@ export const claimReEncryption = async (
   keyVersion: number,
   holder: string,
 ): Promise<ReEncryptionRow | null> =>
-  firstRow(await connection.query(claimStatement, [keyName, keyVersion, holder]))
+  firstRow(await updateHolder(connection, { keyName, keyVersion, holder }))
 
 /** Where a step of a re-encryption ended, and what it found. */
 interface ReEncryptionStep {
@@ -80,13 +67,8 @@ interface ReEncryptionStep {
   readonly left: number
 }
 
-const stepStatement = statement(
+const updatePosition = declare<Target & { holder: string } & ReEncryptionStep, ReEncryptionRow>(
   'record_re_encryption_step',
-  `update re_encryption set column_name = $4, position = $5, examined = examined + $6, re_encrypted = re_encrypted + $7,
-     remaining_in_round = remaining_in_round + $8,
-     leased_until = now() + make_interval(secs => ${leaseSeconds})
-   where key_name = $1 and key_version = $2 and holder = $3 and finished_at is null
-   returning ${columns}`,
 )
 
 /** Puts a step on record. @returns null where the re-encryption has become another process's. */
@@ -94,21 +76,14 @@ export const recordReEncryptionStep = async (
   connection: Connection,
   { keyName, keyVersion }: ReEncryptionRow,
   holder: string,
-  { columnName, examined, left, position, reEncrypted }: ReEncryptionStep,
-): Promise<ReEncryptionRow | null> => {
-  const values = [keyName, keyVersion, holder, columnName, position, examined, reEncrypted, left]
-  return firstRow(await connection.query(stepStatement, values))
-}
+  step: ReEncryptionStep,
+): Promise<ReEncryptionRow | null> =>
+  firstRow(await updatePosition(connection, { ...step, keyName, keyVersion, holder }))
 
-const nextRoundStatement = statement(
-  'begin_re_encryption_round',
-  `update re_encryption set column_name = '', position = '', round = round + 1, remaining_in_round = 0,
-     holder = null, leased_until = '-infinity',
-     round_started_at = greatest(now(), (
-       select activated_at from hsm_key where key_name = $1 and key_version = $2
-     ) + make_interval(secs => $4))
-   where key_name = $1 and key_version = $2 and holder = $3 and finished_at is null`,
-)
+/** Whose re-encryption it is, and how many seconds after the version became active a round counts. */
+type SettledTarget = Target & { readonly holder: string; readonly settleSeconds: number }
+
+const updateRound = declare<SettledTarget>('begin_re_encryption_round')
 
 /** Begins another round, at the earliest so many seconds after the version became active. */
 export const beginReEncryptionRound = async (
@@ -117,18 +92,10 @@ export const beginReEncryptionRound = async (
   holder: string,
   settleSeconds: number,
 ): Promise<void> => {
-  await connection.query(nextRoundStatement, [keyName, keyVersion, holder, settleSeconds])
+  await updateRound(connection, { keyName, keyVersion, holder, settleSeconds })
 }
 
-const finishStatement = statement(
-  'finish_re_encryption',
-  `update re_encryption set finished_at = now(), holder = null
-   where key_name = $1 and key_version = $2 and holder = $3 and finished_at is null
-     and remaining_in_round = 0 and round_started_at >= (
-       select activated_at from hsm_key where key_name = $1 and key_version = $2
-     ) + make_interval(secs => $4)
-   returning key_name as "keyName"`,
-)
+const updateFinished = declare<SettledTarget>('finish_re_encryption')
 
 /**
  * Ends a re-encryption whose round began so many seconds after the version became active, and found nothing
@@ -139,6 +106,7 @@ export const finishReEncryption = async (
   { keyName, keyVersion }: ReEncryptionRow,
   holder: string,
   settleSeconds: number,
-): Promise<boolean> =>
-  (await connection.query(finishStatement, [keyName, keyVersion, holder, settleSeconds])).length ===
-  1
+): Promise<boolean> => {
+  const target = { keyName, keyVersion, holder, settleSeconds }
+  return (await updateFinished(connection, target)).length === 1
+}

@@ -1,4 +1,5 @@
-import { type Connection, type Statement, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** The columns of an approval that are sealed. */
 export type SealedApprovalColumn = 'payload' | 'outcome'
@@ -9,20 +10,13 @@ interface SealedApproval {
   readonly sealed: Uint8Array
 }
 
-const byColumn = (
-  make: (column: SealedApprovalColumn) => Statement,
-): Record<SealedApprovalColumn, Statement> => ({
-  payload: make('payload'),
-  outcome: make('outcome'),
-})
+const declare = loadStatements(import.meta.url)
 
-const listStatements = byColumn((column) =>
-  statement(
-    `list_sealed_approvals_${column}`,
-    `select approval_id::text as "approvalId", ${column} as "sealed" from approval
-     where approval_id > $1::uuid and ${column} is not null order by approval_id limit $2`,
-  ),
-)
+type Page = { readonly afterId: string; readonly limit: number }
+
+const selectPayloads = declare<Page, SealedApproval>('list_sealed_approvals_payload')
+const selectOutcomes = declare<Page, SealedApproval>('list_sealed_approvals_outcome')
+const selectSealed = { payload: selectPayloads, outcome: selectOutcomes }
 
 /** Some approvals that have something in a sealed column, in the order of their ids. */
 export const listSealedApprovals = (
@@ -30,20 +24,18 @@ export const listSealedApprovals = (
   column: SealedApprovalColumn,
   afterId: string,
   limit: number,
-): Promise<SealedApproval[]> => connection.query(listStatements[column], [afterId, limit])
+): Promise<SealedApproval[]> => selectSealed[column](connection, { afterId, limit })
 
-const moveStatements = byColumn((column) =>
-  statement(
-    `move_sealed_approval_${column}`,
-    `update approval set ${column} = $3 where approval_id = $1::uuid and ${column} = $2 returning 1 as one`,
-  ),
-)
+type SealedMove = SealedApproval & { readonly after: Uint8Array }
+
+const updatePayload = declare<SealedMove>('move_sealed_approval_payload')
+const updateOutcome = declare<SealedMove>('move_sealed_approval_outcome')
+const updateSealed = { payload: updatePayload, outcome: updateOutcome }
 
 /** Puts a sealed column under another key, if it is still what it was. @returns whether it was. */
 export const moveSealedApproval = async (
   connection: Connection,
   column: SealedApprovalColumn,
-  { approvalId, sealed }: SealedApproval,
+  approval: SealedApproval,
   after: Uint8Array,
-): Promise<boolean> =>
-  (await connection.query(moveStatements[column], [approvalId, sealed, after])).length === 1
+): Promise<boolean> => (await updateSealed[column](connection, { ...approval, after })).length === 1

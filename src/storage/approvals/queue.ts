@@ -1,4 +1,7 @@
-import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** Something approved that one worker carries out. */
 export interface ClaimedApproval {
@@ -8,35 +11,18 @@ export interface ClaimedApproval {
   readonly isTooOld: boolean
 }
 
-const leaseSeconds = 60
-
-const claimStatement = statement(
-  'claim_approval',
-  `with due as materialized (
-     select approval_id from approval
-     where state = 'approved' and due_at <= (select clock_timestamp()) order by due_at limit 1
-   )
-   update approval set holder = $1::uuid, attempts = attempts + 1,
-     due_at = clock_timestamp() + interval '${leaseSeconds} seconds'
-   from due where ${onKey('approval', 'due', ['approval_id'])}
-     and state = 'approved' and clock_timestamp() - due_at >= interval '0'
-   returning approval.approval_id::text as "approvalId", attempts,
-     clock_timestamp() - decided_at > interval '12 hours' as "isTooOld"`,
-)
+const updateClaimed = declare<{ holder: string }, ClaimedApproval>('claim_approval')
 
 /** Takes what is to be carried out next, for a minute. @returns null where there is nothing now. */
 export const claimApproval = async (
   connection: Connection,
   holder: string,
-): Promise<ClaimedApproval | null> =>
-  firstRow(await connection.query<ClaimedApproval>(claimStatement, [holder]))
+): Promise<ClaimedApproval | null> => firstRow(await updateClaimed(connection, { holder }))
 
-const deferStatement = statement(
-  'defer_approval',
-  `update approval set due_at = clock_timestamp() + make_interval(secs => $3)
-   where approval_id = $1::uuid and state = 'approved' and holder = $2::uuid
-   returning 1 as "one"`,
-)
+/** For how long a claim lasts: `claim_approval` says it, too. */
+const leaseSeconds = 60
+
+const updateDue = declare<{ approvalId: string; holder: string; seconds: number }>('defer_approval')
 
 /** Keeps what one holds for so many seconds more, or lets it be tried again then. @returns whether one still holds it. */
 export const deferApproval = async (
@@ -44,8 +30,7 @@ export const deferApproval = async (
   approvalId: string,
   holder: string,
   seconds: number = leaseSeconds,
-): Promise<boolean> =>
-  (await connection.query(deferStatement, [approvalId, holder, seconds])).length === 1
+): Promise<boolean> => (await updateDue(connection, { approvalId, holder, seconds })).length === 1
 
 /** What came of it. */
 interface ApprovalOutcome {
@@ -57,18 +42,10 @@ interface ApprovalOutcome {
   readonly forgetsPayload: boolean
 }
 
-const settleStatement = statement(
-  'settle_approval',
-  `update approval set state = $2, outcome_status = $3, outcome = $4, due_at = null, holder = null,
-     payload = case when not $5::boolean then payload end, ended_at = clock_timestamp()
-   where approval_id = $1::uuid and state = 'approved'
-   returning 1 as "one"`,
-)
+const updateSettled = declare<ApprovalOutcome>('settle_approval')
 
 /** Puts the outcome on record, the first one. @returns whether it was. */
 export const settleApproval = async (
   connection: Connection,
-  { approvalId, forgetsPayload, outcome, state, status }: ApprovalOutcome,
-): Promise<boolean> =>
-  (await connection.query(settleStatement, [approvalId, state, status, outcome, forgetsPayload]))
-    .length === 1
+  outcome: ApprovalOutcome,
+): Promise<boolean> => (await updateSettled(connection, outcome)).length === 1

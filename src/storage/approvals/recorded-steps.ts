@@ -1,4 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** A step of an approval as an act, and as an entry of the audit log. */
 export interface RecordedStep {
@@ -18,21 +21,14 @@ interface StepRow {
   readonly text: string | null
 }
 
-const listStatement = statement(
-  'list_approval_steps',
-  `select audit_act.act, commitment, salt, text
-   from audit_act left join audit_entry
-     on entry_id = act_id and log = any(array(select log from audit_log))
-   where subject_kind = 'approval' and subject = $1
-   order by number limit 10`,
-)
+const selectSteps = declare<{ approvalId: string }, StepRow>('list_approval_steps')
 
 /** The first steps of an approval, in their order. */
 export const listRecordedSteps = async (
   connection: Connection,
   approvalId: string,
 ): Promise<readonly RecordedStep[]> => {
-  const rows = await connection.query<StepRow>(listStatement, [approvalId])
+  const rows = await selectSteps(connection, { approvalId })
   return rows.map(({ act, commitment, salt, text }) => ({
     act,
     entry: commitment && salt && text !== null ? { commitment, salt, text } : null,

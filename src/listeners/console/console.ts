@@ -1,5 +1,6 @@
 import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Check } from 'typebox/value'
 import type { Scope } from '../../domain/client.ts'
 import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
@@ -264,10 +265,13 @@ function visitOf(
       Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),
     ),
     call,
-    async read(path) {
+    async read(path, schema) {
       const answer = await call('GET', path)
       if (answer.status >= 400) throw problemOfAnswer(answer)
-      return answer.body as never
+      if (Check(schema, answer.body)) return answer.body
+      throw new Problem('internal_error', {
+        cause: new Error(`The answer to GET ${path} is not what its schema says.`),
+      })
     },
   }
 }

@@ -26,7 +26,7 @@ import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../storage/clients/assertions.ts'
 import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
-import { vacuumTables } from '../storage/engine/vacuum.ts'
+import { shortenLog, vacuumTables } from '../storage/engine/vacuum.ts'
 import { pruneAdvices } from '../storage/links/advices.ts'
 import { pruneTransactions } from '../storage/links/transactions.ts'
 import { pruneSessions } from '../storage/people/sessions.ts'
@@ -78,8 +78,8 @@ export function startBackground(
         failure: 'rows could not be held against the audit log',
         run: (stop) => checkDue(audit, nightly, stop),
       },
-      // An embedded database, which all share, has no autovacuum.
-      ...(database.load === null ? [vacuumJob(database)] : []),
+      // An embedded database, which all share, has neither autovacuum nor checkpointer.
+      ...(database.load === null ? embeddedJobs(database) : []),
       auditLogJob({ ...audit, database }),
       ...approvalJobs(service),
       {
@@ -214,11 +214,18 @@ export function keyJobs(keys: KeyOperations): readonly Job[] {
   ]
 }
 
-const vacuumJob = (database: Database): Job => ({
-  everyMs: 15_000,
-  failure: 'tables of the embedded database could not be vacuumed',
-  run: (stop) => vacuumTables(database, stop),
-})
+const embeddedJobs = (database: Database): readonly Job[] => [
+  {
+    everyMs: 15_000,
+    failure: 'tables of the embedded database could not be vacuumed',
+    run: (stop) => vacuumTables(database, stop),
+  },
+  {
+    everyMs: 15_000,
+    failure: 'the log of the embedded database could not be shortened',
+    run: () => shortenLog(database),
+  },
+]
 
 /** Carries out what is approved, and ends what nobody has approved in time. */
 function approvalJobs({

@@ -38,6 +38,27 @@ export async function vacuumTables(
   return done
 }
 
+/** As much as is replayed within seconds by a start after a crash. */
+const logMostBytes = 128 * 2 ** 20
+
+const logStatement = statement(
+  'measure_log_to_replay',
+  `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as "logBytes"
+   from pg_control_checkpoint()`,
+)
+
+/**
+ * Has an embedded database make a checkpoint once its log has grown by 128 MiB since the last one: it has no checkpointer,
+ * so that its log would grow until the service stops, and a start after a crash would replay all of it.
+ * @returns whether it made one.
+ */
+export async function shortenLog(database: Database, mostBytes = logMostBytes): Promise<boolean> {
+  const row = firstRow(await database.query<{ logBytes: number }>(logStatement))
+  if ((row?.logBytes ?? 0) < mostBytes) return false
+  await database.script('checkpoint')
+  return true
+}
+
 const lastStatement = statement(
   'find_last_vacuum',
   `select max(greatest(last_vacuum, last_analyze)) as "lastVacuumAt" from pg_stat_user_tables

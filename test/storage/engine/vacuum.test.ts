@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findLastVacuum, vacuumTables } from '../../../src/storage/engine/vacuum.ts'
+import { findLastVacuum, shortenLog, vacuumTables } from '../../../src/storage/engine/vacuum.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 import { sql } from '../../support/service.ts'
 
@@ -39,4 +39,21 @@ test('a table that is updated for long stays small', async () => {
     `select pg_total_relation_size('queue')::integer as bytes`,
   )
   assert.ok((row?.bytes ?? Infinity) < 3 * 2 ** 20, String(row?.bytes))
+})
+
+test('the log of an embedded database that is written for long stays within bounds', async () => {
+  const database = await openTestPglite()
+  let checkpoints = 0
+  for (let segment = 0; segment < 60; segment += 1) {
+    // The rest of a segment, which is of 1 MiB here, is left empty, so that little is written for it.
+    await sql(database, `select pg_logical_emit_message(true, 'test', 'x') as position`)
+    await sql(database, 'select pg_switch_wal() as position')
+    if (await shortenLog(database, 8 * 2 ** 20)) checkpoints += 1
+  }
+  assert.ok(checkpoints >= 6 && checkpoints <= 8, String(checkpoints))
+  const [log] = await sql<{ bytes: number }>(
+    database,
+    'select sum(size)::float8 as bytes from pg_ls_waldir()',
+  )
+  assert.ok((log?.bytes ?? Infinity) <= 32 * 2 ** 20, String(log?.bytes))
 })

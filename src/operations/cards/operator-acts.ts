@@ -4,8 +4,14 @@ import { Secret } from '../../domain/secret.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import { findOwner, findSealedNames } from '../../storage/cards/search.ts'
+import type { Connection } from '../../storage/engine/database.ts'
 import { rememberAnswer } from '../../storage/idempotency/idempotency.ts'
-import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import {
+  type Answer,
+  commitOnce,
+  once,
+  type RepeatableRequest,
+} from '../idempotency/idempotency.ts'
 import type { CardActor, CardOperations } from './cards.ts'
 import { spendUse } from './limits.ts'
 import { revealPersonalData } from './personal-data.ts'
@@ -154,22 +160,27 @@ interface RevealedCardholder {
   readonly lastName: string
 }
 
+/** A repeat of a disclosure within this time is the same disclosure: a form that was submitted twice. */
+const sameDisclosureMs = 60_000
+
 /**
  * The names of a card's holder, and nothing more of what is known of them. It is on record, and counted for the operator,
- * before they are read.
- * @throws `Problem` `card_not_found`, `rate_limited`.
+ * before they are read. Under an idempotency key a repeat within a minute is the same disclosure, and a later one is another.
+ * @throws `Problem` `card_not_found`, `rate_limited`, and as `once` does.
  */
 export async function revealCardholder(
-  { database, hsm, limits }: CardOperations,
+  operations: CardOperations,
   { operatorId, requestId }: Operator,
   publicToken: PublicToken,
-): Promise<RevealedCardholder> {
+  request: RepeatableRequest | null,
+): Promise<Answer<RevealedCardholder>> {
+  const { database, hsm, limits } = operations
   const sealed = await findSealedNames(database, publicToken)
   if (!sealed) throw new Problem('card_not_found')
   const limit = limits.reveals && { ...limits.reveals.perClient, limitName: 'reveal_cardholder' }
-  const entryId = await database.transaction(async (connection) => {
+  const record = async (connection: Connection) => {
     await spendUse(connection, 'client', operatorId, limit)
-    return insertAct(connection, {
+    const entryId = await insertAct(connection, {
       act: 'cardholder.revealed',
       subjectKind: 'card',
       subject: publicToken,
@@ -177,8 +188,14 @@ export async function revealCardholder(
       clientId: operatorId,
       requestId,
     })
-  })
+    return { entryId, atMs: operations.now().getTime() }
+  }
+  const first = await once(operations, request, record)
+  const isSame =
+    !first.replayed || operations.now().getTime() - first.result.atMs <= sameDisclosureMs
+  const { replayed, result } = isSame ? first : await once(operations, null, record)
   const { cardHolder, embossName } = await revealPersonalData(hsm, publicToken, sealed.personalData)
   const { firstName, lastName, middleName = null, title = null } = cardHolder
-  return { entryId, embossName, title, firstName, middleName, lastName }
+  const { entryId } = result
+  return { replayed, result: { entryId, embossName, title, firstName, middleName, lastName } }
 }

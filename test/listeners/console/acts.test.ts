@@ -212,6 +212,30 @@ test('what a form came to is said once, by the page that it leads to, and by no 
   }
 })
 
+test('two clicks on the button that shows the cardholder’s name are one disclosure, and a later form is another', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const form = hiddenFields(await support.visit(address))
+  const answers = await Promise.all([
+    support.ask(`${address}/cardholder`, postOf(form)),
+    support.ask(`${address}/cardholder`, postOf(form)),
+  ])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [303, 303],
+  )
+  const page = await support.visit(address)
+  assert.match(page.text, /Ana Lim, on the card ANA LIM/)
+  const countDisclosed = async (): Promise<number> =>
+    (await ask(`cards/${publicToken}/timeline`)).filter(
+      ({ kind }: { kind: string }) => kind === 'disclosure',
+    ).length
+  assert.equal(await countDisclosed(), 1)
+  await support.ask(`${address}/cardholder`, postOf(hiddenFields(page)))
+  assert.equal(await countDisclosed(), 2)
+})
+
 test('loading the page again after the cardholder’s name was shown discloses nothing, and the database cannot read the name', async () => {
   const { publicToken } = await service.createCard()
   const support = await signedIn('support')

@@ -280,6 +280,32 @@ test('a holder’s names are shown with the entry that says to whom, and nothing
   assert.equal(events.length, 1, 'it is no event of the client')
 })
 
+test('names that are asked for again under one key are one disclosure within a minute, and another one later', async () => {
+  const { publicToken } = await service.createCard()
+  const options = { headers: { 'idempotency-key': randomUUID() } }
+  const reveal = () => support(`/cards/${publicToken}/cardholder`, undefined, options)
+  const first = await reveal()
+  const soon = await reveal()
+  assert.deepEqual([first.status, soon.status], [200, 200])
+  assert.deepEqual(soon.json, first.json)
+  assert.equal(soon.headers['audit-entry'], first.headers['audit-entry'])
+  assert.equal(soon.headers['idempotency-replayed'], 'true')
+  const clock = { as: 'admin', listener: 'private' } as const
+  const { json } = await service.call('GET', '//sandbox/clock', clock)
+  const now = new Date(Date.parse(json.now) + 61_000).toISOString()
+  assert.equal(
+    (await service.call('POST', '//sandbox/clock', { ...clock, body: { now } })).status,
+    200,
+  )
+  const later = await reveal()
+  assert.equal(later.status, 200)
+  assert.notEqual(later.headers['audit-entry'], first.headers['audit-entry'])
+  const disclosed = (await entriesOf(publicToken)).filter(
+    ({ act }) => act === 'cardholder.revealed',
+  )
+  assert.equal(disclosed.length, 2)
+})
+
 test('names that may not be shown, or cannot be put on record, are not shown, and that is entered', async () => {
   const { publicToken } = await service.createCard()
   const token = await service.token('support.read', 'admin')

@@ -41,7 +41,6 @@ const isPersons = ({ url }: Route): boolean => url.startsWith('/approvals/')
 
 /** Where a key has no effect, and why is said in the route. */
 const notRepeatable = [
-  'POST /cards/:publicToken/cardholder',
   'POST /cards/search',
   'POST /component-entries/:entryId/components',
   'POST /demo',
@@ -203,6 +202,10 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   'POST /zones/:clientId/retire': async () => {
     await administer('POST', '/zones', { clientId: 'net-old', clientName: 'Net Old' })
     return { path: '//zones/net-old/retire' }
+  },
+  'POST /cards/:publicToken/cardholder': async () => {
+    const { publicToken } = await service.createCard()
+    return { path: `//cards/${publicToken}/cardholder` }
   },
   'POST /cards/:publicToken/freeze': async () => ({
     path: `//cards/${(await service.createCard()).publicToken}/freeze`,

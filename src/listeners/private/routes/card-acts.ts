@@ -142,7 +142,7 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
     {
       config: {
         access: 'support.write',
-        notRepeatable: 'Each answer is a disclosure of its own.',
+        repeatable: true,
         discloses: true,
         problems: ['rate_limited'],
         beforeProblem: recordRefusal,
@@ -151,7 +151,7 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
         operationId: 'revealCardholder',
         summary: "Read the names of a card's holder",
         description:
-          'The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry.',
+          'The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry. Sent again with the same idempotency key within a minute it is the same disclosure, with the same entry; later it is another one.',
         tags,
         params,
         response: { 200: cardSchemas.CardholderSchema },
@@ -159,7 +159,9 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
     },
     async (request, reply) => {
       const operator = operatorOnCards(request)
-      const { entryId, ...names } = await acts.revealCardholder(cards, operator, cardOf(request))
+      const card = cardOf(request)
+      const answer = await acts.revealCardholder(cards, operator, card, repeatable(request))
+      const { entryId, ...names } = answerOf(reply, answer)
       reply.header('audit-entry', entryId)
       return names
     },

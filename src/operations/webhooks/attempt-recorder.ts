@@ -1,6 +1,6 @@
 import type { Connection } from '../../storage/engine/database.ts'
 import { recordTries } from '../../storage/webhooks/attempts.ts'
-import type { WebhookReference } from '../../storage/webhooks/queues.ts'
+import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import { disableWebhook, lockWebhookTarget } from '../../storage/webhooks/webhooks.ts'
 import type { TryResult } from './attempt.ts'
 import type { DeliveryContext } from './delivery-context.ts'

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
 import { type DueDelivery, pingGroup } from '../../storage/webhooks/delivery-groups.ts'
-import type { DrainedWebhook, WebhookReference } from '../../storage/webhooks/queues.ts'
+import type { DrainedWebhook } from '../../storage/webhooks/queues.ts'
+import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { PostOutcome } from './post.ts'
 

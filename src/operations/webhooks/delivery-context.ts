@@ -1,5 +1,5 @@
 import type { Database } from '../../storage/engine/database.ts'
-import type { WebhookReference } from '../../storage/webhooks/queues.ts'
+import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import type { Retention } from '../events/prune.ts'
 import type { Rests } from '../events/rests.ts'
 import type { Post } from './post.ts'

@@ -1,6 +1,7 @@
 import { queueUndelivered } from '../../storage/webhooks/deliveries.ts'
 import * as storedGroups from '../../storage/webhooks/delivery-groups.ts'
 import * as storedQueues from '../../storage/webhooks/queues.ts'
+import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import { pause } from '../events/rests.ts'
 import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
@@ -18,14 +19,14 @@ const drainMs = 5_000
 const stepSize = 500
 
 /** An endpoint that was claimed, and by which lease. */
-interface ClaimedQueue extends storedQueues.WebhookReference {
+interface ClaimedQueue extends WebhookReference {
   readonly holder: string
   readonly consecutiveFailures: number
 }
 
 /** An endpoint that this process drains. */
 interface Drain {
-  readonly reference: storedQueues.WebhookReference
+  readonly reference: WebhookReference
   readonly holder: string
   readonly stopping: Stopping
   readonly record: TryRecorder
@@ -121,7 +122,7 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
  */
 async function prepareQueue(
   { database }: DeliveryContext,
-  reference: storedQueues.WebhookReference,
+  reference: WebhookReference,
   { isDeleted, isReplaying, status }: storedQueues.DrainedWebhook,
 ): Promise<boolean> {
   if (status !== 'Enabled') {

@@ -17,13 +17,6 @@ export const followSuspension = async (connection: Connection, clientId: string)
   await connection.query(followStatement, [clientId])
 }
 
-/** The clock that the three days of an endpoint are counted on, for the client `$1`. */
-export const deliveryClock = `coalesce((
-  select case when receives_events then now() else coalesce(deliveries_suspended_at, now()) end
-    - make_interval(secs => deliveries_suspended_seconds)
-  from client where client.client_id = $1
-), now())`
-
 /** Deliveries that wait for their client to be enabled again. */
 interface SuspendedDeliveries {
   readonly clientId: string

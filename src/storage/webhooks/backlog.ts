@@ -1,6 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
-/** What has yet to go out. Counts stop at {@link countedMost}. */
+/** What has yet to go out. Counts stop at 10,000: what is longer is long. */
 export interface Backlog {
   /** Events that are not in the feed of their client yet. */
   readonly unpublishedEvents: number
@@ -15,54 +16,23 @@ export interface Backlog {
   readonly oldestFailingSeconds: number
 }
 
-/** So many rows are looked at: what is longer is long. */
-const countedMost = 10_000
-
-// Each is the beginning of an index that holds nothing but what is counted.
-const eventsStatement = statement(
-  'measure_unpublished_events',
-  `select count(*)::integer as "count",
-     greatest(0, coalesce(extract(epoch from now() - min(occurred_at)), 0))::float8 as "seconds"
-   from (
-     select occurred_at from event where not published
-     order by occurred_at, public_token, sequence limit ${countedMost}
-   ) as unpublished`,
-)
-
-const deliveriesStatement = statement(
-  'measure_pending_deliveries',
-  `select coalesce(sum(pending), 0)::integer as "count", 0::float8 as "seconds"
-   from (select pending from delivery_group where pending > 0 limit ${countedMost}) as groups`,
-)
-
-const queuesStatement = statement(
-  'measure_due_delivery_queues',
-  `select count(*)::integer as "count",
-     greatest(0, coalesce(extract(epoch from now() - min(due_at)), 0))::float8 as "seconds"
-   from (
-     select due_at from delivery_queue
-     where failing = $1 and due_at <= now() and leased_until <= now() and exists (
-       select 1 from client where client.client_id = delivery_queue.client_id and receives_events
-     )
-     order by due_at limit ${countedMost}
-   ) as due`,
-)
-
 interface Measured {
   readonly count: number
   readonly seconds: number
 }
 
+const declare = loadStatements(import.meta.url)
+
+const measureEvents = declare<object, Measured>('measure_unpublished_events')
+const measureDeliveries = declare<object, Measured>('measure_pending_deliveries')
+const measureQueues = declare<{ failing: boolean }, Measured>('measure_due_delivery_queues')
+
 /** Measures what has yet to go out, by reads that end however much there is. */
 export async function measureBacklog(connection: Connection): Promise<Backlog> {
-  const measure = async (...query: Parameters<typeof connection.query>): Promise<Measured> => {
-    const [row] = await connection.query<Measured>(...query)
-    return row ?? { count: 0, seconds: 0 }
-  }
-  const events = await measure(eventsStatement)
-  const deliveries = await measure(deliveriesStatement)
-  const due = await measure(queuesStatement, [false])
-  const failing = await measure(queuesStatement, [true])
+  const events = await measureOf(measureEvents(connection, {}))
+  const deliveries = await measureOf(measureDeliveries(connection, {}))
+  const due = await measureOf(measureQueues(connection, { failing: false }))
+  const failing = await measureOf(measureQueues(connection, { failing: true }))
   return {
     unpublishedEvents: events.count,
     oldestUnpublishedSeconds: events.seconds,
@@ -73,3 +43,6 @@ export async function measureBacklog(connection: Connection): Promise<Backlog> {
     oldestFailingSeconds: failing.seconds,
   }
 }
+
+const measureOf = async (rows: Promise<Measured[]>): Promise<Measured> =>
+  firstRow(await rows) ?? { count: 0, seconds: 0 }

@@ -1,6 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 import type { FeedPosition } from '../events/feed.ts'
-import type { WebhookReference } from './queues.ts'
+import type { WebhookReference } from './webhooks.ts'
 
 /** The group of pings, which belong to no card. */
 export const pingGroup = 'ping'
@@ -23,28 +24,14 @@ export interface DueDelivery {
   readonly details: string | null
 }
 
-const listStatement = statement(
-  'list_due_deliveries',
-  `select due.group_key as "groupKey", next.position::text as "position", next.event_id as "eventId", next.type,
-     next.round, next.failures, next.first_tried_at as "firstTriedAt", next.created_at as "createdAt",
-     sequence, occurred_at as "occurredAt", details
-   from (
-     select group_key from delivery_group
-     where client_id = $1 and webhook_id = $2 and pending > 0 and due_at <= now()
-       and group_key <> all($3::text[])
-     order by due_at limit $4
-   ) as due
-   cross join lateral (
-     select position, event_id, type, round, failures, first_tried_at, created_at from delivery
-     where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and delivery.group_key >= due.group_key and delivery.group_key <= due.group_key
-     order by delivery.group_key, position limit 1
-   ) as next
-   left join lateral (
-     select sequence, occurred_at, details from published_event
-     where published_event.client_id = $1 and published_event.position = next.position limit 1
-   ) as published on true`,
-)
+const declare = loadStatements(import.meta.url)
+
+interface DueFilter extends WebhookReference {
+  readonly busyGroups: readonly string[]
+  readonly limit: number
+}
+
+const selectDueDeliveries = declare<DueFilter, DueDelivery>('list_due_deliveries')
 
 /** The first pending delivery of each of some groups that are due, but for those that are busy. */
 export const listDueDeliveries = (
@@ -53,12 +40,10 @@ export const listDueDeliveries = (
   busyGroups: readonly string[],
   limit: number,
 ): Promise<DueDelivery[]> =>
-  connection.query(listStatement, [clientId, webhookId, busyGroups, limit])
+  selectDueDeliveries(connection, { clientId, webhookId, busyGroups, limit })
 
-const dropIdleStatement = statement(
+const deleteIdleGroups = declare<WebhookReference & { groupKeys: readonly string[] }>(
   'drop_idle_delivery_groups',
-  `delete from delivery_group
-   where client_id = $1 and webhook_id = $2 and group_key = any($3) and pending = 0`,
 )
 
 /** Forgets those of some groups that have nothing pending, and still have not. */
@@ -67,33 +52,17 @@ export async function dropIdleGroups(
   { clientId, webhookId }: WebhookReference,
   groups: readonly { readonly groupKey: string; readonly pending: number }[],
 ): Promise<void> {
-  const idle = groups.filter(({ pending }) => pending === 0).map(({ groupKey }) => groupKey)
-  if (idle.length > 0) await connection.query(dropIdleStatement, [clientId, webhookId, idle])
+  const groupKeys = groups.filter(({ pending }) => pending === 0).map(({ groupKey }) => groupKey)
+  if (groupKeys.length > 0) await deleteIdleGroups(connection, { clientId, webhookId, groupKeys })
 }
 
-const failStatement = statement(
+interface PendingFilter extends WebhookReference {
+  readonly keptGroup: string | null
+  readonly limit: number
+}
+
+const updatePending = declare<PendingFilter, { groupKey: string; pending: number }>(
   'fail_pending_deliveries',
-  `with found as (
-     select position, group_key from delivery
-     where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and group_key is distinct from $3
-     order by group_key, position limit $4
-   ), locked as (
-     select group_key from delivery_group
-     where client_id = $1 and webhook_id = $2 and group_key = any(array(select group_key from found))
-     order by group_key for update
-   ), failed as (
-     update delivery set status = 'Failed'
-     where client_id = $1 and webhook_id = $2 and status = 'Pending'
-       and position = any(array(select position from found))
-       and (select count(*) from locked) >= 0
-     returning group_key
-   )
-   update delivery_group set pending = pending - done.count
-   from (select group_key, count(*)::integer as count from failed group by group_key) as done
-   where client_id = $1 and webhook_id = $2 and delivery_group.group_key = done.group_key
-     and delivery_group.group_key = any(array(select group_key from failed))
-   returning delivery_group.group_key as "groupKey", pending`,
 )
 
 /** Gives up some of what is pending for an endpoint. @param keptGroup is left. @returns whether any was. */
@@ -103,11 +72,8 @@ export async function failPending(
   keptGroup: string | null,
   limit: number,
 ): Promise<boolean> {
-  const values = [reference.clientId, reference.webhookId, keptGroup, limit]
-  const groups = await connection.query<{ groupKey: string; pending: number }>(
-    failStatement,
-    values,
-  )
+  const { clientId, webhookId } = reference
+  const groups = await updatePending(connection, { clientId, webhookId, keptGroup, limit })
   await dropIdleGroups(connection, reference, groups)
   return groups.length > 0
 }

@@ -1,0 +1,77 @@
+-- Delivery queues: one for each endpoint. A process holds a queue for a while and drains it. A
+-- queue is failing after 5 failures in a row (failuresOfFailing).
+
+-- name: list_due_delivery_queues
+select client_id as "clientId", webhook_id as "webhookId"
+from delivery_queue
+where failing = :failing and due_at <= now() and leased_until <= now()
+  and exists (
+    select 1 from client where client.client_id = delivery_queue.client_id and receives_events
+  )
+order by due_at
+limit :limit;
+
+-- name: claim_delivery_queue
+update delivery_queue
+set holder = :holder, leased_until = now() + make_interval(secs => :seconds)
+where client_id = :clientId and webhook_id = :webhookId and due_at <= now()
+  and leased_until <= now()
+returning client_id as "clientId", webhook_id as "webhookId",
+  consecutive_failures as "consecutiveFailures";
+
+-- name: renew_delivery_queue
+with renewed as (
+  update delivery_queue
+  set leased_until = now() + make_interval(secs => :seconds)
+  where client_id = :clientId and webhook_id = :webhookId and holder = :holder
+  returning arrivals
+)
+select arrivals::text as "arrivals", url, url_since as "urlSince", status,
+  coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
+  coalesce(receives_events, false) as "receivesEvents", deleted_at is not null as "isDeleted",
+  replay_after is not null as "isReplaying", secret,
+  array(
+    select encode(former.secret, 'hex')
+    from webhook_former_secret former
+    where former.client_id = :clientId and former.webhook_id = :webhookId and signs_until > now()
+    order by signs_until desc
+  ) as "formerSecrets"
+from renewed
+cross join webhook
+left join client on client.client_id = :clientId
+where webhook.client_id = :clientId and webhook_id = :webhookId;
+
+-- A cluster takes no time of its own within a case of a change. So `clock` reads it.
+-- name: release_delivery_queue
+with clock as materialized (select now() as at)
+update delivery_queue
+set holder = null, leased_until = '-infinity', consecutive_failures = :consecutiveFailures,
+  failing = :consecutiveFailures >= 5,
+  failing_since = case
+    when :consecutiveFailures >= 5 then coalesce(failing_since, clock.at)
+  end,
+  due_at = coalesce((
+      select min(due_at)
+      from delivery_group
+      where client_id = :clientId and webhook_id = :webhookId and pending > 0
+    ), 'infinity')
+from clock
+where client_id = :clientId and webhook_id = :webhookId and holder = :holder
+  and arrivals = :arrivals::bigint
+returning webhook_id as "webhookId";
+
+-- name: abandon_delivery_queue
+with clock as materialized (select now() as at)
+update delivery_queue
+set holder = null, leased_until = '-infinity', due_at = clock.at,
+  consecutive_failures = :consecutiveFailures, failing = :consecutiveFailures >= 5,
+  failing_since = case
+    when :consecutiveFailures >= 5 then coalesce(failing_since, clock.at)
+  end
+from clock
+where client_id = :clientId and webhook_id = :webhookId and holder = :holder;
+
+-- name: mark_delivery_queue_due
+update delivery_queue
+set arrivals = arrivals + 1, due_at = now()
+where client_id = :clientId and webhook_id = :webhookId;

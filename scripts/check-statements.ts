@@ -37,6 +37,7 @@ const typesByOid: Readonly<Record<number, string>> = {
   1700: 'string | number',
   2950: 'string',
   2951: 'readonly string[]',
+  2205: 'string',
   3802: 'unknown',
 }
 

@@ -1,12 +1,10 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 import type { EventType } from './events.ts'
 
 /** A position in a client's feed: digits. Later is greater, and nothing ever comes before it. */
 export type FeedPosition = string
-
-/** The longest page, and one more that shows whether there is a next one. */
-const eventRowsMax = 101
 
 /** An event as readers see it. */
 export interface PublishedEvent {
@@ -20,48 +18,25 @@ export interface PublishedEvent {
   readonly details: string
 }
 
-const eventColumns = `position::text as "position", event_id as "eventId",
-  public_token as "publicToken", sequence, type, occurred_at as "occurredAt", details`
-
-// Bounds are row comparisons and limits are numbers, so that no plan reads all of a feed and sorts it, whatever
-// the planner has heard of the client.
-const listStatement = statement(
-  'list_placed_events',
-  `select ${eventColumns} from (
-     select client_id, position, event_id, public_token, sequence, type, occurred_at, details
-     from published_event
-     where (client_id, position) > ($1, $2::bigint) and client_id <= $1
-     order by client_id, position limit ${eventRowsMax}
-   ) as published_event
-   order by published_event.position limit $3`,
-)
-
-// Each type is scanned by itself, in its order: however rare they are, no others are looked at.
-const listTypesStatement = statement(
-  'list_placed_events_of_types',
-  `select ${eventColumns} from published_event
-   where client_id = $1 and position = any(array(
-     select scanned.position
-     from (select distinct type from unnest($4::text[]) as type) as asked
-     cross join lateral (
-       select position from published_event
-       where client_id = $1 and (published_event.type, position) > (asked.type, $2::bigint)
-         and published_event.type <= asked.type
-       order by published_event.type, position limit ${eventRowsMax}
-     ) as scanned
-     order by scanned.position limit $3
-   ))
-   order by published_event.position`,
-)
+const declare = loadStatements(import.meta.url)
 
 /** Which of a client's events are read. */
 interface PublishedEventFilter {
   readonly after: FeedPosition
   /** Null for all of them. */
   readonly types: readonly EventType[] | null
-  /** At most {@link eventRowsMax}. */
+  /** At most 101: the longest page, and one more that shows whether there is a next one. */
   readonly limit: number
 }
+
+interface EventsAfter extends Pick<PublishedEventFilter, 'after' | 'limit'> {
+  readonly clientId: string
+}
+
+const selectEvents = declare<EventsAfter, PublishedEvent>('list_placed_events')
+const selectEventsOfTypes = declare<EventsAfter & { types: readonly EventType[] }, PublishedEvent>(
+  'list_placed_events_of_types',
+)
 
 /** A client's events after a position, oldest first. */
 export const listPublishedEvents = (
@@ -70,13 +45,11 @@ export const listPublishedEvents = (
   { after, limit, types }: PublishedEventFilter,
 ): Promise<PublishedEvent[]> =>
   types === null
-    ? connection.query(listStatement, [clientId, after, limit])
-    : connection.query(listTypesStatement, [clientId, after, limit, types])
+    ? selectEvents(connection, { clientId, after, limit })
+    : selectEventsOfTypes(connection, { clientId, after, limit, types })
 
-const findPositionStatement = statement(
+const selectPosition = declare<{ clientId: string; eventId: string }, { position: FeedPosition }>(
   'find_event_position',
-  `select position::text as "position" from published_event
-   where client_id = $1 and event_id = $2`,
 )
 
 /** Where an event of the client is, or null when it has none of this id, or keeps it no longer. */
@@ -84,58 +57,41 @@ export const findEventPosition = async (
   connection: Connection,
   clientId: string,
   eventId: string,
-): Promise<FeedPosition | null> => {
-  const rows = await connection.query<{ position: string }>(findPositionStatement, [
-    clientId,
-    eventId,
-  ])
-  return firstRow(rows)?.position ?? null
-}
+): Promise<FeedPosition | null> =>
+  firstRow(await selectPosition(connection, { clientId, eventId }))?.position ?? null
 
-const newestStatement = statement(
-  'find_newest_event',
-  `select position::text as "position", event_id as "eventId" from published_event
-   where client_id = $1 order by published_event.position desc limit 1`,
-)
+type NewestEvent = Pick<PublishedEvent, 'position' | 'eventId'>
+
+const selectNewest = declare<{ clientId: string }, NewestEvent>('find_newest_event')
 
 /** The client's last event, or null. */
 export const findNewestEvent = async (
   connection: Connection,
   clientId: string,
-): Promise<Pick<PublishedEvent, 'position' | 'eventId'> | null> =>
-  firstRow(await connection.query(newestStatement, [clientId]))
+): Promise<NewestEvent | null> => firstRow(await selectNewest(connection, { clientId }))
 
-const headsStatement = statement(
-  'list_event_heads',
-  `select client_id as "clientId", last_position::text as "lastPosition" from feed_head
-   where client_id = any($1)`,
-)
+interface EventHead {
+  readonly clientId: string
+  readonly lastPosition: FeedPosition
+}
+
+const selectHeads = declare<{ clientIds: readonly string[] }, EventHead>('list_event_heads')
 
 /** The last position of each of these clients that has one. */
 export const listEventHeads = (
   connection: Connection,
   clientIds: readonly string[],
-): Promise<{ clientId: string; lastPosition: FeedPosition }[]> =>
-  connection.query(headsStatement, [clientIds])
+): Promise<EventHead[]> => selectHeads(connection, { clientIds })
 
-const claimStatement = statement(
-  'claim_event_stream',
-  `with claimed as (
-   insert into event_stream (client_id, slot, holder, leased_until)
-   select $1, slot, $2, now() + make_interval(secs => $4)
-   from generate_series(1, $3::integer) as slot
-   where not exists (
-     select 1 from event_stream taken
-     where taken.client_id = $1 and taken.slot = slot.slot and taken.leased_until > now()
-   )
-   order by random() limit 1
-   on conflict (client_id, slot) do update
-     set holder = excluded.holder, leased_until = excluded.leased_until
-     where excluded.leased_until - event_stream.leased_until >= make_interval(secs => $4)
-   returning slot
-   )
-   select slot from claimed`,
-)
+/** A stream that is to hold one of its client's slots. */
+interface StreamClaim {
+  readonly clientId: string
+  readonly holder: string
+  readonly seconds: number
+  readonly slots: number
+}
+
+const claimSlot = declare<StreamClaim>('claim_event_stream')
 
 /**
  * Takes one of a client's slots for a stream. Of several that ask for one slot at once a single one
@@ -148,15 +104,10 @@ export const claimStream = async (
   holder: string,
   { seconds, slots }: { readonly seconds: number; readonly slots: number },
 ): Promise<boolean> =>
-  firstRow(await connection.query(claimStatement, [clientId, holder, slots, seconds])) !== null
+  firstRow(await claimSlot(connection, { clientId, holder, seconds, slots })) !== null
 
-const renewStatement = statement(
+const renewSlots = declare<{ holders: readonly string[]; seconds: number }, { holder: string }>(
   'renew_event_streams',
-  `update event_stream set leased_until = now() + make_interval(secs => $2)
-   from client
-   where holder = any($1::uuid[]) and client.client_id = event_stream.client_id
-     and client.active and 'events.read' = any(client.scopes)
-   returning holder`,
 )
 
 /** Keeps the slots of streams whose clients may still read. @returns the holders that keep theirs. */
@@ -165,14 +116,11 @@ export const renewStreams = async (
   holders: readonly string[],
   seconds: number,
 ): Promise<ReadonlySet<string>> => {
-  const rows = await connection.query<{ holder: string }>(renewStatement, [holders, seconds])
+  const rows = await renewSlots(connection, { holders, seconds })
   return new Set(rows.map(({ holder }) => holder))
 }
 
-const releaseStatement = statement(
-  'release_event_stream',
-  'delete from event_stream where client_id = $1 and holder = $2',
-)
+const deleteSlot = declare<{ clientId: string; holder: string }>('release_event_stream')
 
 /** Frees the slot of a stream that has ended. */
 export const releaseStream = async (
@@ -180,5 +128,5 @@ export const releaseStream = async (
   clientId: string,
   holder: string,
 ): Promise<void> => {
-  await connection.query(releaseStatement, [clientId, holder])
+  await deleteSlot(connection, { clientId, holder })
 }

@@ -6,7 +6,8 @@ import {
   type Statement,
   statement,
 } from '../engine/database.ts'
-import { enteredPosition, listFeeds } from './retention.ts'
+import { loadStatements } from '../engine/statements.ts'
+import { listFeeds } from './retention.ts'
 
 /** The tables whose rows lie in slices, by when their act took place. */
 export const slicedTables = ['event', 'published_event'] as const
@@ -28,37 +29,28 @@ const nameOf = ({ fromDay, table }: Slice): string =>
 
 const dateOfDay = (day: number): string => new Date(day * daySeconds * 1_000).toISOString()
 
-const todayStatement = statement(
-  'find_database_day',
-  `select floor(extract(epoch from now()) / ${daySeconds})::integer as "day"`,
-)
+const declare = loadStatements(import.meta.url)
+
+const selectDay = declare<object, { day: number }>('find_database_day')
 
 /** The day, since 1970 (UTC), by the clock that rows are dated by. */
 export async function findDatabaseDay(connection: Connection): Promise<number> {
-  const row = firstRow(await connection.query<{ day: number }>(todayStatement))
+  const row = firstRow(await selectDay(connection, {}))
   if (!row) throw new Error('The database has no clock.')
   return row.day
 }
 
-// The bounds of a partition are kept as an expression, which the catalogue shows as text.
-const listStatement = statement(
-  'list_slices',
-  `select (extract(epoch from bounds[1]::timestamptz) / ${daySeconds})::integer as "fromDay",
-     (extract(epoch from bounds[2]::timestamptz) / ${daySeconds})::integer as "untilDay"
-   from pg_inherits join pg_class on pg_class.oid = inhrelid
-   cross join lateral regexp_match(
-     pg_get_expr(relpartbound, inhrelid), $2
-   ) as bounds
-   where inhparent = $1::regclass and bounds is not null
-   order by "fromDay"`,
-)
 const boundsPattern = `FROM \\('([^']+)'\\) TO \\('([^']+)'\\)`
+
+type SliceBounds = Pick<Slice, 'fromDay' | 'untilDay'>
+
+const selectSlices = declare<{ table: SlicedTable; boundsPattern: string }, SliceBounds>(
+  'list_slices',
+)
 
 /** The slices of a table, the oldest first. */
 export const listSlices = async (connection: Connection, table: SlicedTable): Promise<Slice[]> =>
-  (await connection.query<Omit<Slice, 'table'>>(listStatement, [table, boundsPattern])).map(
-    (bounds) => ({ table, ...bounds }),
-  )
+  (await selectSlices(connection, { table, boundsPattern })).map((bounds) => ({ table, ...bounds }))
 
 /**
  * How long others may wait for a change of slices. It takes the whole table, for a moment, once nobody uses it: who
@@ -93,19 +85,15 @@ const checkViolation = '23514'
 const dropSlice = (connection: Connection, slice: Slice): Promise<void> =>
   connection.script(`drop table ${nameOf(slice)}`)
 
-const unpublishedStatement = statement(
-  'has_unpublished_events',
-  `select 1 as one from event
-   where not published and occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz limit 1`,
-)
+const selectUnpublished = declare<{ from: string; until: string }>('has_unpublished_events')
 
 /** Whether an event of the slice's time is still to be published. */
 const hasUnpublished = async (
   connection: Connection,
   { fromDay, untilDay }: Slice,
 ): Promise<boolean> => {
-  const span = [dateOfDay(fromDay), dateOfDay(untilDay)]
-  return (await connection.query(unpublishedStatement, span)).length > 0
+  const span = { from: dateOfDay(fromDay), until: dateOfDay(untilDay) }
+  return (await selectUnpublished(connection, span)).length > 0
 }
 
 /** Removes a slice of the outbox, unless something in it is still to be published. @returns whether it did. */
@@ -132,7 +120,9 @@ const keptStatement = (slice: Slice): Statement =>
        order by position desc limit 1
      )
      select 1 as one from first cross join last
-     where last.published_at > now() - make_interval(days => $2) or last.position > ${enteredPosition} or exists (
+     where last.published_at > now() - make_interval(days => $2)
+       or last.position > coalesce((select position from audit_feed where client_id = $1), 0)
+       or exists (
        select 1 from webhook cross join lateral (
          select 1 as one from delivery
          where delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id

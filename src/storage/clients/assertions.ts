@@ -1,4 +1,5 @@
-import { type Connection, onKey, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** A `private_key_jwt` assertion that was accepted (RFC 7523 section 3, item 7). */
 interface ClientAssertion {
@@ -9,12 +10,9 @@ interface ClientAssertion {
   readonly expiresAt: Date
 }
 
-const rememberStatement = statement(
-  'remember_client_assertion',
-  `insert into client_assertion (client_id, jti_hash, expires_at) values ($1, $2, $3)
-   on conflict (client_id, jti_hash) do nothing
-   returning client_id as "clientId"`,
-)
+const declare = loadStatements(import.meta.url)
+
+const insertAssertion = declare<ClientAssertion>('remember_client_assertion')
 
 /**
  * Remembers an assertion, for all processes at once.
@@ -22,25 +20,14 @@ const rememberStatement = statement(
  */
 export const rememberAssertion = async (
   connection: Connection,
-  { clientId, jtiHash, expiresAt }: ClientAssertion,
-): Promise<boolean> =>
-  (await connection.query(rememberStatement, [clientId, jtiHash, expiresAt])).length === 1
+  assertion: ClientAssertion,
+): Promise<boolean> => (await insertAssertion(connection, assertion)).length === 1
 
-const pruneStatement = statement(
-  'prune_client_assertions',
-  `with expired as materialized (
-     select client_id, jti_hash from client_assertion
-     where expires_at < (select $1::timestamptz) order by expires_at limit $2
-   )
-   delete from client_assertion using expired
-   where ${onKey('client_assertion', 'expired', ['client_id', 'jti_hash'])}
-     and $1::timestamptz - expires_at > interval '0'
-   returning client_assertion.client_id as "clientId"`,
-)
+const deleteExpired = declare<{ expiredBefore: Date; limit: number }>('prune_client_assertions')
 
 /** Forgets at most `limit` assertions that had expired by then. @returns how many they were. */
 export const pruneAssertions = async (
   connection: Connection,
   expiredBefore: Date,
   limit: number,
-): Promise<number> => (await connection.query(pruneStatement, [expiredBefore, limit])).length
+): Promise<number> => (await deleteExpired(connection, { expiredBefore, limit })).length

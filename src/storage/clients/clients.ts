@@ -1,6 +1,7 @@
 import type { ClientKind, ProvenanceAct } from '../../domain/client.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
-import { type Connection, firstRow, type SqlValue, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 import { followSuspension } from './suspensions.ts'
 
 /** How a client may prove who it is, and what it may then ask for. */
@@ -27,61 +28,40 @@ export interface Client extends NewClient {
   readonly certificateBoundTokens: boolean
 }
 
-const findStatement = statement(
-  'find_client',
-  `select client_id as "clientId", client_name as "clientName", kind, scopes,
-     secret_hash as "secretHash", jwks, active,
-     case when previous_secret_until > now() then previous_secret_hash end as "previousSecretHash",
-     certificate_bound_tokens as "certificateBoundTokens"
-   from client where client_id = $1`,
-)
+const declare = loadStatements(import.meta.url)
+
+const selectClient = declare<{ clientId: string }, Client>('find_client')
 
 /** A client, active or not, or null. */
 export const findClient = async (
   connection: Connection,
   clientId: string,
-): Promise<Client | null> => firstRow(await connection.query<Client>(findStatement, [clientId]))
+): Promise<Client | null> => firstRow(await selectClient(connection, { clientId }))
 
-const insertStatement = statement(
-  'insert_client',
-  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks,
-     certificate_bound_tokens)
-   values ($1, $2, $3, $4, $5, $6, coalesce($7, false))
-   on conflict (client_id) do nothing
-   returning client_id as "clientId"`,
-)
+interface ClientColumns extends Omit<NewClient, 'certificateBoundTokens'> {
+  readonly certificateBoundTokens: boolean | null
+}
+
+const columnsOf = (client: NewClient): ClientColumns => ({
+  ...client,
+  certificateBoundTokens: client.certificateBoundTokens ?? null,
+})
+
+const insert = declare<ClientColumns>('insert_client')
 
 /** Registers an active client. @returns false, and changes nothing, where the id is taken. */
 export const insertClient = async (connection: Connection, client: NewClient): Promise<boolean> =>
-  (await connection.query(insertStatement, columnsOf(client))).length === 1
+  (await insert(connection, columnsOf(client))).length === 1
 
-const otherCredentials = `(client.secret_hash is distinct from excluded.secret_hash
-  or client.jwks is distinct from excluded.jwks)`
-
-const upsertStatement = statement(
-  'upsert_client',
-  `insert into client (client_id, client_name, kind, scopes, secret_hash, jwks,
-     certificate_bound_tokens)
-   values ($1, $2, $3, $4, $5, $6, coalesce($7, false))
-   on conflict (client_id) do update set client_name = excluded.client_name,
-     kind = excluded.kind, scopes = excluded.scopes,
-     secret_hash = excluded.secret_hash, jwks = excluded.jwks,
-     certificate_bound_tokens = coalesce($7, client.certificate_bound_tokens),
-     credentials_version = client.credentials_version + case when ${otherCredentials} then 1 else 0 end,
-     credentials_changed_at = case when ${otherCredentials}
-       then excluded.credentials_changed_at else client.credentials_changed_at end`,
-)
+const upsert = declare<ClientColumns>('upsert_client')
 
 /** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
 export const upsertClient = async (connection: Connection, client: NewClient): Promise<void> => {
-  await connection.query(upsertStatement, columnsOf(client))
+  await upsert(connection, columnsOf(client))
   await followSuspension(connection, client.clientId)
 }
 
-const setActiveStatement = statement(
-  'set_client_active',
-  'update client set active = $2 where client_id = $1 returning client_id as "clientId"',
-)
+const updateActive = declare<{ clientId: string; active: boolean }>('set_client_active')
 
 /** Enables or disables a client. @returns false where there is no such client. */
 export const setClientActive = async (
@@ -89,20 +69,10 @@ export const setClientActive = async (
   clientId: string,
   active: boolean,
 ): Promise<boolean> => {
-  const isThere = (await connection.query(setActiveStatement, [clientId, active])).length === 1
+  const isThere = (await updateActive(connection, { clientId, active })).length === 1
   await followSuspension(connection, clientId)
   return isThere
 }
-
-const columnsOf = (client: NewClient): readonly SqlValue[] => [
-  client.clientId,
-  client.clientName,
-  client.kind,
-  client.scopes,
-  client.secretHash,
-  client.jwks,
-  client.certificateBoundTokens ?? null,
-]
 
 /** A client as its administrator sees it: no secret, nor anything made of one. */
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
@@ -123,37 +93,13 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly productIds: readonly ProductId[]
 }
 
-// A token is good for an hour, and clocks may differ by a minute.
-const formerUntil = `case when credentials_version > 1
-  then greatest(credentials_changed_at, previous_secret_until) + interval '61 minutes' end`
+interface ClientsAfter {
+  readonly afterClientId: string
+  readonly kind: ClientKind | null
+  readonly limit: number
+}
 
-const columns = `client_id as "clientId", client_name as "clientName", kind, scopes, jwks, active,
-  certificate_bound_tokens as "certificateBoundTokens",
-  secret_hash is not null as "hasSecret",
-  case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
-  created_at as "createdAt", credentials_version as "credentialsVersion",
-  case when ${formerUntil} > now() then ${formerUntil} end as "formerCredentialsUntil",
-  coalesce((select json_agg(json_build_object('act', act, 'by', by_client_id,
-      'controlledBy', controlled_by) order by acted_at, by_client_id)
-    from client_provenance known where known.client_id = client.client_id), '[]') as "provenance",
-  case when kind = 'client' and not receives_events then deliveries_suspended_at end
-    as "deliveriesSuspendedSince",
-  coalesce(product_ids, '{}') as "productIds"`
-
-/** Clients with their products. @param asked has their ids. */
-const administered = (asked: string): string =>
-  `with asked as materialized (${asked}), granted as materialized (
-     select client_id, array_agg(product_id order by product_id) as product_ids from client_product
-     where client_id = any(array(select client_id from asked)) group by client_id
-   )
-   select ${columns} from client left join granted using (client_id)
-   where client_id = any(array(select client_id from asked)) order by client_id`
-
-const listStatement = statement(
-  'list_clients',
-  administered(`select client_id from client
-     where client_id > $1 and ($2::text is null or kind = $2) order by client_id limit $3`),
-)
+const selectClients = declare<ClientsAfter, AdministeredClient>('list_clients')
 
 /** Clients, by their ids; of one kind, or of all. */
 export const findClients = (
@@ -161,11 +107,10 @@ export const findClients = (
   afterClientId: string,
   kind: ClientKind | null,
   limit: number,
-): Promise<AdministeredClient[]> => connection.query(listStatement, [afterClientId, kind, limit])
+): Promise<AdministeredClient[]> => selectClients(connection, { afterClientId, kind, limit })
 
-const findAdministeredStatement = statement(
+const selectAdministered = declare<{ clientId: string }, AdministeredClient>(
   'find_administered_client',
-  administered('select $1::text as client_id'),
 )
 
 /** A client, active or not, or null. */
@@ -173,48 +118,32 @@ export const findAdministeredClient = async (
   connection: Connection,
   clientId: string,
 ): Promise<AdministeredClient | null> =>
-  firstRow(await connection.query(findAdministeredStatement, [clientId]))
+  firstRow(await selectAdministered(connection, { clientId }))
 
 type ClientSettings = Pick<
   AdministeredClient,
   'clientId' | 'clientName' | 'scopes' | 'jwks' | 'active' | 'certificateBoundTokens'
 >
 
-const updateStatement = statement(
-  'update_client',
-  `update client set client_name = $2, scopes = $3, jwks = $4, active = $5,
-     certificate_bound_tokens = $6,
-     secret_hash = case when $4::text is null then secret_hash end,
-     previous_secret_hash = case when $4::text is null then previous_secret_hash end,
-     previous_secret_until = case when $4::text is null then previous_secret_until end
-   where client_id = $1`,
-)
+const update = declare<ClientSettings>('update_client')
 
 /** Makes a client so. One that has keys has no secret; one that may not be notified gets no deliveries. */
 export const updateClient = async (
   connection: Connection,
-  { active, certificateBoundTokens, clientId, clientName, jwks, scopes }: ClientSettings,
+  settings: ClientSettings,
 ): Promise<void> => {
-  await connection.query(updateStatement, [
-    clientId,
-    clientName,
-    scopes,
-    jwks,
-    active,
-    certificateBoundTokens,
-  ])
-  await followSuspension(connection, clientId)
+  await update(connection, settings)
+  await followSuspension(connection, settings.clientId)
 }
 
-const replaceSecretStatement = statement(
+interface SecretReplacement {
+  readonly clientId: string
+  readonly secretHash: Uint8Array
+  readonly overlapHours: number
+}
+
+const updateSecret = declare<SecretReplacement, { previousSecretUntil: Date | null }>(
   'replace_client_secret',
-  `with overlap as materialized (select now() + make_interval(hours => $3::integer) as ends_at)
-   update client set secret_hash = $2,
-     previous_secret_hash = case when $3::integer > 0 then secret_hash end,
-     previous_secret_until = case when $3::integer > 0 and secret_hash is not null then ends_at end
-   from overlap
-   where client_id = $1 and jwks is null
-   returning previous_secret_until as "previousSecretUntil"`,
 )
 
 /**
@@ -227,20 +156,12 @@ export const replaceClientSecret = async (
   secretHash: Uint8Array,
   overlapHours: number,
 ): Promise<Date | null | undefined> => {
-  const rows = await connection.query<{ previousSecretUntil: Date | null }>(
-    replaceSecretStatement,
-    [clientId, secretHash, overlapHours],
-  )
+  const rows = await updateSecret(connection, { clientId, secretHash, overlapHours })
   return rows[0]?.previousSecretUntil
 }
 
-const countStatement = statement(
-  'count_administrators',
-  `select count(*)::integer as "count" from client
-   where kind = 'admin' and active and 'admin' = any (scopes)
-     and (secret_hash is not null or jwks is not null)`,
-)
+const countActive = declare<object, { count: number }>('count_administrators')
 
 /** Clients that may administer. */
 export const countAdministrators = async (connection: Connection): Promise<number> =>
-  firstRow<{ count: number }>(await connection.query(countStatement))?.count ?? 0
+  firstRow(await countActive(connection, {}))?.count ?? 0

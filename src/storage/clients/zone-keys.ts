@@ -1,4 +1,5 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** A key that a card network enciphers PIN blocks under. Of use only to the HSM. */
 export interface ZoneKeyRow {
@@ -11,31 +12,24 @@ export interface ZoneKeyRow {
   readonly keyCheckValue: string
 }
 
-const insertStatement = statement(
-  'insert_zone_key',
-  `insert into zone_key (client_id, key_name, algorithm, pin_block_formats, key_block, key_check_value)
-   values ($1, $2, $3, $4, $5, $6)
-   on conflict (client_id, key_name) do nothing returning key_name as "keyName"`,
-)
+const declare = loadStatements(import.meta.url)
+
+const insert = declare<ZoneKeyRow>('insert_zone_key')
 
 /** Keeps a zone key. @returns false where the network has one of this name. */
-export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<boolean> => {
-  const { algorithm, clientId, keyBlock, keyCheckValue, keyName, pinBlockFormats } = key
-  const values = [clientId, keyName, algorithm, pinBlockFormats, keyBlock, keyCheckValue]
-  return (await connection.query(insertStatement, values)).length === 1
-}
+export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<boolean> =>
+  (await insert(connection, key)).length === 1
 
-const isThereStatement = statement(
-  'has_zone_key',
-  'select key_name as "keyName" from zone_key where client_id = $1 and key_name = $2',
-)
+type ZoneKeyReference = Pick<ZoneKeyRow, 'clientId' | 'keyName'>
+
+const selectName = declare<ZoneKeyReference>('has_zone_key')
 
 /** Whether a network has, or had, a zone key of this name. */
 export const hasZoneKey = async (
   connection: Connection,
   clientId: string,
   keyName: string,
-): Promise<boolean> => (await connection.query(isThereStatement, [clientId, keyName])).length > 0
+): Promise<boolean> => (await selectName(connection, { clientId, keyName })).length > 0
 
 /** A zone key with the instants of its life. */
 export interface DatedZoneKeyRow extends ZoneKeyRow {
@@ -43,46 +37,28 @@ export interface DatedZoneKeyRow extends ZoneKeyRow {
   readonly retiredAt: Date | null
 }
 
-const listStatement = statement(
-  'list_zone_keys',
-  `select client_id as "clientId", key_name as "keyName", algorithm,
-     pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
-     key_check_value as "keyCheckValue", created_at as "createdAt", retired_at as "retiredAt"
-   from zone_key where client_id = $1 order by key_name`,
-)
+const selectZoneKeys = declare<{ clientId: string }, DatedZoneKeyRow>('list_zone_keys')
 
 /** Every zone key of a network. */
 export const listZoneKeys = (
   connection: Connection,
   clientId: string,
-): Promise<DatedZoneKeyRow[]> => connection.query(listStatement, [clientId])
+): Promise<DatedZoneKeyRow[]> => selectZoneKeys(connection, { clientId })
 
-const retireStatement = statement(
-  'retire_zone_key',
-  `update zone_key set retired_at = now()
-   where client_id = $1 and key_name = $2 and retired_at is null
-   returning key_name as "keyName"`,
-)
+const updateRetired = declare<ZoneKeyReference>('retire_zone_key')
 
 /** Takes no PIN block under a zone key any more. @returns false where there is none. */
 export const retireZoneKey = async (
   connection: Connection,
   clientId: string,
   keyName: string,
-): Promise<boolean> => (await connection.query(retireStatement, [clientId, keyName])).length === 1
+): Promise<boolean> => (await updateRetired(connection, { clientId, keyName })).length === 1
 
-const findStatement = statement(
-  'find_zone_key',
-  `select client_id as "clientId", key_name as "keyName", algorithm,
-     pin_block_formats as "pinBlockFormats", key_block as "keyBlock",
-     key_check_value as "keyCheckValue"
-   from zone_key where client_id = $1 and key_name = $2 and retired_at is null`,
-)
+const selectZoneKey = declare<ZoneKeyReference, ZoneKeyRow>('find_zone_key')
 
 /** A network's zone key, or null. */
 export const findZoneKey = async (
   connection: Connection,
   clientId: string,
   keyName: string,
-): Promise<ZoneKeyRow | null> =>
-  firstRow(await connection.query(findStatement, [clientId, keyName]))
+): Promise<ZoneKeyRow | null> => firstRow(await selectZoneKey(connection, { clientId, keyName }))

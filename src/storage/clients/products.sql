@@ -1,0 +1,101 @@
+-- Products: what cards are issued of, and which clients may issue them.
+
+-- name: list_granted_products
+select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+  currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
+  pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+  cvv_try_limit as "cvvTryLimit"
+from product
+join client_product using (product_id)
+where client_id = :clientId and active and product_id > :afterProductId
+  and (:cardType::text is null or :cardType = any(card_types))
+  and (:currencyCode::text is null or currency_code = :currencyCode)
+order by product_id
+limit :limit;
+
+-- name: insert_product
+insert into product
+  (product_id, product_name, scheme_name, bin, currency_code, card_types, validity_months,
+    pin_length, pin_revealable, refuse_weak_pins, pin_try_limit, cvv_try_limit, cvk, pvk, active)
+values (:productId, :productName, :schemeName, :bin, :currencyCode, :cardTypes, :validityMonths,
+  :pinLength, :pinRevealable, :refuseWeakPins, :pinTryLimit, :cvvTryLimit, :cvk, :pvk, :active)
+on conflict (product_id) do nothing;
+
+-- name: list_all_products
+select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+  currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
+  pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+from product
+where product_id > :afterProductId
+order by product_id
+limit :limit;
+
+-- name: find_product
+select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+  currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
+  pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+from product
+where product_id = :productId;
+
+-- name: lock_product
+select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+  currency_code as "currencyCode", card_types as "cardTypes", validity_months as "validityMonths",
+  pin_length as "pinLength", pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+  cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active
+from product
+where product_id = :productId
+for no key update;
+
+-- A transaction that makes a card holds one of these rows. Cards that are made later find
+-- another version.
+-- name: lock_grants_of_product
+update client_product
+set product_version = :version
+where product_id = :productId;
+
+-- name: update_product
+update product
+set product_name = :productName, scheme_name = :schemeName, bin = :bin,
+  currency_code = :currencyCode, card_types = :cardTypes, validity_months = :validityMonths,
+  pin_length = :pinLength, pin_revealable = :pinRevealable, refuse_weak_pins = :refuseWeakPins,
+  pin_try_limit = :pinTryLimit, cvv_try_limit = :cvvTryLimit, cvk = :cvk, pvk = :pvk,
+  active = :active
+where product_id = :productId;
+
+-- name: find_overlapping_product
+select product_id as "productId"
+from product
+where product_id <> :productId and (starts_with(bin, :bin) or starts_with(:bin, bin))
+order by product_id
+limit 1;
+
+-- The next card in the order of its index: to find any card of a product, the planner would
+-- rather read the table, as if such a card came soon.
+-- name: has_cards_of_product
+select exists (
+  select
+  from (
+    select product_id
+    from card
+    where product_id >= :productId
+    order by product_id
+    limit 1
+  ) as next
+  where product_id = :productId
+) as "hasCards";
+
+-- name: list_known_product_ids
+select product_id as "productId"
+from product
+where product_id = any(:productIds::integer[]);
+
+-- name: grant_product
+insert into client_product (client_id, product_id)
+values (:clientId, :productId)
+on conflict (client_id, product_id) do nothing;
+
+-- name: revoke_product
+delete from client_product
+where client_id = :clientId and product_id = :productId;

@@ -31,7 +31,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   'audit-log:rows': {
     why: 'Rows of the database differ from what the audit log has entered of them.',
     remedy:
-      'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the database beside this program: "What was never entered" in docs/audit-records.md.',
+      'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the database beside this program: "Missing entries" in docs/audit-records.md.',
   },
   'audit-log:entering': {
     why: 'Acts take place that are not in the audit log yet.',

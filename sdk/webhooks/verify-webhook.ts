@@ -126,7 +126,8 @@ export async function isSignedBy(
 export type WebhookErrorCode = keyof typeof messages
 
 const messages = {
-  invalid_secret: 'The secret is not of the form whsec_ and base64.',
+  invalid_secret:
+    'The secret is not of the form whsec_ and base64 on one line. A file may end with a line break that is not part of the secret.',
   no_web_crypto:
     'This runtime has no Web Cryptography (crypto.subtle): Node has it from version 20 on, a page by https or on localhost.',
   missing_header: 'The message lacks webhook-id, webhook-timestamp or webhook-signature.',

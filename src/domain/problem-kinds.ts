@@ -212,7 +212,8 @@ export const problemKinds = {
     explanation:
       'The key could not be used. No more is said, because more would help an attacker. Check that ' +
       'it is 32 random bytes, enciphered with RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) ' +
-      'under the current wrap key, in base64.',
+      'under the current wrap key, in base64 on one line: with padding, and without line breaks or ' +
+      'spaces, which tools such as openssl base64 put in unless -A is given.',
   },
   invalid_encrypted_pin: {
     status: 422,
@@ -220,7 +221,8 @@ export const problemKinds = {
     explanation:
       'The envelope of the PIN could not be used. No more is said, because more would help an ' +
       'attacker. Check the key and the header of the JWE, that it names this card, that the clock ' +
-      'of the device is right, and that the envelope was not sent before. Then make a new one.',
+      'of the device is right, that the envelope was not sent before, and that it is five parts of ' +
+      'base64url on one line, without padding, line breaks or spaces. Then make a new one.',
   },
   idempotency_key_reused: {
     status: 422,

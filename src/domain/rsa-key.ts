@@ -34,9 +34,27 @@ const bitsOf = (number: bigint): number => number.toString(2).length
 export function findRsaFaultOfJwk({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
   if (kty !== 'RSA') return null
   const [modulus, exponent] = [numberOf(n), numberOf(e)]
-  return modulus === null || exponent === null
-    ? 'An RSA key has n and e in base64url.'
-    : faultOfNumbers({ modulus, exponent })
+  if (modulus !== null && exponent !== null) return faultOfNumbers({ modulus, exponent })
+  const foreign = findForeignCharacter('n', n) ?? findForeignCharacter('e', e)
+  return foreign ?? 'An RSA key has n and e in base64url.'
+}
+
+const foreignCharacters: readonly (readonly [form: RegExp, name: string])[] = [
+  [/[\r\n]/, 'a line break'],
+  [/\s/, 'white space'],
+  [/=/, 'padding (=)'],
+  [/[+/]/, 'a character of base64 (+ or /), where base64url has - or _'],
+]
+
+/** Which character keeps a member from being base64url, and where it stands. No text of the member is repeated. */
+function findForeignCharacter(member: string, text: unknown): string | null {
+  const place = typeof text === 'string' ? text.search(/[^A-Za-z0-9_-]/) : -1
+  if (typeof text !== 'string' || place < 0) return null
+  const character = text.charAt(place)
+  const [, name] = foreignCharacters.find(([form]) => form.test(character)) ?? []
+  return `The member ${member} of an RSA key is base64url (RFC 4648 section 5) on one line, and has ${
+    name ?? 'a character that is not allowed'
+  } at character ${place + 1}.`
 }
 
 function numberOf(text: unknown): bigint | null {

@@ -54,3 +54,21 @@ test('weak keys are left out of a set, and the others stay as they are', () => {
     assert.deepEqual(withoutWeakRsaKeys(none), none)
   }
 })
+
+test('what is base64url but for a line break, padding or the like is said so, with its place and without its text', () => {
+  const { n } = goodRsaJwk
+  const broken = `${n.slice(0, 64)}\n${n.slice(64)}`
+  const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [
+    [{ n: broken }, /^The member n .* has a line break at character 65\.$/],
+    [{ n: broken.replace('\n', '\r\n') }, /^The member n .* has a line break at character 65\.$/],
+    [{ n: `${n.slice(0, 4)} ${n.slice(4)}` }, /has white space at character 5\.$/],
+    [{ n: `${n}==` }, new RegExp(`has padding \\(=\\) at character ${n.length + 1}\\.$`)],
+    [{ n: `+${n.slice(1)}` }, /has a character of base64 .* at character 1\.$/],
+    [{ e: 'AQ*B' }, /^The member e .* has a character that is not allowed at character 3\.$/],
+  ]
+  for (const [members, expected] of cases) {
+    const fault = findRsaFaultOfJwk({ ...goodRsaJwk, ...members }) ?? ''
+    assert.match(fault, expected)
+    assert.ok(!fault.includes(n.slice(0, 8)))
+  }
+})

@@ -124,8 +124,9 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   currencyCode: 'must be three capital letters',
   pageLimit: 'must be a whole number from 1 to 100',
   cursor: 'must come from a Link header',
-  coordinate: 'must be 32 bytes in base64url',
-  nonce: 'must be 16 to 64 base64url characters',
+  coordinate:
+    'must be 32 bytes in base64url: 43 characters, without padding, line breaks or spaces',
+  nonce: 'must be 16 to 64 base64url characters, without padding, line breaks or spaces',
 }
 
 const sentenceByPattern = new Map<string, string>(

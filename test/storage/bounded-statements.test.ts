@@ -48,6 +48,7 @@ import type {
   SqlValue,
   Statement,
 } from '../../src/storage/engine/database.ts'
+import { splitStatements } from '../../src/storage/engine/statements.ts'
 import { claimStream } from '../../src/storage/events/feed.ts'
 import {
   listUnpublishedEvents,
@@ -393,18 +394,25 @@ const explain = async (client: pg.Client, { text, values }: Recorded, mode: stri
   }
 }
 
-/** Names of the statements of `src/storage` that change rows which a `limit` bounds; `.+` where one is put together. */
+/** The statements that a file of `src/storage` holds, by their names; `.+` where a name is put together. */
+const statementsOf = (file: string, source: string): (readonly [string, string])[] =>
+  file.endsWith('.sql')
+    ? [...splitStatements(source)]
+    : [...source.matchAll(/statement\(\s*['`]([^'`]+)['`],\s*(`[^`]*`)/g)].map(
+        ([, name = '', text = '']) => [name.replace(/\$\{[^}]*\}/g, '.+'), text],
+      )
+
+/** Names of the statements of `src/storage` that change rows which a `limit` bounds. */
 const boundedNames = async (): Promise<string[]> => {
   const folder = new URL('../../src/storage/', import.meta.url)
+  const files = (await readdir(folder, { recursive: true })).filter((file) =>
+    /\.(?:ts|sql)$/.test(file),
+  )
   const names: string[] = []
-  for (const file of await readdir(folder, { recursive: true })) {
-    if (!file.endsWith('.ts')) continue
-    const source = await readFile(new URL(file, folder), 'utf8')
-    for (const [, name = '', text = ''] of source.matchAll(
-      /statement\(\s*['`]([^'`]+)['`],\s*(`[^`]*`)/g,
-    )) {
+  for (const file of files) {
+    for (const [name, text] of statementsOf(file, await readFile(new URL(file, folder), 'utf8'))) {
       const isChange = /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text)
-      if (isChange && /\blimit \$?\d/.test(text)) names.push(name.replace(/\$\{[^}]*\}/g, '.+'))
+      if (isChange && /\blimit (?:\$?\d|:\w)/.test(text)) names.push(name)
     }
   }
   return names

@@ -21,6 +21,9 @@ export interface Origin {
 
 type Fields = IsoMessage['fields']
 
+/** The value of a field. One of no characters says nothing, as if it were not there. */
+const saidIn = (fields: Fields, field: string): string | undefined => fields[field] || undefined
+
 /** `1` of authorizations, `2` of financial messages, `4` of reversals, `8` of the network's own. */
 export const classOf = (mti: string): string => mti.charAt(1)
 
@@ -59,7 +62,7 @@ export function questionOf(
   const { fields, mti } = message
   const cvv2 = cvv2Of(profile, fields)
   if (cvv2 === 'malformed') return null
-  const yymm = fields['14'] ?? trackOf(fields)?.expiry
+  const yymm = saidIn(fields, '14') ?? trackOf(fields)?.expiry
   const pinBlock = pinBlockOf(profile, fields)
   return {
     networkId,
@@ -93,7 +96,7 @@ function keptOf(
   pinBlock: NetworkQuestion['pinBlock'] | null,
   cvv2: Cvv2 | null,
 ): Secret<string> {
-  const kept = repeats.kept.map((field) => [field, fields[field] ?? null])
+  const kept = repeats.kept.map((field) => [field, saidIn(fields, field) ?? null])
   const isSteady = pinBlock && steadyFormats.includes(pinBlock.format)
   const pin = isSteady ? pinBlock.data : (pinBlock?.format ?? null)
   const said = JSON.stringify([...kept, ['pin', pin], ['cvv2', cvv2?.reveal() ?? null]])
@@ -158,7 +161,8 @@ const trackOf = (fields: Fields): { readonly pan: string; readonly expiry: strin
   return pan !== undefined && expiry !== undefined ? { pan, expiry } : null
 }
 
-const panOf = (fields: Fields): Pan | null => parsePan(fields['2'] ?? trackOf(fields)?.pan ?? '')
+const panOf = (fields: Fields): Pan | null =>
+  parsePan(saidIn(fields, '2') ?? trackOf(fields)?.pan ?? '')
 
 function entryModeOf({ entryMode }: Profile, fields: Fields): EntryMode {
   const { at, atm, ecommerce, field, length, otherwise, values } = entryMode
@@ -175,7 +179,7 @@ function entryModeOf({ entryMode }: Profile, fields: Fields): EntryMode {
 function pinBlockOf({ pin }: Profile, fields: Fields): NetworkQuestion['pinBlock'] | null {
   const data = fields[pin.field]
   if (data === undefined) return null
-  const control = fields[pin.control]
+  const control = saidIn(fields, pin.control)
   const index = control?.slice(pin.indexAt, pin.indexAt + 2) ?? pin.without.index
   const named = control?.slice(pin.formatAt, pin.formatAt + 2)
   const format = named === undefined ? pin.without.format : pin.formats[named]

@@ -156,6 +156,24 @@ test('what is said to be a CVV2 and is none is no question', () => {
   assert(asked('visa-public', { 126: '0040000000000000F2F040404040' }))
 })
 
+test('a field of no characters says nothing', () => {
+  const asked = (name: string, fields: Record<string, string>) => {
+    const profile = profiles.get(name)
+    assert(profile)
+    return questionOf(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })
+  }
+  const swiped = asked('ascii-1987', { 2: '', 35: '4000001234567899=30112011234' })
+  assert.equal(swiped?.pan?.reveal(), '4000001234567899')
+  // The zone key and the format of a message that says neither.
+  const block = asked('ascii-1993', {})?.pinBlock
+  assert.deepEqual(asked('ascii-1993', { 53: '' })?.pinBlock, block)
+  assert.equal(
+    asked('ascii-1987', { 35: '' })?.content.reveal(),
+    asked('ascii-1987', {})?.content.reveal(),
+  )
+  assert.equal(asked('mastercard-public', { 48: '' })?.cvv2, undefined)
+})
+
 test('an ATM is known by its merchant type and processing code, a card that is not there by its condition', () => {
   const profile = profiles.get('ascii-1987')
   assert(profile)

@@ -5,12 +5,13 @@ import { createStep, type WalkStep, type WalkValue } from './walk.ts'
 
 /**
  * Echoes that carry every field of a layout, whatever it means: each once in its greatest length
- * and, where its length varies, once as short as it can be. What this side could not read would be
- * answered 30.
+ * and, where its length varies, once with one character and once with none. What this side could not
+ * read would be answered 30.
  */
 export const everyFieldSteps = (profile: Profile): readonly WalkStep[] => [
   ...echoesWith(profile, 'the longest', longest),
   ...echoesWith(profile, 'the shortest', shortest),
+  ...echoesWith(profile, 'an empty', empty),
 ]
 
 /** The library that plays Visa's host sends no more than 2,048 bytes. */
@@ -24,6 +25,10 @@ const shortest = ({ prefix }: FieldLayout): number | null => {
   if (!prefix) return null
   return prefix.counts === 'bytes' ? 2 : 1
 }
+
+/** A field of subfields has a bitmap at least. */
+const empty = ({ parts, prefix }: FieldLayout): number | null =>
+  prefix && parts?.kind !== 'bitmap' ? 0 : null
 
 function echoesWith(
   profile: Profile,
@@ -69,6 +74,7 @@ const filled = (text: string, length: number): string =>
 
 /** A value of so many units. Its characters are the same in every code page of EBCDIC. */
 function makeValue(field: FieldLayout, units: number): WalkValue {
+  if (units === 0) return field.parts?.kind.endsWith('tlv') ? { parts: {} } : ''
   if (field.parts) return makeParts(field, units)
   const texts = {
     n: () => filled('1234567890', units),

@@ -138,6 +138,12 @@ type Walker = {
 
 type Numbers = { trace: string; sentAt: string; reference: string }
 
+const numbersIn = ({ trace, sentAt, reference }: Numbers): Record<string, string> => ({
+  7: sentAt,
+  11: trace,
+  37: reference,
+})
+
 const nextNumbers = (): Numbers => {
   const trace = nextTrace()
   return { trace, sentAt: `1126${trace}`, reference: trace.padStart(12, '0') }
@@ -241,6 +247,11 @@ const purchases = (walker: Walker): WalkStep[] => {
       4: '000000002000',
     }),
     walker.step('a swipe by track 2 alone', 'approved', '0100', swipe),
+    walker.step('a swipe whose PAN is empty', 'approved', '0100', {
+      ...swipe,
+      ...numbersIn(nextNumbers()),
+      2: '',
+    }),
   ]
 }
 

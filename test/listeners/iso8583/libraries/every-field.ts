@@ -5,8 +5,8 @@ import { createStep, type WalkStep, type WalkValue } from './walk.ts'
 
 /**
  * Echoes that carry every field of a layout, whatever it means: each once in its greatest length
- * and, where its length varies, once with one character and once with none. What this side could not
- * read would be answered 30.
+ * and, where its length varies, once with one character and once with none. What this side could
+ * not read would be answered 30.
  */
 export const everyFieldSteps = (profile: Profile): readonly WalkStep[] => [
   ...echoesWith(profile, 'the longest', longest),

@@ -1,8 +1,9 @@
 /**
- * `npm run test:cluster [-- FILE …]`: the suites of operations and storage, and what both listeners are asked, on the Citus
- * cluster that TEST_CITUS_URL names, in place of an embedded database and of a server. One file after the other, unless
- * TEST_FILES_AT_ONCE says otherwise: each has databases of its own, and a cluster makes one on every node. A run of all of them that passes is put on record in
- * `test/storage/engine/cluster-run.json`, of which `npm test` tells where it has no cluster.
+ * `npm run test:cluster [-- FILE …]`: the suites of operations and storage, and of what both listeners are asked, on the
+ * Citus cluster that TEST_CITUS_URL names, which replaces the embedded database and the server. The files run one after
+ * the other unless TEST_FILES_AT_ONCE says otherwise, because a cluster makes the databases of a file on every node. A run
+ * of all files that passes is put on record in `test/storage/engine/cluster-run.json`, which `npm test` reports where it
+ * has no cluster.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -19,12 +19,15 @@ where client_id = :clientId and webhook_id = :webhookId and due_at <= now()
 returning client_id as "clientId", webhook_id as "webhookId",
   consecutive_failures as "consecutiveFailures";
 
+-- The arrivals are of the same moment as the webhook. Those that the update returns may be later: it
+-- waits for a change of the webhook, whose columns are read as they were before the change. A process
+-- would then release the queue without having seen the change.
 -- name: renew_delivery_queue
 with renewed as (
   update delivery_queue
   set leased_until = now() + make_interval(secs => :seconds)
   where client_id = :clientId and webhook_id = :webhookId and holder = :holder
-  returning arrivals
+  returning webhook_id
 )
 select arrivals::text as "arrivals", url, url_since as "urlSince", status,
   coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
@@ -38,8 +41,10 @@ select arrivals::text as "arrivals", url, url_since as "urlSince", status,
   ) as "formerSecrets"
 from renewed
 cross join webhook
+join delivery_queue
+  on delivery_queue.client_id = :clientId and delivery_queue.webhook_id = :webhookId
 left join client on client.client_id = :clientId
-where webhook.client_id = :clientId and webhook_id = :webhookId;
+where webhook.client_id = :clientId and webhook.webhook_id = :webhookId;
 
 -- A cluster takes no time of its own within a case of a change. So `clock` reads it.
 -- name: release_delivery_queue

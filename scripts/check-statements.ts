@@ -13,7 +13,7 @@ import { numberParameters, splitStatements } from '../src/storage/engine/stateme
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** How the drivers give and take values of a type of the database, by its object identifier. */
+/** How the drivers give and take values of a type of the database, by its object identifier. A list may have nulls. */
 const typesByOid: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'Uint8Array',
@@ -24,19 +24,20 @@ const typesByOid: Readonly<Record<number, string>> = {
   26: 'number',
   114: 'unknown',
   701: 'number',
-  1000: 'readonly boolean[]',
-  1001: 'readonly Uint8Array[]',
-  1005: 'readonly number[]',
-  1007: 'readonly number[]',
-  1009: 'readonly string[]',
-  1016: 'readonly (string | number | bigint)[]',
+  1000: 'readonly (boolean | null)[]',
+  1001: 'readonly (Uint8Array | null)[]',
+  1005: 'readonly (number | null)[]',
+  1007: 'readonly (number | null)[]',
+  1009: 'readonly (string | null)[]',
+  1016: 'readonly (string | number | bigint | null)[]',
+  1022: 'readonly (number | null)[]',
   1043: 'string',
   1082: 'string',
   1184: 'Date',
-  1185: 'readonly Date[]',
+  1185: 'readonly (Date | null)[]',
   1700: 'string | number',
   2950: 'string',
-  2951: 'readonly string[]',
+  2951: 'readonly (string | null)[]',
   2205: 'string',
   3802: 'unknown',
 }
@@ -45,7 +46,7 @@ const typesByOid: Readonly<Record<number, string>> = {
 const parameterTypesByOid: Readonly<Record<number, string>> = {
   ...typesByOid,
   1184: 'Date | string',
-  1185: 'readonly (Date | string)[]',
+  1185: 'readonly (Date | string | null)[]',
 }
 
 /** What the compiler is asked of each statement. `Run` is what the module declares. */

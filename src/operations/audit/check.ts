@@ -4,7 +4,7 @@ import { commitmentOf } from '../../domain/audit-tree.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
 import * as cardDigests from '../../storage/audit/card-digests.ts'
 import * as checks from '../../storage/audit/checks.ts'
-import { digestedCardColumns, digestedRowColumns } from '../../storage/audit/digested-columns.ts'
+import { digestedCardColumns, digestedTables } from '../../storage/audit/digested-columns.ts'
 import { findAuditEntry, type NewEntry } from '../../storage/audit/entries.ts'
 import { listAuditLogs } from '../../storage/audit/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -315,7 +315,7 @@ async function checkRows(
   { actsNumber, hasBaseline }: checks.CheckRow,
 ): Promise<AuditFinding[]> {
   const findings: AuditFinding[] = []
-  for (const { subjectKind, table } of digestedRowColumns) {
+  for (const { subjectKind, table } of digestedTables) {
     let after: string | null = ''
     while (after !== null) {
       const { last, rows } = await checks.listDigestedRows(connection, table, after, rowsAtOnce)

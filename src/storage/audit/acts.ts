@@ -1,4 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** Something that was done to a product, a client system, a network's zone, a key, a process, the audit log or a person; or what was shown of a card. */
 export interface NewAct {
@@ -45,52 +48,31 @@ export interface OperatorActRow extends KeyActRow {
   readonly requestId: string
 }
 
-const insertStatement = statement(
-  'insert_audit_act',
-  `insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
-   values ($1, $2, $3, $4, $5, $6)
-   returning act_id as "actId"`,
-)
+const insert = declare<NewAct, { actId: string }>('insert_audit_act')
 
 /** Puts an act on record. @returns its id. */
-export const insertAct = async (
-  connection: Connection,
-  { act, clientId, details, requestId, subject, subjectKind }: NewAct,
-): Promise<string> => {
-  const values = [act, subjectKind, subject, details, clientId, requestId]
-  const [row] = await connection.query<{ actId: string }>(insertStatement, values)
+export const insertAct = async (connection: Connection, act: NewAct): Promise<string> => {
+  const [row] = await insert(connection, act)
   if (!row) throw new Error('The act was not put on record.')
   return row.actId
 }
 
-// The position keeps the microseconds that a JavaScript date would lose. Each list has an index of its own.
-const listStatement = (name: string, condition: string) =>
-  statement(
-    name,
-    `select number::float8 as "number", to_char(acted_at at time zone 'UTC',
-       'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", act, subject_kind as "subjectKind", subject,
-       details, client_id as "clientId", request_id as "requestId"
-     from audit_act
-     where ${condition} and (acted_at, number) < ($1::timestamptz, $2::bigint)
-     order by acted_at desc, number desc limit $3`,
-  )
-const listOperatorActsStatement = listStatement(
+const selectOperatorActs = declare<ActPosition & { limit: number }, OperatorActRow>(
   'list_operator_acts',
-  `subject_kind <> 'key' and client_id is not null`,
 )
-const listKeyActsStatement = listStatement('list_key_acts', `subject_kind = 'key'`)
 
 /** What operators did to other things than keys, the newest first. */
 export const findOperatorActs = (
   connection: Connection,
   after: ActPosition,
   limit: number,
-): Promise<OperatorActRow[]> =>
-  connection.query(listOperatorActsStatement, [after.at, after.number, limit])
+): Promise<OperatorActRow[]> => selectOperatorActs(connection, { ...after, limit })
+
+const selectKeyActs = declare<ActPosition & { limit: number }, KeyActRow>('list_key_acts')
 
 /** What was done to keys, the newest first. */
 export const findKeyActs = (
   connection: Connection,
   after: ActPosition,
   limit: number,
-): Promise<KeyActRow[]> => connection.query(listKeyActsStatement, [after.at, after.number, limit])
+): Promise<KeyActRow[]> => selectKeyActs(connection, { ...after, limit })

@@ -1,5 +1,8 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
-import { digestedRowColumns, digestOf } from './digested-columns.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+import type { DigestedTable } from './digested-columns.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** How far entries are followed, and how far the check that runs has come, or the last one. */
 export interface CheckRow {
@@ -21,57 +24,27 @@ export interface CheckRow {
   readonly signature: Uint8Array | null
 }
 
-const columns = `followed_log as "followedLog", followed_index::float8 as "followedIndex",
-  has_baseline as "hasBaseline", started_at as "startedAt", finished_at as "finishedAt", after_token as "afterToken",
-  cards::float8 as "cards", findings::float8 as "findings", kept_fold as "keptFold", new_fold as "newFold",
-  digested_act as "digestedAct", digested_fold as "digestedFold", acts_number::float8 as "actsNumber",
-  rows_fold as "rowsFold", state_signature as "signature"`
-
-const findStatement = statement('find_audit_check', `select ${columns} from audit_check`)
-const lockStatement = statement(
-  'lock_audit_check',
-  `select ${columns}, clock_timestamp() as "now" from audit_check for update skip locked`,
-)
+const selectCheck = declare<object, CheckRow>('find_audit_check')
 
 export const findCheck = async (connection: Connection): Promise<CheckRow | null> =>
-  firstRow(await connection.query<CheckRow>(findStatement))
-
-/** The same, locked to the end of the transaction; null where another process is at it. */
-export const lockCheck = async (connection: Connection): Promise<LockedCheck | null> =>
-  firstRow(await connection.query<LockedCheck>(lockStatement))
+  firstRow(await selectCheck(connection, {}))
 
 /** With the time of the database. */
 export interface LockedCheck extends CheckRow {
   readonly now: Date
 }
 
-const writeStatement = statement(
-  'write_audit_check',
-  `update audit_check set followed_log = $1, followed_index = $2::bigint, has_baseline = $3,
-     started_at = $4, finished_at = $5, after_token = $6, cards = $7::bigint,
-     findings = $8::bigint, kept_fold = $9, new_fold = $10, digested_act = $11::uuid,
-     digested_fold = $12, acts_number = $13::bigint, rows_fold = $14, state_signature = $15`,
-)
+const selectLocked = declare<object, LockedCheck>('lock_audit_check')
+
+/** The same, locked to the end of the transaction; null where another process is at it. */
+export const lockCheck = async (connection: Connection): Promise<LockedCheck | null> =>
+  firstRow(await selectLocked(connection, {}))
+
+const update = declare<CheckRow>('write_audit_check')
 
 /** Writes the row, whole. */
 export const writeCheck = async (connection: Connection, row: CheckRow): Promise<void> => {
-  await connection.query(writeStatement, [
-    row.followedLog,
-    row.followedIndex,
-    row.hasBaseline,
-    row.startedAt,
-    row.finishedAt,
-    row.afterToken,
-    row.cards,
-    row.findings,
-    row.keptFold,
-    row.newFold,
-    row.digestedAct,
-    row.digestedFold,
-    row.actsNumber,
-    row.rowsFold,
-    row.signature,
-  ])
+  await update(connection, row)
 }
 
 /** What the newest check said of its end. */
@@ -85,17 +58,11 @@ export interface CheckResult {
   readonly isStateSigned: boolean
 }
 
-const resultStatement = statement(
-  'find_newest_check_result',
-  `select act_id as "actId", number::float8 as "number", details, acted_at as "at", exists (
-     select 1 from audit_act where act = 'check.digested' and details like '%"rowsDigest"%'
-   ) as "isStateSigned"
-   from audit_act where act = 'check.digested' order by number desc limit 1`,
-)
+const selectResult = declare<object, CheckResult>('find_newest_check_result')
 
 /** The newest act that says what came of a check; null before the first. */
 export const findNewestResult = async (connection: Connection): Promise<CheckResult | null> =>
-  firstRow(await connection.query<CheckResult>(resultStatement))
+  firstRow(await selectResult(connection, {}))
 
 /** A row of a table, by its digest. */
 export interface DigestedRow {
@@ -107,36 +74,42 @@ export interface DigestedRow {
   readonly kept: Uint8Array | null
 }
 
-const rowStatements = digestedRowColumns.map(({ columns, key, subject, table }) => ({
-  table,
-  list: statement(
-    `list_digested_rows_of_${table}`,
-    `select ${key} as "rowKey", ${subject} as "subject", ${digestOf(columns)} as "digest"
-     from ${table} where ${key} > $1 order by 1 limit $2`,
-  ),
-}))
-const keptStatement = statement(
-  'list_row_digests',
-  `select row_key as "rowKey", digest as "kept" from row_digest
-   where kind = $1 and row_key > $2 and ($3::text is null or row_key <= $3) order by row_key`,
-)
+type Page = { after: string; limit: number }
+type FoundRow = Omit<DigestedRow, 'kept'>
+
+const selectClients = declare<Page, FoundRow>('list_digested_rows_of_client')
+const selectClientProducts = declare<Page, FoundRow>('list_digested_rows_of_client_product')
+const selectProducts = declare<Page, FoundRow>('list_digested_rows_of_product')
+const selectHsmKeys = declare<Page, FoundRow>('list_digested_rows_of_hsm_key')
+const selectZoneKeys = declare<Page, FoundRow>('list_digested_rows_of_zone_key')
+const selectZoneMasterKeys = declare<Page, FoundRow>('list_digested_rows_of_zone_master_key')
+const selectLinks = declare<Page, FoundRow>('list_digested_rows_of_link')
+
+const selectRowsOf: Readonly<Record<DigestedTable, typeof selectClients>> = {
+  client: selectClients,
+  client_product: selectClientProducts,
+  product: selectProducts,
+  hsm_key: selectHsmKeys,
+  zone_key: selectZoneKeys,
+  zone_master_key: selectZoneMasterKeys,
+  link: selectLinks,
+}
+
+const selectKept = declare<
+  { table: DigestedTable; after: string; upTo: string | null },
+  Pick<DigestedRow, 'rowKey' | 'kept'>
+>('list_row_digests')
 
 /** Rows of a table after a key, with what is kept of them, and those that are kept and gone. @returns the last key, or null at the end. */
 export async function listDigestedRows(
   connection: Connection,
-  table: string,
+  table: DigestedTable,
   after: string,
   limit: number,
 ): Promise<{ readonly rows: readonly DigestedRow[]; readonly last: string | null }> {
-  const list = rowStatements.find((each) => each.table === table)?.list
-  if (!list) throw new Error(`No digest is made of ${table}.`)
-  const found = await connection.query<Omit<DigestedRow, 'kept'>>(list, [after, limit])
+  const found = await selectRowsOf[table](connection, { after, limit })
   const last = found.length < limit ? null : (found.at(-1)?.rowKey ?? null)
-  const kept = await connection.query<Pick<DigestedRow, 'rowKey' | 'kept'>>(keptStatement, [
-    table,
-    after,
-    last,
-  ])
+  const kept = await selectKept(connection, { table, after, upTo: last })
   const keptOf = new Map(kept.map((row) => [row.rowKey, row.kept]))
   const rows = found.map((row) => ({ ...row, kept: keptOf.get(row.rowKey) ?? null }))
   const there = new Set(found.map(({ rowKey }) => rowKey))
@@ -146,123 +119,84 @@ export async function listDigestedRows(
   return { rows: [...rows, ...gone], last }
 }
 
-const writeRowsStatement = statement(
-  'write_row_digests',
-  `insert into row_digest (kind, row_key, digest)
-   select $1, row_key, digest from unnest($2::text[], $3::bytea[]) as given (row_key, digest)
-   on conflict (kind, row_key) do update set digest = excluded.digest`,
-)
-const removeRowsStatement = statement(
+const upsertRows = declare<{
+  table: DigestedTable
+  rowKeys: readonly string[]
+  digests: readonly (Uint8Array | null)[]
+}>('write_row_digests')
+const deleteRows = declare<{ table: DigestedTable; rowKeys: readonly string[] }>(
   'remove_row_digests',
-  'delete from row_digest where kind = $1 and row_key = any($2::text[])',
 )
 
 /** Keeps rows as they are, and no more those that are gone. */
 export async function writeRowDigests(
   connection: Connection,
-  table: string,
+  table: DigestedTable,
   rows: readonly DigestedRow[],
 ): Promise<void> {
   const there = rows.filter(({ digest }) => digest !== null)
   const gone = rows.filter(({ digest }) => digest === null)
   const keys = (some: readonly DigestedRow[]) => some.map(({ rowKey }) => rowKey)
   const digests = there.map(({ digest }) => digest)
-  await connection.query(writeRowsStatement, [table, keys(there), digests])
-  await connection.query(removeRowsStatement, [table, keys(gone)])
+  await upsertRows(connection, { table, rowKeys: keys(there), digests })
+  await deleteRows(connection, { table, rowKeys: keys(gone) })
 }
 
-// By their bytes, whatever the database sorts texts by.
-const rowsFoldStatement = statement(
-  'fold_row_digests',
-  `select sha256(coalesce(string_agg(
-     sha256(convert_to(json_build_array(kind, row_key, encode(digest, 'hex'))::text, 'UTF8')),
-     ''::bytea order by kind collate "C", row_key collate "C"
-   ), ''::bytea)) as "fold" from row_digest`,
-)
+const selectFold = declare<object, { readonly fold: Uint8Array }>('fold_row_digests')
 
 /** A digest of all that is kept of clients, products, keys and links. */
 export const foldRowDigests = async (connection: Connection): Promise<Uint8Array> => {
-  const row = firstRow(await connection.query<{ readonly fold: Uint8Array }>(rowsFoldStatement))
+  const row = firstRow(await selectFold(connection, {}))
   if (!row) throw new Error('A digest of no rows is a digest, too.')
   return row.fold
 }
 
-const newestActStatement = statement(
-  'find_newest_act_number',
-  `select coalesce(max(number), 0)::float8 as "number" from audit_act`,
-)
+const selectNewestNumber = declare<object, { number: number }>('find_newest_act_number')
 
 export const findNewestActNumber = async (connection: Connection): Promise<number> =>
-  firstRow(await connection.query<{ number: number }>(newestActStatement))?.number ?? 0
+  firstRow(await selectNewestNumber(connection, {}))?.number ?? 0
 
-const subjectsStatement = statement(
+const selectSubjects = declare<{ after: number }, { subjectKind: string; subject: string }>(
   'list_act_subjects',
-  `select distinct subject_kind as "subjectKind", subject from audit_act where number > $1::bigint`,
 )
 
 /** What acts after a number were on. */
 export const listActSubjects = (
   connection: Connection,
   after: number,
-): Promise<{ subjectKind: string; subject: string }[]> =>
-  connection.query(subjectsStatement, [after])
+): Promise<{ subjectKind: string; subject: string }[]> => selectSubjects(connection, { after })
 
-// A card that is re-encrypted gets another key without an event, for as long as that takes.
-const reEncryptionStatement = statement(
-  'has_recent_re_encryption',
-  `select exists (
-     select 1 from re_encryption where finished_at is null or finished_at > clock_timestamp() - interval '3 days'
-   ) as "isThere"`,
-)
+const selectReEncryption = declare<object, { isThere: boolean }>('has_recent_re_encryption')
 
 /** Whether cards are put under another key, or were within three days. */
 export const hasRecentReEncryption = async (connection: Connection): Promise<boolean> =>
-  firstRow(await connection.query<{ isThere: boolean }>(reEncryptionStatement))?.isThere ?? false
+  firstRow(await selectReEncryption(connection, {}))?.isThere ?? false
 
-const unpublishedStatement = statement(
-  'has_event_unpublished_since',
-  `select exists (select 1 from event where not published and occurred_at <= $1::timestamptz) as "isThere"`,
-)
-const unenteredStatement = statement(
-  'has_event_unentered_since',
-  `select exists (
-     select 1 from feed_head
-     left join audit_feed on audit_feed.client_id = feed_head.client_id
-     join published_event on published_event.client_id = feed_head.client_id
-       and published_event.position > coalesce(audit_feed.position, 0)
-     where last_position > coalesce(audit_feed.position, 0)
-       and published_event.occurred_at <= $1::timestamptz
-   ) as "isThere"`,
-)
+const selectUnpublished = declare<{ at: Date }, { isThere: boolean }>('has_event_unpublished_since')
+const selectUnentered = declare<{ at: Date }, { isThere: boolean }>('has_event_unentered_since')
 
 /** Whether an event of before an instant is not entered yet. */
 export async function isEnteringBehind(connection: Connection, at: Date): Promise<boolean> {
-  for (const behind of [unpublishedStatement, unenteredStatement]) {
-    const row = firstRow(await connection.query<{ isThere: boolean }>(behind, [at]))
-    if (row?.isThere) return true
+  for (const behind of [selectUnpublished, selectUnentered]) {
+    if (firstRow(await behind(connection, { at }))?.isThere) return true
   }
   return false
 }
 
-const gapsStatement = statement(
+const selectGaps = declare<{ limit: number }, { after: number; number: number }>(
   'list_act_number_gaps',
-  `select after::float8 as "after", number::float8 as "number"
-   from (select number, lag(number, 1, 0::bigint) over (order by number) as after from audit_act) as numbered
-   where number <> after + 1 order by 1 limit $1`,
 )
 
 /** Where numbers of acts are missing: between these two. */
 export const listNumberGaps = (
   connection: Connection,
   limit: number,
-): Promise<{ after: number; number: number }[]> => connection.query(gapsStatement, [limit])
+): Promise<{ after: number; number: number }[]> => selectGaps(connection, { limit })
 
-const findingsStatement = statement(
-  'list_recent_findings',
-  `select subject, details, acted_at as "at" from audit_act
-   where subject_kind <> 'key' and acted_at > clock_timestamp() - make_interval(days => $1) and act = 'check.found'
-   order by acted_at desc, number desc limit $2`,
-)
+const selectFindings = declare<
+  { days: number; limit: number },
+  { subject: string; details: string; at: Date }
+>('list_recent_findings')
 
 /** What checks found within so many days, the newest first. */
 export const listFindings = (
@@ -270,4 +204,4 @@ export const listFindings = (
   days: number,
   limit: number,
 ): Promise<{ subject: string; details: string; at: Date }[]> =>
-  connection.query(findingsStatement, [days, limit])
+  selectFindings(connection, { days, limit })

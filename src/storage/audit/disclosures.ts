@@ -1,4 +1,7 @@
-import { type Connection, firstRow, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** Where a page of disclosures ends, newest first. */
 export interface DisclosurePosition {
@@ -18,33 +21,8 @@ interface DisclosureRow extends DisclosurePosition {
   readonly isSigned: boolean
 }
 
-// The condition stands as in the index of each: no other plan is bounded. Erased entries name no card and no client.
-const listStatement = (name: string, of: string) =>
-  statement(
-    name,
-    `select log, entry_index::float8 as "index", entry_id as "entryId", client_id as "clientId",
-       public_token as "publicToken", act, entered_at as "enteredAt", text,
-       entry_index < coalesce((
-         select size from audit_checkpoint where audit_checkpoint.log = entry.log
-         order by size desc limit 1
-       ), 0) as "isSigned"
-     from audit_entry as entry
-     where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed') ${of}
-       and (log, entry_index) < ($1::integer, $2::bigint)
-     order by log desc, entry_index desc limit $3`,
-  )
-const ofAllStatement = listStatement('list_disclosures', '')
-const ofCardStatement = listStatement('list_disclosures_of_card', 'and public_token = $4')
-const ofClientStatement = listStatement('list_disclosures_of_client', 'and client_id = $4')
-
-// The condition stands as in the index of a card's disclosures.
-const shownStatement = statement(
+const selectShown = declare<{ publicToken: string; clientId: string }, { isThere: boolean }>(
   'was_shown_card',
-  `select exists (
-     select 1 from audit_entry
-     where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed')
-       and public_token = $1 and client_id = $2
-   ) as "isThere"`,
 )
 
 /** Whether the log has a disclosure of a card to somebody. */
@@ -52,12 +30,8 @@ export const wasShownCard = async (
   connection: Connection,
   publicToken: string,
   clientId: string,
-): Promise<boolean> => {
-  const values = [publicToken, clientId]
-  return (
-    firstRow(await connection.query<{ isThere: boolean }>(shownStatement, values))?.isThere ?? false
-  )
-}
+): Promise<boolean> =>
+  firstRow(await selectShown(connection, { publicToken, clientId }))?.isThere ?? false
 
 const newest: DisclosurePosition = { log: 2_147_483_647, index: 0 }
 
@@ -69,14 +43,25 @@ export interface DisclosureFilter {
   readonly limit: number
 }
 
+interface Page extends DisclosurePosition {
+  readonly limit: number
+}
+
+const selectDisclosures = declare<Page, DisclosureRow>('list_disclosures')
+const selectOfCard = declare<Page & { publicToken: string }, DisclosureRow>(
+  'list_disclosures_of_card',
+)
+const selectOfClient = declare<Page & { clientId: string }, DisclosureRow>(
+  'list_disclosures_of_client',
+)
+
 /** Disclosures that are entered, newest first. */
 export const findDisclosures = (
   connection: Connection,
   { after, clientId, limit, publicToken }: DisclosureFilter,
 ): Promise<DisclosureRow[]> => {
-  const { index, log } = after ?? newest
-  const page = [log, index, limit]
-  if (publicToken !== undefined) return connection.query(ofCardStatement, [...page, publicToken])
-  if (clientId !== undefined) return connection.query(ofClientStatement, [...page, clientId])
-  return connection.query(ofAllStatement, page)
+  const page = { ...(after ?? newest), limit }
+  if (publicToken !== undefined) return selectOfCard(connection, { ...page, publicToken })
+  if (clientId !== undefined) return selectOfClient(connection, { ...page, clientId })
+  return selectDisclosures(connection, page)
 }

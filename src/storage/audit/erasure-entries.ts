@@ -1,4 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** An entry that asks for an erasure, or that names what is erased. */
 export interface ErasureEntryRow {
@@ -8,13 +11,8 @@ export interface ErasureEntryRow {
   readonly text: string
 }
 
-const entriesStatement = statement(
+const selectErasures = declare<{ log: number; from: number; end: number }, ErasureEntryRow>(
   'list_audit_erasure_entries',
-  `select entry_index::float8 as "index", entry_id as "entryId", act, text
-   from audit_entry
-   where log = $1 and entry_index >= $2::bigint and entry_index < $3::bigint and text is not null
-     and act in ('erasure.requested', 'entries.erased')
-   order by entry_index`,
 )
 
 /** What entries from one index to before another say of erasures. */
@@ -22,14 +20,12 @@ export const listErasureEntries = (
   connection: Connection,
   log: number,
   [from, end]: readonly [number, number],
-): Promise<ErasureEntryRow[]> => connection.query(entriesStatement, [log, from, end])
+): Promise<ErasureEntryRow[]> => selectErasures(connection, { log, from, end })
 
-const blankStatement = statement(
-  'list_blank_audit_entries',
-  `select entry_index::float8 as "index" from audit_entry
-   where log = $1 and entry_index >= $2::bigint and entry_index < $3::bigint and text is null
-   order by entry_index limit $4`,
-)
+const selectBlank = declare<
+  { log: number; from: number; end: number; limit: number },
+  { index: number }
+>('list_blank_audit_entries')
 
 /** Entries from one index to before another that say nothing. */
 export const listBlankEntries = (
@@ -37,4 +33,4 @@ export const listBlankEntries = (
   log: number,
   [from, end]: readonly [number, number],
   limit: number,
-): Promise<{ index: number }[]> => connection.query(blankStatement, [log, from, end, limit])
+): Promise<{ index: number }[]> => selectBlank(connection, { log, from, end, limit })

@@ -1,4 +1,7 @@
-import { type Connection, statement } from '../engine/database.ts'
+import type { Connection } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+
+const declare = loadStatements(import.meta.url)
 
 /** A disclosure that somebody asked for and did not get. */
 export interface RefusedDisclosure {
@@ -24,39 +27,34 @@ export interface CountedRefusal extends RefusedDisclosure {
   readonly ageSeconds: number
 }
 
-// In one order, so that processes that count the same wait for each other, and never in a circle.
-const countStatement = statement(
-  'count_refused_disclosures',
-  `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, device, outcome, reason,
-     count, first_at, last_at, request_id)
-   select date_trunc('minute', at, 'UTC'), client_id, public_token, act, includes_pin, device, outcome, reason,
-     count, at, clock_timestamp(), request_id
-   from (
-     select given.*, clock_timestamp() - make_interval(secs => age_seconds) as at
-     from unnest($1::text[], $2::text[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
-       $8::bigint[], $9::text[], $10::float8[])
-       as given (client_id, public_token, act, includes_pin, device, outcome, reason, count, request_id, age_seconds)
-   ) as refused
-   order by client_id, public_token, act, includes_pin, device, outcome, reason
-   on conflict (client_id, minute, public_token, act, includes_pin, device, outcome, reason) do update
-     set count = refused_disclosure.count + excluded.count, last_at = excluded.last_at`,
-)
+const upsertRefusals = declare<{
+  clientIds: readonly string[]
+  publicTokens: readonly (string | null)[]
+  acts: readonly string[]
+  includesPin: readonly boolean[]
+  devices: readonly (string | null)[]
+  outcomes: readonly string[]
+  reasons: readonly string[]
+  counts: readonly number[]
+  requestIds: readonly string[]
+  agesSeconds: readonly number[]
+}>('count_refused_disclosures')
 
 /** Counts refusals, each given once, in the minute in which they came. */
 export async function countRefusedDisclosures(
   connection: Connection,
   refusals: readonly CountedRefusal[],
 ): Promise<void> {
-  await connection.query(countStatement, [
-    refusals.map(({ clientId }) => clientId),
-    refusals.map(({ publicToken }) => publicToken),
-    refusals.map(({ act }) => act),
-    refusals.map(({ includesPin }) => includesPin),
-    refusals.map(({ device }) => device),
-    refusals.map(({ outcome }) => outcome),
-    refusals.map(({ reason }) => reason),
-    refusals.map(({ count }) => count),
-    refusals.map(({ requestId }) => requestId),
-    refusals.map(({ ageSeconds }) => ageSeconds),
-  ])
+  await upsertRefusals(connection, {
+    clientIds: refusals.map(({ clientId }) => clientId),
+    publicTokens: refusals.map(({ publicToken }) => publicToken),
+    acts: refusals.map(({ act }) => act),
+    includesPin: refusals.map(({ includesPin }) => includesPin),
+    devices: refusals.map(({ device }) => device),
+    outcomes: refusals.map(({ outcome }) => outcome),
+    reasons: refusals.map(({ reason }) => reason),
+    counts: refusals.map(({ count }) => count),
+    requestIds: refusals.map(({ requestId }) => requestId),
+    agesSeconds: refusals.map(({ ageSeconds }) => ageSeconds),
+  })
 }

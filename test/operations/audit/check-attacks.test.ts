@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { checkDue } from '../../../src/operations/audit/check.ts'
 import { auditCheckFindings } from '../../../src/service/doctor/audit-check.ts'
-import { digestedRowColumns, digestOf } from '../../../src/storage/audit/digested-columns.ts'
 import { enterAll } from '../../support/audit.ts'
+import { readRowDigest } from '../../support/digested-columns.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
@@ -25,8 +25,7 @@ const check = async (service: TestService, everySeconds = 0): Promise<readonly s
   return [...new Set(rows.map(({ details, found }) => found + (JSON.parse(details).of ?? '')))]
 }
 
-const client = digestedRowColumns.find(({ table }) => table === 'client')
-const clientDigest = digestOf(client?.columns ?? [])
+const clientDigest = readRowDigest('client')
 const makeAdministrator = `update client set scopes = scopes || '{admin}' where client_id = 'demo-other-client'`
 /** Computed by a statement of its own: a cluster has the digests elsewhere than the clients. */
 const digestAgain = async ({ database }: TestService): Promise<void> => {

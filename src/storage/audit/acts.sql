@@ -1,0 +1,31 @@
+-- What was done, and who did it.
+
+-- name: insert_audit_act
+insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
+values (:act, :subjectKind, :subject, :details, :clientId, :requestId)
+returning act_id as "actId";
+
+-- The position keeps the microseconds that a JavaScript date would lose. Each list has an index
+-- of its own.
+
+-- name: list_operator_acts
+select number::float8 as "number",
+  to_char(acted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at",
+  act, subject_kind as "subjectKind", subject, details, client_id as "clientId",
+  request_id as "requestId"
+from audit_act
+where subject_kind <> 'key' and client_id is not null
+  and (acted_at, number) < (:at::timestamptz, :number::bigint)
+order by acted_at desc, number desc
+limit :limit;
+
+-- name: list_key_acts
+select number::float8 as "number",
+  to_char(acted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at",
+  act, subject_kind as "subjectKind", subject, details, client_id as "clientId",
+  request_id as "requestId"
+from audit_act
+where subject_kind = 'key'
+  and (acted_at, number) < (:at::timestamptz, :number::bigint)
+order by acted_at desc, number desc
+limit :limit;

@@ -1,0 +1,64 @@
+-- For how long the oldest of each kind has waited to be entered in the audit log. 1000 feeds, and
+-- tries, are looked at: where more wait, those are old enough to say so.
+
+-- name: find_age_of_act_to_enter
+select greatest(0, extract(epoch from clock_timestamp() - acted_at) * 1000)::float8 as "ageMs"
+from audit_act
+where number > (select position from audit_entered where source = 'acts')
+order by number
+limit 1;
+
+-- name: find_age_of_refusal_to_enter
+select greatest(0, extract(epoch from clock_timestamp() - first_at) * 1000)::float8 as "ageMs"
+from refused_disclosure
+order by minute, entry_id
+limit 1;
+
+-- name: find_age_of_event_to_publish
+select greatest(0, extract(epoch from clock_timestamp() - occurred_at) * 1000)::float8 as "ageMs"
+from event
+where not published
+order by occurred_at, public_token, sequence
+limit 1;
+
+-- The list is materialized and joined row by row, so that no plan reads more than its rows.
+-- name: find_age_of_attempt_to_enter
+with waiting as materialized (
+  select public_token, kind, try_number
+  from attempt_to_enter
+  limit 1000
+)
+select greatest(0, extract(epoch from clock_timestamp() - min(attempted_at)) * 1000)::float8
+  as "ageMs"
+from waiting
+join attempt on attempt.public_token = any(array[waiting.public_token])
+  and attempt.kind between waiting.kind and waiting.kind
+  and attempt.try_number between waiting.try_number and waiting.try_number;
+
+-- name: find_age_of_event_to_enter
+select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8
+  as "ageMs"
+from (
+  select feed_head.client_id, coalesce(audit_feed.position, 0) as entered
+  from feed_head
+  left join audit_feed on audit_feed.client_id = feed_head.client_id
+  where last_position > coalesce(audit_feed.position, 0)
+  limit 1000
+) as feed
+cross join lateral (
+  select occurred_at
+  from published_event
+  where published_event.client_id = feed.client_id and position > feed.entered
+  order by position
+  limit 1
+) as next;
+
+-- A cluster takes no limit in a lateral subquery: its nodes look at all that is not entered.
+-- name: find_age_of_event_to_enter_on_nodes
+select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8
+  as "ageMs"
+from feed_head
+left join audit_feed on audit_feed.client_id = feed_head.client_id
+join published_event on published_event.client_id = feed_head.client_id
+  and published_event.position > coalesce(audit_feed.position, 0)
+where last_position > coalesce(audit_feed.position, 0);

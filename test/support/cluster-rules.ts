@@ -22,9 +22,12 @@ interface Part {
   readonly parts: readonly Part[]
 }
 
-/** Literals and comments say nothing about the shape of a statement. */
+/** Literals, comments and line breaks say nothing about the shape of a statement. */
 const withoutLiterals = (text: string): string =>
-  text.replaceAll(/--.*$/gm, '').replaceAll(/'(?:[^']|'')*'/g, "''")
+  text
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/'(?:[^']|'')*'/g, "''")
+    .replaceAll(/\s+/g, ' ')
 
 const isList = /\bas\s+(?:materialized\s+)?$/
 

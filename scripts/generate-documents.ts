@@ -99,15 +99,15 @@ const section = (code: string, { explanation, status, title }: ProblemKind): str
 
 const refusalsIntroduction = `# What production refuses
 
-With \`SANDBOX=false\` the service does not start with any of these: it says all of them at once, and no listener
-opens. Where the last column names a variable, \`yes\` in it says that it is meant. Each that is needed is a line
-at level \`warn\` at the start, and a warning of \`pinfold doctor\`. Where there is none, nobody can mean it.
+With \`SANDBOX=false\` the service refuses to start with any of these settings. It reports all of them at once and opens no
+listener. To accept a setting, set the variable in the last column to \`yes\`. Each acceptance in use is a log line at level
+\`warn\` at the start and a warning of \`pinfold doctor\`. A setting without such a variable cannot be accepted.
 
-The modes of files are those of Unix; on Windows give the files to the service's account alone. Certificates are
-looked at when they are read, see [tls.md](tls.md). Why it is so: [0019](decisions/0019-production.md).
+File modes are those of Unix; on Windows, give only the service's account access to the files. Certificates are checked when
+they are loaded, see [tls.md](tls.md). [0019](decisions/0019-production.md) gives the reasons.
 
-Links of card networks are registered while the service runs. One that speaks in clear beyond loopback is refused when it is
-registered or changed, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).
+Links of card networks are registered while the service runs. A link in clear beyond loopback is refused at registration and
+change, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).
 
 This file is generated from \`src/service/config/production.ts\` by \`npm run generate\`.
 `
@@ -126,7 +126,7 @@ function generateRefusals(): string {
       .trim(),
   )
   const heading =
-    '| variable | is refused where it | why, and what to do | unless |\n|---|---|---|---|'
+    '| variable | refused if it | reason and remedy | accepted by |\n|---|---|---|---|'
   return [refusalsIntroduction, heading, ...rows, ''].join('\n')
 }
 

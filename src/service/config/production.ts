@@ -28,10 +28,10 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'DATABASE_URL',
     refused:
-      'leads to another machine without TLS (no `sslmode`, `disable`), or without looking at its certificate (`no-verify`)',
-    why: 'Whoever is on the way reads every answer of the database, and changes what it is asked.',
+      'names another machine without TLS (no `sslmode`, `disable`), or without verification of its certificate (`no-verify`)',
+    why: 'An attacker on the network can read every answer of the database and change every statement.',
     remedy:
-      'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` where the authority is your own. Loopback and Unix sockets need none.',
+      'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your own. Loopback and Unix sockets need no TLS.',
     acceptance: 'ACCEPT_PLAIN_DATABASE',
     find: ({ databaseUrl }, read) =>
       databaseUrl === null
@@ -44,7 +44,7 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'HSM',
     refused: 'is `software`',
-    why: 'Keys and PINs are clear in the memory of the process, which is no secure cryptographic device.',
+    why: 'Keys and PINs are in clear in the memory of the process, which is not a secure cryptographic device.',
     remedy: 'Set HSM=pkcs11 and its variables.',
     acceptance: 'ACCEPT_SOFTWARE_HSM',
     find: ({ pkcs11 }) => (pkcs11 === null ? 'is software' : null),
@@ -57,7 +57,7 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'MASTER_KEY_FILE',
     refused: 'lies in `DATA_DIR`',
-    why: 'What copies, empties or mounts that folder takes the key with it; a sandbox’s own key lies there.',
+    why: 'The key would be copied, deleted or mounted together with that folder, which also holds the key of a sandbox.',
     remedy: 'Keep it in a folder of its own.',
     acceptance: null,
     find: ({ dataDir, masterKeyFile }) => {
@@ -78,13 +78,13 @@ export const refusals: readonly Refusal[] = [
   ),
   {
     variable: 'ADMIN_JWK_FILE',
-    refused: 'names a file that all may write',
-    why: 'Whoever puts another key in is the administrator from the next start on.',
+    refused: 'names a file that every account may write',
+    why: 'A person who writes another key into the file is the administrator after the next start.',
     remedy: 'chmod 644 it.',
     acceptance: 'ACCEPT_OPEN_FILES',
     find: ({ adminJwkFile }) => {
       const fault = adminJwkFile && faultOfPublicFile(adminJwkFile)
-      return fault ? `names a file that all may write: ${fault}` : null
+      return fault ? `names a file that every account may write: ${fault}` : null
     },
   },
   {
@@ -106,7 +106,7 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'PRIVATE_BASE_URL',
     refused: 'is not https, and CONSOLE_ISSUER is set',
-    why: 'The cookies of people who are signed in would go in clear.',
+    why: 'Browsers would send session cookies in clear.',
     remedy:
       'Set it to the https address at which browsers reach the private listener, or a proxy in front of it.',
     acceptance: null,
@@ -116,8 +116,8 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'CONSOLE_AUDIENCE',
     refused: 'is the same as `AUTH_AUDIENCE` or `PRIVATE_AUTH_AUDIENCE`',
-    why: 'A token that a program is given would be taken for a person’s.',
-    remedy: 'Have the issuer give people’s tokens another audience.',
+    why: 'The service would accept a program’s token as a person’s.',
+    remedy: 'Configure another audience for people’s tokens at the issuer.',
     acceptance: null,
     find: ({ console: { issuer }, outsideIssuer, privateOutsideIssuer }) => {
       const same = [outsideIssuer, privateOutsideIssuer].filter(
@@ -129,8 +129,8 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'PRIVATE_AUTH_AUDIENCE',
     refused: 'is the same as `AUTH_AUDIENCE`',
-    why: 'A token that a client system is given would be good on the private listener too.',
-    remedy: 'Have the issuer give tokens for the private listener another audience.',
+    why: 'The private listener would accept the tokens of client systems.',
+    remedy: 'Configure another audience for tokens of the private listener at the issuer.',
     acceptance: null,
     find: ({ outsideIssuer, privateOutsideIssuer }) =>
       outsideIssuer && outsideIssuer.audience === privateOutsideIssuer?.audience
@@ -140,9 +140,9 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'OUTBOUND_ALLOW_CIDRS',
     refused:
-      'has a block wider than `/8` (IPv6: `/16`), or one that holds 169.254.169.254, in whatever spelling, or fd00:ec2::254',
-    why: 'A client could have this machine call anything inside your network, or fetch its credentials from the cloud.',
-    remedy: 'List only the blocks in which endpoints of your own lie, such as 10.20.0.0/16.',
+      'has a block wider than `/8` (IPv6: `/16`), or a block with 169.254.169.254, in any spelling, or fd00:ec2::254',
+    why: 'A client could make this machine call any address in your network, or fetch the machine’s cloud credentials.',
+    remedy: 'List only the blocks of your own endpoints, such as 10.20.0.0/16.',
     acceptance: 'ACCEPT_WIDE_OUTBOUND',
     find: ({ delivery: { allowCidrs } }) => {
       const wide = wideBlocks(allowCidrs ?? [])
@@ -152,24 +152,24 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
     refused: 'is `0`',
-    why: 'No certificate is looked at: webhooks, issuers and the database may be anybody.',
-    remedy: 'Leave it out; name an authority of your own by NODE_EXTRA_CA_CERTS.',
+    why: 'Node verifies no certificate: an attacker can impersonate webhooks, issuers and the database.',
+    remedy: 'Remove it; name a certificate authority of your own in NODE_EXTRA_CA_CERTS.',
     acceptance: null,
     find: (_, read) => (read.text('NODE_TLS_REJECT_UNAUTHORIZED') === '0' ? 'is 0' : null),
   },
   {
     variable: 'RATE_LIMIT',
     refused: 'is `off`',
-    why: 'Nothing would bound how often PINs are shown and tries restored.',
-    remedy: 'Leave it out.',
+    why: 'Disclosures of PINs and unblocks would have no limit.',
+    remedy: 'Remove it.',
     acceptance: null,
     find: ({ limits }) => (limits === null ? 'is off' : null),
   },
   {
     variable: 'AUDIT_RETENTION_DAYS',
     refused: `is less than ${auditRetentionLeastDays}`,
-    why: 'PCI DSS 10.5.1 asks for records of twelve months.',
-    remedy: 'Leave it out.',
+    why: 'PCI DSS 10.5.1 requires records of twelve months.',
+    remedy: 'Remove it.',
     acceptance: null,
     find: ({ audit: { retentionDays } }) =>
       retentionDays < auditRetentionLeastDays ? `is ${retentionDays}` : null,
@@ -177,8 +177,8 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'AUDIT_ERASURE_LEAST_DAYS',
     refused: `is less than ${erasureLeastDays}`,
-    why: 'Who asks for an erasure could have the traces of the same day taken away.',
-    remedy: 'Leave it out.',
+    why: 'The requester of an erasure could remove traces of the same day.',
+    remedy: 'Remove it.',
     acceptance: null,
     find: ({ audit }) =>
       audit.erasureLeastDays < erasureLeastDays ? `is ${audit.erasureLeastDays}` : null,

@@ -58,7 +58,7 @@ export const clearListener = (
 ): Refusal => ({
   variable,
   refused: 'is not loopback, and the listener speaks plain HTTP',
-  why: 'Tokens and PINs are in clear on the network, also between a proxy that ends TLS and this service.',
+  why: 'Tokens and PINs are in clear on the network, also between this service and a proxy that ends TLS.',
   remedy: `Set ${variable.replace('HOST', 'TLS_CERT_FILE')} and ${variable.replace('HOST', 'TLS_KEY_FILE')}, or listen on loopback behind a proxy on this machine.`,
   acceptance,
   find: ({ [listener]: { host, tls } }) =>
@@ -72,8 +72,8 @@ export const clearIssuer = (
 ): Refusal => ({
   variable,
   refused: 'is an http URL',
-  why: 'Whoever is on the way to it puts its own keys in, and makes any token.',
-  remedy: 'Name the issuer by https.',
+  why: 'An attacker on the network can substitute keys and issue any token.',
+  remedy: 'Use an https URL.',
   acceptance: null,
   find: (config) => (/^http:/i.test(issuerOf(config) ?? '') ? 'is an http URL' : null),
 })
@@ -84,10 +84,10 @@ export const secretFile = (
   fileOf: (config: Configured) => string | null,
 ): Refusal => ({
   variable,
-  refused: 'names a file that is not its owner’s alone',
-  why: 'Whoever has an account on this machine has the secret in it.',
+  refused: 'names a file that accounts other than its owner may read',
+  why: 'Other accounts on this machine can read the secret.',
   remedy:
-    'chmod 600 it; root may own it and let one group read it (0640). Replace what others may have read.',
+    'Run chmod 600 on it; root may own it with one reading group (0640). Replace secrets that others may have read.',
   acceptance: 'ACCEPT_OPEN_FILES',
   find: (config) => {
     const path = fileOf(config)
@@ -118,7 +118,7 @@ export const ofSandbox = (variable: string, isSet: (config: Configured) => boole
   variable,
   refused: 'is set',
   why: 'It is for the sandbox.',
-  remedy: 'Leave it out.',
+  remedy: 'Remove it.',
   acceptance: null,
   find: (config) => (isSet(config) ? 'is set' : null),
 })

@@ -23,8 +23,13 @@ import { type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 const postgres = await openPostgres()
 const generous = 3101
-/** More at once than both services have connections for, many times over. */
-const burst = 1_000
+/**
+ * More at once than both services have connections for, many times over. On a cluster, where a call takes three to five
+ * times as long, a thousand calls exceed the minute that one may wait on a busy machine.
+ */
+const burst = postgres.isCluster ? 250 : 1_000
+/** Those that wait for the row of a card hold it in turn, and on a cluster for both phases of a commit. */
+const poolSize = postgres.isCluster ? 3 : 10
 const called = burst.toLocaleString('en')
 
 /** How often each answer was given. */
@@ -42,7 +47,7 @@ onEachEngine((engine) => {
   let hsm: WatchedHsm
   before(async () => {
     // A question waits as long as a machine takes that does much else: what is told here is the answers.
-    opened = await engine.open({ env: { CALL_WAIT_MS: '60000' } })
+    opened = await engine.open({ env: { CALL_WAIT_MS: '60000' }, poolSize })
     hsm = watchHsm(opened.services)
     await addProduct(opened.service, { productId: generous, pinTryLimit: 15, cvvTryLimit: 15 })
   })
@@ -166,13 +171,13 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     assert.equal(again.json.approved, true)
   })
 
-  test('of a thousand questions at once on two connections none is refused for their number', async () => {
+  test(`of ${called} questions at once on two connections none is refused for their number`, async () => {
     const { database } = await openServerDatabase(postgres, 2)
     // They wait as long as a machine takes that does much else.
     const service = await openTestService({ database, env: { CALL_WAIT_MS: '60000' } })
     const cards = await Promise.all(Array.from({ length: 10 }, () => issueCard(service)))
     const answers = await Promise.all(
-      Array.from({ length: 1_000 }, (_, index) => {
+      Array.from({ length: burst }, (_, index) => {
         const card = cards[index % 10]
         return card ? ask(service, pinTry(service, card)) : null
       }),

@@ -11,6 +11,7 @@ import {
   undivided,
 } from '../storage/engine/database.ts'
 import {
+  type DatabaseFacts,
   examineDatabase,
   findInstallation,
   findNewestMigration,
@@ -125,7 +126,7 @@ async function refuseUnsuitable({ databaseUrl }: Config, database: Database): Pr
   if (databaseUrl === null) return
   // First: without a session of its own no statement can be prepared.
   const pooling = await poolingFault(databaseUrl)
-  const fault = pooling ?? encodingFault((await examineDatabase(database)).encoding)
+  const fault = pooling ?? findDatabaseFault(await examineDatabase(database))
   if (fault) throw new StartRefusal(`${fault.found} ${fault.remedy}`)
 }
 
@@ -135,15 +136,25 @@ export interface DatabaseFault {
   readonly remedy: string
 }
 
-/** The fault of a database whose encoding cannot hold every name; null where it is UTF-8. */
-export const encodingFault = (encoding: string): DatabaseFault | null =>
-  encoding === 'UTF8'
-    ? null
-    : {
-        found: `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every name.`,
-        remedy:
-          "Create one with create database pinfold encoding 'UTF8' template template0, and name it in DATABASE_URL.",
-      }
+/** What a database cannot be served with: an encoding that cannot hold every name, or no foreign keys. */
+export function findDatabaseFault({
+  encoding,
+  replicationRole,
+}: Pick<DatabaseFacts, 'encoding' | 'replicationRole'>): DatabaseFault | null {
+  if (encoding !== 'UTF8') {
+    return {
+      found: `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every name.`,
+      remedy:
+        "Create one with create database pinfold encoding 'UTF8' template template0, and name it in DATABASE_URL.",
+    }
+  }
+  if (replicationRole === 'origin') return null
+  return {
+    found: `The database of DATABASE_URL has session_replication_role = ${replicationRole}, so that foreign keys are not checked.`,
+    remedy:
+      'As a superuser: alter database … reset session_replication_role, and the same for the user of DATABASE_URL.',
+  }
+}
 
 /** The fault of an address that gives each transaction another session; null where a session stays. */
 export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault | null> =>

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { examine } from '../../src/service/doctor/examine.ts'
+import { migrate } from '../../src/storage/engine/migrate.ts'
 import { pinfold } from '../cli/run-pinfold.ts'
 import { ask, issueCard, pinTry } from '../support/network.ts'
 import { openPgBouncer, pgBouncerLeftOut } from '../support/pgbouncer.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder } from '../support/process.ts'
-import { openServerDatabase, openTestService, pool } from '../support/service.ts'
+import { openServerDatabase, openTestService, pool, sql } from '../support/service.ts'
 import { administer, type TestPostgres } from '../support/test-databases.ts'
+
+const migrations = new URL('../../migrations/', import.meta.url)
 
 const packaged = await openPostgres()
 const debian = await openPostgres({ debian: true })
@@ -28,7 +31,51 @@ const settings = {
   client_encoding: 'LATIN1',
   default_transaction_isolation: 'serializable',
   lc_messages: 'C',
+  default_transaction_deferrable: 'on',
+  client_min_messages: 'debug5',
+  row_security: 'off',
+  plan_cache_mode: 'force_custom_plan',
+  jit_above_cost: '0',
+  array_nulls: 'off',
+  transform_null_equals: 'on',
+  backslash_quote: 'on',
+  quote_all_identifiers: 'on',
+  exit_on_error: 'on',
+  statement_timeout: '1ms',
+  lock_timeout: '1ms',
+  idle_in_transaction_session_timeout: '1ms',
+  idle_session_timeout: '50ms',
 }
+
+/** What a session of the service has in place of some of them, in PostgreSQL 18 or 15. */
+const ownSettings = {
+  idle_session_timeout: '0',
+  transaction_timeout: '0',
+  quote_all_identifiers: 'off',
+  exit_on_error: 'off',
+}
+
+/** Settings of a database with which there is no start, where doctor tells of them, and what both name. */
+const unsuitable = [
+  {
+    setting: 'session_replication_role',
+    value: 'replica',
+    check: 'database',
+    said: /session_replication_role = replica.*reset session_replication_role/,
+  },
+  {
+    setting: 'default_transaction_read_only',
+    value: 'on',
+    check: 'database',
+    said: /default_transaction_read_only = off/,
+  },
+  {
+    setting: 'search_path',
+    value: 'nosuch',
+    check: 'schema',
+    said: /search_path.*names no schema that is there.*reset search_path/,
+  },
+] as const
 
 /** What an operator reads when a start is refused: one line, and no stack. */
 const readRefusal = async (databaseUrl: string): Promise<string> => {
@@ -41,15 +88,13 @@ const readRefusal = async (databaseUrl: string): Promise<string> => {
 }
 
 /** What doctor finds wrong with a database that would be refused. */
-const readFaults = async (databaseUrl: string): Promise<string> => {
+const readFaults = async (databaseUrl: string, named = 'database'): Promise<string> => {
   const findings = await examine({
     DATA_DIR: await makeFolder(),
     DATABASE_URL: databaseUrl,
     SANDBOX: 'true',
   })
-  const faults = findings.filter(
-    ({ check, verdict }) => check === 'database' && verdict === 'fault',
-  )
+  const faults = findings.filter(({ check, verdict }) => check === named && verdict === 'fault')
   return faults.map(({ found, remedy }) => `${found} ${remedy}`).join('\n')
 }
 
@@ -76,16 +121,60 @@ const assertServes = async (databaseUrl: string): Promise<void> => {
 
 for (const { name, postgres } of servers) {
   suite(`${name} as others have set it up`, { skip: postgres.leftOut }, () => {
-    test('settings of the database for dates, strings, bytes and isolation change nothing', async () => {
+    test('settings of the database for dates, strings, bytes, isolation and time-outs change nothing', async () => {
       const { url } = await openServerDatabase(postgres, 1)
-      const database = new URL(url).pathname.slice(1)
+      const name = new URL(url).pathname.slice(1)
       await administer(url, async (client) => {
         for (const [setting, value] of Object.entries(settings)) {
-          await client.query(`alter database ${database} set ${setting} = '${value}'`)
+          await client.query(`alter database ${name} set ${setting} = '${value}'`)
         }
       })
+      const database = pool(url, 1)
+      const found = await sql(
+        database,
+        'select name, setting from pg_settings where name = any($1::text[])',
+        [Object.keys(ownSettings)],
+      )
+      for (const { name: setting, setting: value } of found) {
+        assert.equal(value, ownSettings[setting as keyof typeof ownSettings], String(setting))
+      }
+      await database.close()
       await assertServes(url)
     })
+
+    test('a database that sorts and folds letters as in Turkish is served', async () => {
+      const { close, name: database, url } = await postgres.createDatabase()
+      const turkish = `${database}_tr`
+      try {
+        await administer(urlOf(postgres), (client) =>
+          client.query(
+            `create database ${turkish} encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'tr-TR' template template0`,
+          ),
+        )
+        const turkishUrl = url.replace(database, turkish)
+        const fresh = pool(turkishUrl, 1)
+        await migrate(fresh, migrations)
+        await fresh.close()
+        await assertServes(turkishUrl)
+      } finally {
+        await administer(urlOf(postgres), (client) =>
+          client.query(`drop database if exists ${turkish} with (force)`),
+        )
+        await close()
+      }
+    })
+
+    for (const { check, said, setting, value } of unsuitable) {
+      test(`${setting} = ${value} is refused at the start and found by doctor`, async () => {
+        const { close, name, url } = await postgres.createDatabase()
+        await administer(url, (client) =>
+          client.query(`alter database ${name} set ${setting} = ${value}`),
+        )
+        assert.match(await readRefusal(url), said)
+        assert.match(await readFaults(url, check), said)
+        await close()
+      })
+    }
 
     test('a database whose encoding is not UTF-8 is refused at the start and found by doctor', async () => {
       const { close, name: database, url } = await postgres.createDatabase()

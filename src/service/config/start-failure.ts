@@ -5,6 +5,8 @@ import { ConfigError, parseConfig, processEnvironment } from './config.ts'
 export function describeStartFailure(error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
   if (error instanceof Problem) {
+    const refused = describeDatabase(systemErrorOf(error.cause))
+    if (refused !== null) return refused
     // A database that is away: the driver knows why, and names no password.
     return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
   }
@@ -41,11 +43,20 @@ const listening: Readonly<Record<string, (where: string) => string>> = {
 const describeListening = ({ address, code, port }: SystemError): string | null =>
   port === undefined ? null : (listening[code]?.(`${address}:${port}`) ?? null)
 
-/** A right of the database's user that is missing: `insufficient_privilege`, or no schema to make tables in. */
-const describeDatabase = ({ code, message, severity }: SystemError): string | null =>
-  severity !== undefined && (code === '42501' || code === '3F000')
-    ? `The user of DATABASE_URL may not do what a start does: ${message} (${code}). As the owner of the database: grant create on schema public to that user, or name the owner of its tables in DATABASE_URL.`
-    : null
+/** What a database refuses that an operator can grant, by its SQLSTATE (PostgreSQL manual, appendix A). */
+const databaseRefusals: Readonly<Record<string, (message: string) => string>> = {
+  '42501': (message) =>
+    `The user of DATABASE_URL may not do what a start does: ${message} (42501). As the owner of the database: grant create on schema public to that user, or name the owner of its tables in DATABASE_URL.`,
+  '3F000': () =>
+    'The search_path of the database or its user names no schema that is there (3F000). As the owner of the database: alter database … reset search_path, or create the schema.',
+  '25006': () =>
+    'The database of DATABASE_URL takes no changes (25006). Name the primary where it is a standby, else turn it on: alter database … set default_transaction_read_only = off.',
+}
+
+const describeDatabase = (refused: SystemError | null): string | null =>
+  refused?.severity === undefined
+    ? null
+    : (databaseRefusals[refused.code]?.(refused.message) ?? null)
 
 /** What a code of the operating system says of a file or folder, and what to do. */
 const filing: Readonly<Record<string, readonly [found: string, remedy: string]>> = {

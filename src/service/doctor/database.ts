@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parse } from 'pg-connection-string'
 import { StartRefusal } from '../../domain/problem.ts'
 import { lockDataDirectory, readHolder } from '../../storage/engine/data-directory.ts'
 import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
@@ -7,7 +8,7 @@ import { type DatabaseFacts, examineDatabase } from '../../storage/engine/instal
 import { openPglite } from '../../storage/engine/pglite.ts'
 import { openPostgres } from '../../storage/engine/postgres.ts'
 import type { Config } from '../config/config.ts'
-import { type DatabaseFault, encodingFault, poolingFault } from '../database.ts'
+import { type DatabaseFault, findDatabaseFault, poolingFault } from '../database.ts'
 import { type Check, type Finding, fault, good, messageOf, warning } from './finding.ts'
 import { healthFindings } from './health.ts'
 import { contentFindings } from './installation.ts'
@@ -30,10 +31,10 @@ const checkServer = async (
     if (pooling) return [refusedFinding(pooling)]
     const before = now()
     const facts = await examineDatabase(database)
-    const encoding = encodingFault(facts.encoding)
+    const unsuitable = findDatabaseFault(facts)
     return [
       serverFinding(facts),
-      ...(encoding ? [refusedFinding(encoding)] : []),
+      ...(unsuitable ? [refusedFinding(unsuitable)] : []),
       durabilityFinding(facts),
       ...(addresses.length > 1 ? [standbyFinding(facts)] : []),
       clockFinding(facts.clock, before, now()),
@@ -43,7 +44,7 @@ const checkServer = async (
     return [
       fault(
         'database',
-        `The database does not answer: ${withoutPassword(messageOf(error), addresses[0])}`,
+        withoutPassword(messageOf(error), addresses[0]),
         'Every call is 503 until it does.',
         'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be written to, and that it lets this machine in (pg_hba.conf).',
       ),
@@ -59,9 +60,8 @@ const refusedFinding = ({ found, remedy }: DatabaseFault): Finding =>
 
 /** A driver's message may quote the URL, and with it the password. */
 function withoutPassword(message: string, address: string): string {
-  if (!URL.canParse(address)) return 'DATABASE_URL is no URL.'
-  const { password } = new URL(address)
-  return password === '' ? message : message.replaceAll(password, '***')
+  const { password } = parse(address)
+  return password ? message.replaceAll(password, '***') : message
 }
 
 /** PostgreSQL in the process, in the data directory: in use by a server, or looked at here. */
@@ -137,7 +137,7 @@ async function holderFindings(
 const versionLeast = 150_000
 
 /** The server's version, and whether it can be written to. */
-function serverFinding({ isStandby, versionNumber }: DatabaseFacts): Finding {
+function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts): Finding {
   const version = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`
   if (versionNumber < versionLeast) {
     return fault(
@@ -147,7 +147,15 @@ function serverFinding({ isStandby, versionNumber }: DatabaseFacts): Finding {
       'Move the database to a server that is still maintained.',
     )
   }
-  if (!isStandby) return good('database', `${version} answers.`)
+  if (!isReadOnly) return good('database', `${version} answers.`)
+  if (!isStandby) {
+    return fault(
+      'database',
+      'default_transaction_read_only is on for the server, the database or its user.',
+      'The service refuses to start.',
+      'Turn it off: alter database … set default_transaction_read_only = off.',
+    )
+  }
   return fault(
     'database',
     'The server is a standby: it can be read only.',

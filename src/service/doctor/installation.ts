@@ -44,7 +44,7 @@ export async function contentFindings(
 
 /** The schema: one that this program works on, and may bring up to date. */
 function schemaFindings(
-  { mayCreate, newestMigration, worksFrom }: DatabaseFacts,
+  { mayCreate, newestMigration, schemaName, worksFrom }: DatabaseFacts,
   known: number,
 ): Finding[] {
   const newest = newestMigration ?? 0
@@ -64,6 +64,16 @@ function schemaFindings(
     ]
   }
   if (newest === known) return [good('schema', `At migration ${newest}, as this program.`)]
+  if (schemaName === null) {
+    return [
+      fault(
+        'schema',
+        'search_path names no schema that is there and that this user may use.',
+        'The service cannot start.',
+        'Reset it for the database and the user of DATABASE_URL (alter database … reset search_path), or create the schema.',
+      ),
+    ]
+  }
   if (mayCreate) {
     const found = `At migration ${newest}; the next start, or pinfold migrate, brings it to ${known}.`
     return [good('schema', found)]
@@ -73,7 +83,7 @@ function schemaFindings(
       'schema',
       `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
       'The service cannot start.',
-      'grant create on schema public to the user of DATABASE_URL, or let the owner start it once.',
+      `grant create on schema ${schemaName} to the user of DATABASE_URL, or let the owner start it once.`,
     ),
   ]
 }

@@ -13,6 +13,9 @@ export interface DatabaseServers {
 
 /** Scheme with user and password, hosts, and the rest. */
 const parts = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/i
+/** What the driver takes besides a URL: the folder of a socket. */
+const socket = /^(?:\/|socket:)/i
+const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const
 const oneHost = /^(?:\[[0-9a-f:.%]+\]|[^\s,:[\]]+)(?::(?<port>[0-9]{1,5}))?$/i
 
 /**
@@ -28,7 +31,8 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
   if (!isWritten || query.get('host')?.includes(',')) {
     refuse('must name several hosts as postgresql://USER@HOST:PORT,HOST:PORT/NAME')
   }
-  if (!hosts.includes(',')) return { addresses: [url], sessions }
+  refuseUnreadable(url, query, hosts)
+  if (!hosts.includes(',')) return { addresses: [withFullMode(url, query)], sessions }
   for (const name of ['host', 'hostaddr', 'port']) {
     if (query.has(name)) refuse(`names several hosts, and ${name} besides`)
   }
@@ -41,13 +45,38 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
     refuse('must have no load_balance_hosts but disable: one of the hosts can be written to')
   }
   const [first = '', ...others] = hosts.split(',').map((host, at) => {
-    const address = `${before}${host}${after}`
+    const address = withFullMode(`${before}${host}${after}`, query)
     const port = Number(oneHost.exec(host)?.groups?.port ?? 5_432)
     const isHost = oneHost.test(host) && port > 0 && URL.canParse(address)
     return isHost ? address : refuse(`names several hosts, and number ${at + 1} is no HOST:PORT`)
   })
   return { addresses: [first, ...others], sessions }
 }
+
+/** What the driver would take for another address, or for another host: of a key and value, it takes the name `base`. */
+function refuseUnreadable(url: string, query: URLSearchParams, hosts: string): void {
+  if (socket.test(url)) return
+  // As the driver reads it, an address may have no host; several are looked at one by one.
+  const isReadable = URL.canParse(url) || URL.canParse(url.replace('@/', '@host/'))
+  if (!/^postgres(?:ql)?:\/\//i.test(url) || (!hosts.includes(',') && !isReadable)) {
+    refuse(
+      'must be postgresql://USER:PASSWORD@HOST:PORT/NAME, in which user, password and name have %40 for @, %2F for /, %3A for :, %3F for ?, %23 for # and %25 for %',
+    )
+  }
+  const mode = query.get('sslmode')
+  if (mode !== null && !sslModes.some((each) => each === mode)) {
+    refuse(`must have an sslmode of ${sslModes.join(', ')}`)
+  }
+}
+
+/**
+ * The driver takes `prefer`, `require` and `verify-ca` for `verify-full`, and warns that a later one will not: so they are
+ * named as what they are.
+ */
+const withFullMode = (address: string, query: URLSearchParams): string =>
+  query.get('uselibpqcompat') === 'true'
+    ? address
+    : address.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/, '$1verify-full')
 
 function sessionsOf(query: URLSearchParams): SessionAttributes {
   const [asked = 'any', ...others] = query.getAll('target_session_attrs')

@@ -111,6 +111,12 @@ export interface DatabaseFacts {
   /** Of those that a commit waits for; empty where it waits for none. */
   readonly synchronousStandbys: string
   readonly isStandby: boolean
+  /** Whether a transaction may change nothing unless it says so itself: on a standby, and by a setting. */
+  readonly isReadOnly: boolean
+  /** `origin`, unless foreign keys and triggers are off. */
+  readonly replicationRole: string
+  /** The first schema of `search_path` that is there; null where none is. */
+  readonly schemaName: string | null
   /** Whether this user may make tables, as a migration does. */
   readonly mayCreate: boolean
   /** The newest migration that was applied; null before the first. */
@@ -128,6 +134,9 @@ const factsStatement = statement(
      current_setting('synchronous_commit') as "synchronousCommit",
      current_setting('synchronous_standby_names') as "synchronousStandbys",
      pg_is_in_recovery() as "isStandby",
+     current_setting('transaction_read_only') = 'on' as "isReadOnly",
+     current_setting('session_replication_role') as "replicationRole",
+     current_schema() as "schemaName",
      coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate"`,
 )
 const isTableThereStatement = statement(

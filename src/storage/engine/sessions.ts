@@ -187,8 +187,12 @@ const sessionSettings = `set client_encoding = 'UTF8';
   set default_transaction_isolation = 'read committed';
   set transform_null_equals = off;
   set array_nulls = on;
+  set quote_all_identifiers = off;
+  set exit_on_error = off;
   set lock_timeout = ${lockTimeoutMs};
-  set idle_in_transaction_session_timeout = 15000;`
+  set idle_in_transaction_session_timeout = 15000;
+  select set_config(name, '0', false) from pg_settings
+  where name in ('idle_session_timeout', 'transaction_timeout');`
 
 /**
  * Warnings are asked for whatever the user's own setting is: one of them says that a commit is unconfirmed. Statements are

@@ -37,6 +37,51 @@ test('an address of one host is left as it is, in any form that the driver takes
   assert.deepEqual(parseDatabaseUrl(primary), { addresses: [primary], sessions: 'primary' })
 })
 
+test('sslmode prefer, require and verify-ca are verify-full, as the driver takes them, and without its warning', () => {
+  for (const mode of ['prefer', 'require', 'verify-ca']) {
+    const { addresses } = parseDatabaseUrl(`postgres://db.test/p?sslmode=${mode}&sslrootcert=/ca`)
+    assert.deepEqual(addresses, ['postgres://db.test/p?sslmode=verify-full&sslrootcert=/ca'])
+  }
+  const compatible = 'postgres://db.test/p?uselibpqcompat=true&sslmode=require'
+  assert.deepEqual(parseDatabaseUrl(compatible).addresses, [compatible])
+})
+
+for (const [what, url, fault] of [
+  ['is of another scheme', 'http://a:hunter2x@h/p', /must be postgresql:/],
+  [
+    'is for another driver',
+    'jdbc:postgresql://h/p?user=a&password=hunter2x',
+    /must be postgresql:/,
+  ],
+  ['is of keys and values', 'host=h user=a password=hunter2x dbname=p', /must be postgresql:/],
+  ['has no scheme', 'a:hunter2x@h/p', /must be postgresql:/],
+  ['has a slash in its password', 'postgres://a:hunter2x/@h/p', /%2F for \//],
+  ['has a number sign in its password', 'postgres://a:hunter2x#@h/p', /%23 for #/],
+  ['has a question mark in its password', 'postgres://a:hunter2x?@h/p', /%3F for \?/],
+  ['has a port that is none', 'postgres://a:hunter2x@h:99999/p', /must be postgresql:/],
+  [
+    'has an unknown sslmode',
+    'postgres://a:hunter2x@h/p?sslmode=verify_full',
+    /must have an sslmode of/,
+  ],
+] as const) {
+  test(`an address that ${what} is refused, without a word of the password`, () => {
+    const { faults } = parseConfig({ SANDBOX: 'true', DATABASE_URL: url })
+    assert.equal(faults.length, 1, faults.join())
+    assert.match(faults[0] ?? '', fault)
+    assert.doesNotMatch(faults[0] ?? '', /hunter2x/)
+  })
+}
+
+test('what a password may hold is decoded, and a host may be IPv6 or the folder of a socket', () => {
+  assert.deepEqual(serversOf('postgres://us%40er:p%25s%40s%2Fw%23o%3Frd%3Ax@[::1]:5433/p'), [
+    { user: 'us@er', password: 'p%s@s/w#o?rd:x', host: '::1', port: '5433', database: 'p' },
+  ])
+  assert.deepEqual(serversOf('postgres://a:b@/p?host=/var/run/postgresql'), [
+    { user: 'a', password: 'b', host: '/var/run/postgresql', port: '', database: 'p' },
+  ])
+})
+
 const written = 'target_session_attrs=read-write'
 
 for (const [what, url, fault] of [

@@ -33,6 +33,7 @@ const typesByOid: Readonly<Record<number, string>> = {
   1022: 'readonly (number | null)[]',
   1043: 'string',
   1082: 'string',
+  1182: 'readonly (string | null)[]',
   1184: 'Date',
   1185: 'readonly (Date | null)[]',
   1700: 'string | number',

@@ -1,5 +1,6 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { type Connection, firstRow, onKey, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** An authorization as it is kept. */
 export interface AuthorizationRow {
@@ -18,41 +19,22 @@ export interface AuthorizationRow {
   readonly at: string
 }
 
-export const authorizationColumns = `record.public_token as "publicToken",
-  record.authorization_id as "authorizationId", record.network_id as "networkId",
-  record.request_id as "requestId", record.reference, record.entry_mode as "entryMode",
-  record.response_code as "responseCode", record.checks, record.remaining_tries as "remainingTries",
-  record.duration_ms as "durationMs",
-  to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"`
-
-const columnNames = `public_token, authorization_id, network_id, request_id, reference, entry_mode, response_code,
-  checks, remaining_tries, duration_ms, decided_at`
-
-/** The longest page, and one more that shows whether there is a next one. */
-const recordsMax = 101
-
-/** A scan of the authorizations of the card `$1` before one of them, newest first. @param before its id, as SQL */
-export const scanAuthorizations = (before: string): string => `
-  select ${columnNames} from authorization_record
-  where public_token = any(array[$1]) and (public_token, authorization_id) < ($1, ${before}::uuid)
-    and public_token >= $1
-  order by public_token desc, authorization_record.authorization_id desc limit ${recordsMax}`
-
 /** Comes after every id. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-const listStatement = statement(
-  'list_authorizations_of_card',
-  `select ${authorizationColumns} from (${scanAuthorizations('$2')}) as record
-   order by record.authorization_id desc limit $3`,
-)
-
-/** What a page of authorizations begins after, and how many it has: at most {@link recordsMax}. */
+/** What a page of authorizations begins after, and how many it has: at most 101. */
 export interface AuthorizationPage {
   /** Null: the newest. */
   readonly before: string | null
   readonly limit: number
 }
+
+const declare = loadStatements(import.meta.url)
+
+const selectOfCard = declare<
+  { publicToken: PublicToken; before: string; limit: number },
+  AuthorizationRow
+>('list_authorizations_of_card')
 
 /** The authorizations of a card, newest first. */
 export const listAuthorizations = (
@@ -60,13 +42,12 @@ export const listAuthorizations = (
   publicToken: PublicToken,
   { before, limit }: AuthorizationPage,
 ): Promise<AuthorizationRow[]> =>
-  connection.query(listStatement, [publicToken, before ?? lastId, limit])
+  selectOfCard(connection, { publicToken, before: before ?? lastId, limit })
 
-const findStatement = statement(
-  'find_authorization',
-  `select ${authorizationColumns} from authorization_record as record
-   where record.public_token = any(array[$1]) and record.authorization_id = $2::uuid limit 1`,
-)
+const selectAuthorization = declare<
+  Pick<AuthorizationRow, 'publicToken' | 'authorizationId'>,
+  AuthorizationRow
+>('find_authorization')
 
 /** One authorization of a card, or null. */
 export const findAuthorization = async (
@@ -74,17 +55,12 @@ export const findAuthorization = async (
   publicToken: PublicToken,
   authorizationId: string,
 ): Promise<AuthorizationRow | null> =>
-  firstRow(await connection.query(findStatement, [publicToken, authorizationId]))
+  firstRow(await selectAuthorization(connection, { publicToken, authorizationId }))
 
-const searchStatement = statement(
-  'search_authorizations',
-  `select ${authorizationColumns} from (
-     select ${columnNames} from authorization_record
-     where (reference, authorization_id) < ($1, $2::uuid) and reference >= $1
-     order by authorization_record.reference desc, authorization_record.authorization_id desc limit ${recordsMax}
-   ) as record
-   order by record.authorization_id desc limit $3`,
-)
+const selectOfReference = declare<
+  { reference: string; before: string; limit: number },
+  AuthorizationRow
+>('search_authorizations')
 
 /** Authorizations of all cards that bear a reference, newest first. */
 export const searchAuthorizations = (
@@ -92,23 +68,13 @@ export const searchAuthorizations = (
   reference: string,
   { before, limit }: AuthorizationPage,
 ): Promise<AuthorizationRow[]> =>
-  connection.query(searchStatement, [reference, before ?? lastId, limit])
+  selectOfReference(connection, { reference, before: before ?? lastId, limit })
 
-const pruneStatement = statement(
-  'prune_authorizations',
-  `with old as materialized (
-     select public_token, authorization_id from authorization_record
-     where decided_at < (select now() - make_interval(days => $1)) order by decided_at limit $2
-   )
-   delete from authorization_record using old
-   where ${onKey('authorization_record', 'old', ['public_token', 'authorization_id'])}
-     and now() - decided_at > make_interval(days => $1)
-   returning authorization_record.authorization_id as "authorizationId"`,
-)
+const deleteAuthorizations = declare<{ days: number; limit: number }>('prune_authorizations')
 
 /** Forgets some of the authorizations that are older than so many days. @returns how many. */
 export const pruneAuthorizations = async (
   connection: Connection,
   days: number,
   limit: number,
-): Promise<number> => (await connection.query(pruneStatement, [days, limit])).length
+): Promise<number> => (await deleteAuthorizations(connection, { days, limit })).length

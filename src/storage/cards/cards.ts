@@ -35,7 +35,7 @@ export interface CardWithTries extends CardRow {
 }
 
 /** The codes of cards that are not closed, as SQL names them; the indexes of such cards have the same. */
-export const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
+const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
 
 /**
  * What must be so of a card that is found by its token, in a form that no index serves: else a planner that knows of few
@@ -47,9 +47,6 @@ export const isOf = (clientId: string): string => `client_id is not distinct fro
 export const isChangeable = (today: string): string =>
   `array_position(array[${openStatusTexts.join(', ')}], status_code) > 0
    and expiry_date - ${today}::date >= 0`
-
-/** What holds of a card that is not closed. */
-export const isOpen = `status_code in (${openStatusTexts.join(', ')})`
 
 const cardFields: Readonly<Record<keyof CardRow, string>> = {
   publicToken: 'public_token',
@@ -67,7 +64,7 @@ const cardFields: Readonly<Record<keyof CardRow, string>> = {
 
 const cardColumnNames = Object.values(cardFields).join(', ')
 
-export const cardColumns = Object.entries(cardFields)
+const cardColumns = Object.entries(cardFields)
   .map(([name, column]) => `card.${column} as "${name}"`)
   .join(', ')
 
@@ -87,7 +84,7 @@ export const triesOf = (publicToken: string): string =>
     .join(' ')
 
 /** A card with both its counters. @param publicToken its token, as SQL. */
-export const cardWithTries = (publicToken: string): string => {
+const cardWithTries = (publicToken: string): string => {
   const columns = `${cardColumnNames}, client_id`
   return `${rowOf('card', 'card', { columns, key: { public_token: publicToken } })} ${triesOf(publicToken)}`
 }

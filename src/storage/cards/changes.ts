@@ -1,10 +1,13 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import { type Connection, type Database, onKey, statement } from '../engine/database.ts'
+import type { Connection, Database } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 import { type CardAct, cardChange, commitChange } from './card-change.ts'
-import { isChangeable, isOpen } from './cards.ts'
+import { isChangeable } from './cards.ts'
 import { clock, isUsedUp, type Limit, limitTypes, limitValues, useStatement } from './limits.ts'
+
+const declare = loadStatements(import.meta.url)
 
 const statusChange = cardChange('set_card_status', {
   types: ['text', 'text'],
@@ -76,9 +79,8 @@ export const updatePin = (
     : commitChange(database, pinChange, act, values)
 }
 
-const findEnvelopeStatement = statement(
+const selectEnvelope = declare<{ publicToken: PublicToken; jtiHash: Uint8Array }>(
   'find_pin_envelope',
-  'select jti_hash as "jtiHash" from pin_envelope where public_token = $1 and jti_hash = $2',
 )
 
 /** Whether a card has had an envelope before. @param envelope null: there is none. */
@@ -88,7 +90,7 @@ export const hasPinEnvelope = async (
   envelope: PinEnvelope | null,
 ): Promise<boolean> =>
   envelope !== null &&
-  (await connection.query(findEnvelopeStatement, [publicToken, envelope.jtiHash])).length > 0
+  (await selectEnvelope(connection, { publicToken, jtiHash: envelope.jtiHash })).length > 0
 
 const restored = (kind: string): string => `update try_counter
   set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
@@ -148,24 +150,7 @@ export const spendAllTries = (
   today: string,
 ): Promise<boolean> => commitChange(database, triesRemoval, act, [today, kind])
 
-const expireStatement = statement(
-  'expire_cards',
-  `with due as materialized (
-     select public_token, status_code from card
-     where ${isOpen} and expiry_date < (select $1::date)
-     order by expiry_date limit $2
-   ), expired as (
-     update card set status_code = '54', last_sequence = last_sequence + 1
-     from due
-     where ${onKey('card', 'due', ['public_token', 'status_code'])}
-       and $1::date - card.expiry_date > 0
-     returning card.public_token, last_sequence, client_id, due.status_code
-   )
-   insert into event (public_token, sequence, client_id, type, details)
-   select public_token, last_sequence, client_id, 'card.status_changed',
-     json_build_object('from', status_code, 'to', '54') from expired
-   returning public_token as "publicToken"`,
-)
+const updateExpired = declare<{ today: string; limit: number }>('expire_cards')
 
 /**
  * Moves some of the cards whose last day is before `today` (`YYYY-MM-DD`) to `54`, each with its
@@ -176,23 +161,13 @@ export const expireCards = async (
   connection: Connection,
   today: string,
   limit: number,
-): Promise<number> => (await connection.query(expireStatement, [today, limit])).length
+): Promise<number> => (await updateExpired(connection, { today, limit })).length
 
-const pruneStatement = statement(
-  'prune_pin_envelopes',
-  `with expired as materialized (
-     select public_token, jti_hash from pin_envelope
-     where expires_at < (select $1::timestamptz) order by expires_at limit $2
-   )
-   delete from pin_envelope using expired
-   where ${onKey('pin_envelope', 'expired', ['public_token', 'jti_hash'])}
-     and $1::timestamptz - expires_at > interval '0'
-   returning pin_envelope.public_token as "publicToken"`,
-)
+const deleteEnvelopes = declare<{ expiredBefore: Date; limit: number }>('prune_pin_envelopes')
 
 /** Forgets at most `limit` envelopes that had expired by then. @returns how many they were. */
 export const prunePinEnvelopes = async (
   connection: Connection,
   expiredBefore: Date,
   limit: number,
-): Promise<number> => (await connection.query(pruneStatement, [expiredBefore, limit])).length
+): Promise<number> => (await deleteEnvelopes(connection, { expiredBefore, limit })).length

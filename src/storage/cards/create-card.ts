@@ -1,13 +1,9 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import {
-  type Connection,
-  type Database,
-  type SharedStatement,
-  statement,
-} from '../engine/database.ts'
+import type { Connection, Database, SharedStatement } from '../engine/database.ts'
 import { sharedChange } from '../engine/shared-statements.ts'
+import { loadStatements } from '../engine/statements.ts'
 import { eventValues, eventValueTypes, type NewEvent } from '../events/events.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import type { PanFingerprintColumns } from './keys-of-cards.ts'
@@ -165,21 +161,14 @@ export const insertCard = (
 const hashesOf = (panFingerprints: readonly PanFingerprintColumns[]): string =>
   panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')).join(',')
 
-const freeStatement = statement(
-  'is_number_free',
-  `select 1 as one from (select 1) as asked
-   where not exists (select 1 from card where public_token = any(array[$1])) and not exists (
-     select 1 from pan_fingerprint
-     where pan_fingerprint in (select decode(hash, 'hex') from unnest(string_to_array($2, ',')) as hash)
-   )`,
-)
+const declare = loadStatements(import.meta.url)
+
+const selectIsFree = declare<{ publicToken: PublicToken; hashes: string }>('is_number_free')
 
 /** Whether nobody has a number that was drawn: neither its token nor its PAN. */
 export const isNumberFree = async (
   connection: Connection,
   publicToken: PublicToken,
   panFingerprints: readonly PanFingerprintColumns[],
-): Promise<boolean> => {
-  const values = [publicToken, hashesOf(panFingerprints)]
-  return (await connection.query(freeStatement, values)).length > 0
-}
+): Promise<boolean> =>
+  (await selectIsFree(connection, { publicToken, hashes: hashesOf(panFingerprints) })).length > 0

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, onKey, type Statement, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** Uses allowed within any stretch of time of this length, whenever it begins. */
 export interface Limit {
@@ -40,7 +41,7 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
 /** The types of `limitValues`. */
 export const limitTypes = ['text', 'integer', 'integer', 'integer', 'bigint'] as const
 
-export const dayMicroseconds = 86_400_000_000
+const dayMicroseconds = 86_400_000_000
 
 /** The day of an instant, counted from 1970. */
 export const dayOf = (at: Date): number => Math.floor((at.getTime() * 1_000) / dayMicroseconds)
@@ -102,19 +103,22 @@ export const isUsedUp = (kind: LimitKind, whose: string, first: number): string 
   )`
 }
 
-const spend = (kind: LimitKind): Statement => {
-  const { subject, table } = tables[kind]
-  return statement(
-    `spend_${table}`,
-    `with ${clock}, asked as (select $1::text as ${subject}), used as (${useStatement(kind, 'asked', 2)})
-     select ${subject} from used`,
-  )
+const declare = loadStatements(import.meta.url)
+
+/** A limit of a card or a client, as the statement that spends a use takes it. */
+interface SpentLimit {
+  readonly subject: string
+  readonly limitName: string
+  readonly usesEach: number
+  readonly instants: number
+  readonly newestMost: number
+  /** In microseconds. */
+  readonly windowLength: number
 }
 
-const spendStatements: Record<LimitKind, Statement> = {
-  card: spend('card'),
-  client: spend('client'),
-}
+const spendOfCard = declare<SpentLimit>('spend_card_limit')
+const spendOfClient = declare<SpentLimit>('spend_client_limit')
+const spendOf = { card: spendOfCard, client: spendOfClient }
 
 /** Spends one use of a limit on a card or a client, durably. @returns whether one was left. */
 export const spendLimit = async (
@@ -123,30 +127,10 @@ export const spendLimit = async (
   subject: string,
   limit: Limit,
 ): Promise<boolean> => {
-  const values = [subject, ...limitValues(limit)]
-  return (await connection.query(spendStatements[kind], values)).length === 1
+  const [limitName, usesEach, instants, newestMost, windowLength] = limitValues(limit)
+  const spent = { subject, limitName, usesEach, instants, newestMost, windowLength }
+  return (await spendOf[kind](connection, spent)).length === 1
 }
-
-const waitIn = (kind: LimitKind): string => {
-  const { subject, table } = tables[kind]
-  return `select place, last_uses[instants] + window_length - at as wait
-    from asked join ${table} on ${table}.${subject} = asked.subject
-      and ${table}.limit_name = asked.limit_name cross join clock
-    where kind = '${kind}' and last_uses[instants] > at - window_length
-      and newest_uses >= newest_most`
-}
-
-const usedUpStatement = statement(
-  'find_used_up_limit',
-  `with ${clock}, asked as (
-     select * from unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::integer[],
-       $6::bigint[]) with ordinality
-       as asked (kind, subject, limit_name, instants, newest_most, window_length, place)
-   )
-   select place::integer as "place", ceil(wait / 1e6)::integer as "seconds"
-   from (${waitIn('card')} union all ${waitIn('client')}) as used_up
-   order by wait desc limit 1`,
-)
 
 /** A limit, and the card or client that it is for. */
 export interface LimitOf {
@@ -154,6 +138,21 @@ export interface LimitOf {
   readonly subject: string
   readonly limit: Limit
 }
+
+/** The limits that are looked at: a list of each of their values. */
+interface LookedAtLimits {
+  readonly kinds: readonly LimitKind[]
+  readonly subjects: readonly string[]
+  readonly limitNames: readonly string[]
+  readonly instants: readonly number[]
+  readonly newestMosts: readonly number[]
+  /** In microseconds. */
+  readonly windowLengths: readonly number[]
+}
+
+const selectUsedUp = declare<LookedAtLimits, { place: number; seconds: number }>(
+  'find_used_up_limit',
+)
 
 /**
  * Looks at limits, and spends nothing.
@@ -165,37 +164,27 @@ export async function findUsedUpLimit(
 ): Promise<(LimitOf & { readonly seconds: number }) | null> {
   const values = limits.map(({ limit }) => limitValues(limit))
   const usedUp = firstRow(
-    await connection.query<{ place: number; seconds: number }>(usedUpStatement, [
-      limits.map(({ kind }) => kind),
-      limits.map(({ subject }) => subject),
-      values.map(([limitName]) => limitName),
-      values.map(([, , instants]) => instants),
-      values.map(([, , , newestMost]) => newestMost),
-      values.map(([, , , , window]) => window),
-    ]),
+    await selectUsedUp(connection, {
+      kinds: limits.map(({ kind }) => kind),
+      subjects: limits.map(({ subject }) => subject),
+      limitNames: values.map(([limitName]) => limitName),
+      instants: values.map(([, , instants]) => instants),
+      newestMosts: values.map(([, , , newestMost]) => newestMost),
+      windowLengths: values.map(([, , , , windowLength]) => windowLength),
+    }),
   )
   const limit = usedUp && limits[usedUp.place - 1]
   return limit ? { ...limit, seconds: Math.max(1, usedUp.seconds) } : null
 }
 
-const prune = (kind: LimitKind): Statement => {
-  const { subject, table } = tables[kind]
-  return statement(
-    `prune_${table}`,
-    `with old as materialized (
-       select ${subject}, limit_name from ${table}
-       where forget_on_day <= (select $1::integer) order by forget_on_day limit $2
-     )
-     delete from ${table} using old
-     where ${onKey(table, 'old', [subject, 'limit_name'])} and forget_on_day - $1 <= 0
-     returning ${table}.${subject}`,
-  )
+interface UselessDay {
+  readonly day: number
+  readonly limit: number
 }
 
-const pruneStatements: Record<LimitKind, Statement> = {
-  card: prune('card'),
-  client: prune('client'),
-}
+const deleteOfCards = declare<UselessDay>('prune_card_limit')
+const deleteOfClients = declare<UselessDay>('prune_client_limit')
+const deleteOf = { card: deleteOfCards, client: deleteOfClients }
 
 /** Forgets some of the rows whose uses counted for nothing at an instant any more. @returns how many. */
 export const pruneLimits = async (
@@ -203,4 +192,4 @@ export const pruneLimits = async (
   kind: LimitKind,
   at: Date,
   limit: number,
-): Promise<number> => (await connection.query(pruneStatements[kind], [dayOf(at), limit])).length
+): Promise<number> => (await deleteOf[kind](connection, { day: dayOf(at), limit })).length

@@ -1,8 +1,9 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, type Database, rowOf, statement } from '../engine/database.ts'
+import { type Connection, type Database, rowOf } from '../engine/database.ts'
 import { rowRead } from '../engine/shared-statements.ts'
+import { loadStatements } from '../engine/statements.ts'
 import { triesColumns, triesOf } from './cards.ts'
 import type { CardPosition } from './lists.ts'
 
@@ -33,38 +34,23 @@ const columns = `card.public_token as "publicToken", card.client_id as "clientId
   card.status_code as "statusCode",
   to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"`
 
-/** The longest page, and one more that shows whether there is a next one. */
-const foundMax = 101
+const declare = loadStatements(import.meta.url)
 
-// One scan backwards through the index that begins with what is looked for: bounds are row comparisons, and the limit is a
-// number, so that no plan reads all that is found and sorts it.
-const scan = (name: string, term: string, value: string, filter = 'true') =>
-  statement(
-    name,
-    `select ${columns} from (
-       select ${columnNames} from card
-       where (${term}, created_at, public_token) < (${value}, $2::timestamptz, $3::text)
-         and ${term} >= ${value} and ${filter}
-       order by ${term} desc, card.created_at desc, card.public_token desc limit ${foundMax}
-     ) as card
-     order by card.created_at desc, card.public_token desc limit $4`,
-  )
+interface SearchTerm {
+  readonly value: string
+  readonly createdAt: string
+  readonly publicToken: PublicToken | ''
+  readonly limit: number
+}
 
-const scans = {
-  panLastFour: scan('search_cards_by_last_four', 'right(masked_pan, 4)', '$1::text'),
-  customerReference: scan(
-    'search_cards_by_reference',
-    'lower(customer_reference)',
-    'lower($1::text)',
-    // Nothing else shows the planner that the index has them all.
-    'customer_reference is not null',
-  ),
-} as const
+const selectByLastFour = declare<SearchTerm, FoundCardRow>('search_cards_by_last_four')
+const selectByReference = declare<SearchTerm, FoundCardRow>('search_cards_by_reference')
+const searches = { panLastFour: selectByLastFour, customerReference: selectByReference }
 
 /** What many cards may have in common. */
-type SharedTerm = keyof typeof scans
+type SharedTerm = keyof typeof searches
 
-/** Where a page of cards begins, and how many it has: at most {@link foundMax}. */
+/** Where a page of cards begins, and how many it has: at most 101. */
 interface SearchPage {
   readonly after: CardPosition | null
   readonly limit: number
@@ -77,23 +63,22 @@ export const searchCards = (
   value: string,
   { after, limit }: SearchPage,
 ): Promise<FoundCardRow[]> =>
-  connection.query(scans[term], [
+  searches[term](connection, {
     value,
-    after?.createdAt ?? 'infinity',
-    after?.publicToken ?? '',
+    createdAt: after?.createdAt ?? 'infinity',
+    publicToken: after?.publicToken ?? '',
     limit,
-  ])
+  })
 
-const byTokensStatement = statement(
+const selectByTokens = declare<{ publicTokens: readonly PublicToken[] }, FoundCardRow>(
   'find_cards_by_tokens',
-  `select ${columns} from card where card.public_token = any($1::text[])`,
 )
 
 /** Cards by their tokens, in no order. */
 export const findCardsByTokens = (
   connection: Connection,
   publicTokens: readonly PublicToken[],
-): Promise<FoundCardRow[]> => connection.query(byTokensStatement, [publicTokens])
+): Promise<FoundCardRow[]> => selectByTokens(connection, { publicTokens })
 
 /** A card as an operator reads it. */
 interface CardOfAnyClient extends FoundCardRow {
@@ -175,28 +160,18 @@ export interface LimitInUse {
   readonly newestUses: number
 }
 
-const limitColumns = `limit_name as "limitName", newest_uses as "newestUses", array(
-     select (extract(epoch from clock_timestamp()) - used / 1e6)::float8 from unnest(last_uses) with ordinality as uses (used, at) order by at
-   ) as "agesSeconds"`
+const selectLimitsOfCard = declare<{ publicToken: PublicToken }, LimitInUse>('list_limits_of_card')
 
-const limitsStatement = statement(
-  'list_limits_of_card',
-  `select ${limitColumns} from card_limit where public_token = $1 order by limit_name`,
-)
-
-const clientLimitsStatement = statement(
-  'list_limits_of_client',
-  `select ${limitColumns} from client_limit where client_id = $1 order by limit_name`,
-)
+const selectLimitsOfClient = declare<{ clientId: string }, LimitInUse>('list_limits_of_client')
 
 /** The limits of a card that were used, and when. */
 export const listLimitsOfCard = (
   connection: Connection,
   publicToken: PublicToken,
-): Promise<LimitInUse[]> => connection.query(limitsStatement, [publicToken])
+): Promise<LimitInUse[]> => selectLimitsOfCard(connection, { publicToken })
 
 /** The limits of a client over all its cards that were used, and when. */
 export const listLimitsOfClient = (
   connection: Connection,
   clientId: string,
-): Promise<LimitInUse[]> => connection.query(clientLimitsStatement, [clientId])
+): Promise<LimitInUse[]> => selectLimitsOfClient(connection, { clientId })

@@ -32,14 +32,13 @@ export type Comparison = 'match' | 'mismatch' | 'unresolved'
 const lostAfterMicroseconds = 30_000_000
 
 /** Whether a try among these may still turn out to match. */
-export const isPending = (openSince: string): string =>
-  `at - ${lostAfterMicroseconds} < any(${openSince})`
+const isPending = (openSince: string): string => `at - ${lostAfterMicroseconds} < any(${openSince})`
 
 /**
  * What is locked: the counter, and before it the card where it gets an event. A result is decided by the counter alone, as
  * it is under its lock; what other rows say was read before the lock was waited for.
  */
-export const lockedSelect = (isCardLocked: boolean): string =>
+const lockedSelect = (isCardLocked: boolean): string =>
   `select epoch, try_limit, spent, restored, block_reported, outstanding_tries, open_since
    from try_counter ${isCardLocked ? 'join card using (public_token)' : ''}
    where try_counter.public_token = any(array[$1]) and kind = $2

@@ -1,12 +1,9 @@
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import { type Connection, firstRow, statement } from '../engine/database.ts'
-import {
-  type AuthorizationRow,
-  authorizationColumns,
-  scanAuthorizations,
-} from './authorization-records.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+import type { AuthorizationRow } from './authorization-records.ts'
 
 /** An event of a card, published or not. */
 export interface CardEvent {
@@ -82,42 +79,6 @@ export interface CardHistoryPosition {
   readonly act: number
 }
 
-/** The longest page, and one more. */
-const rowsMax = 101
-
-const utc = (column: string): string =>
-  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-
-const listed = (select: string): string =>
-  `(select coalesce(json_agg(listed), '[]') from (${select}) as listed)`
-
-const tries = (kind: TryKind, before: string): string => `
-  select ${utc('attempted_at')} as "at", kind, try_number as "tryNumber", result, restored,
-    remaining_tries as "remainingTries", entry_mode as "entryMode", reference
-  from attempt
-  where public_token = any(array[$1])
-    and (public_token, kind, try_number) < ($1, '${kind}', ${before}::integer)
-    and (public_token, kind) >= ($1, '${kind}')
-  order by attempt.public_token desc, attempt.kind desc, attempt.try_number desc limit ${rowsMax}`
-
-const eventColumns = `sequence, event_id as "eventId", type, ${utc('occurred_at')} as "at",
-  request_id as "requestId", operator_id as "operatorId", details`
-
-// All that lies with the card, each through its own index, in its own order. Of notes as many as a page may have events.
-const rowsStatement = statement(
-  'list_rows_of_card',
-  `select card.client_id as "clientId",
-     ${listed(tries('pin', '$2'))} as "pinTries", ${listed(tries('cvv', '$3'))} as "cvvTries",
-     ${listed(`select ${authorizationColumns} from (${scanAuthorizations('$4')}) as record`)} as "authorizations",
-     ${listed(`select ${eventColumns} from event
-       where public_token = any(array[$1]) and sequence < $5::integer and not published
-       order by public_token desc, event.sequence desc limit ${rowsMax}`)} as "unpublished",
-     ${listed(`select sequence, encode(note, 'hex') as "note" from event
-       where public_token = any(array[$1]) and sequence < $5::integer and note is not null
-       order by public_token desc, event.sequence desc limit ${rowsMax}`)} as "notes"
-   from card where card.public_token = any(array[$1]) limit 1`,
-)
-
 /** What lies with a card: each list newest first, one more than the longest page. */
 export interface RowsOfCard {
   readonly clientId: string
@@ -129,34 +90,19 @@ export interface RowsOfCard {
   readonly notes: readonly SealedNote[]
 }
 
+const declare = loadStatements(import.meta.url)
+
+const selectRows = declare<
+  Omit<CardHistoryPosition, 'act'> & { publicToken: PublicToken },
+  RowsOfCard
+>('list_rows_of_card')
+
 /** What a card has before a position; null where there is no such card. */
 export const listRowsOfCard = async (
   connection: Connection,
   publicToken: PublicToken,
-  { authorizationId, cvv, pin, sequence }: CardHistoryPosition,
-): Promise<RowsOfCard | null> =>
-  firstRow(
-    await connection.query(rowsStatement, [publicToken, pin, cvv, authorizationId, sequence]),
-  )
-
-const scanEvents = (limit: number): string => `
-  select position, event_id, sequence, type, occurred_at, request_id, operator_id, details
-  from published_event
-  where (public_token, sequence) < ($2, $3::integer) and public_token >= $2 and client_id = $1
-  order by public_token desc, published_event.sequence desc limit ${limit}`
-
-// Each endpoint by itself: a client has few.
-const eventsStatement = statement(
-  'list_events_of_card',
-  `with page as materialized (${scanEvents(rowsMax)})
-   select ${listed(`select position::text as "position", ${eventColumns} from page
-       order by page.sequence desc`)} as "events",
-     ${listed(`select webhook_id as "webhookId", position::text as "position", status,
-         jsonb_array_length(tries) as "tries", tries -> -1 as "lastTry"
-       from delivery
-       where client_id = $1 and webhook_id = any(array(select webhook_id from webhook where client_id = $1))
-         and position = any(array(select position from page))`)} as "deliveries"`,
-)
+  before: CardHistoryPosition,
+): Promise<RowsOfCard | null> => firstRow(await selectRows(connection, { ...before, publicToken }))
 
 /** Events of a card that readers see, newest first, and their deliveries. */
 export interface PublishedOfCard {
@@ -164,24 +110,26 @@ export interface PublishedOfCard {
   readonly deliveries: readonly EventDelivery[]
 }
 
+interface EventsOfCard {
+  readonly clientId: string
+  readonly publicToken: PublicToken
+  readonly beforeSequence: number
+}
+
+const selectEvents = declare<EventsOfCard, PublishedOfCard>('list_events_of_card')
+
 export const listEventsOfCard = async (
   connection: Connection,
   clientId: string,
   publicToken: PublicToken,
   beforeSequence: number,
 ): Promise<PublishedOfCard> => {
-  const values = [clientId, publicToken, beforeSequence]
-  const rows = await connection.query<PublishedOfCard>(eventsStatement, values)
+  const rows = await selectEvents(connection, { clientId, publicToken, beforeSequence })
   return firstRow(rows) ?? { events: [], deliveries: [] }
 }
 
-const actsStatement = statement(
+const selectActs = declare<{ publicToken: PublicToken; beforeNumber: number }, ActOnCard>(
   'list_acts_on_card',
-  `select act_id as "actId", number::float8 as "number", ${utc('acted_at')} as "at", act,
-     client_id as "operatorId", request_id as "requestId"
-   from audit_act
-   where subject_kind = 'card' and subject = $1 and (subject, number) < ($1, $2::bigint)
-   order by subject desc, audit_act.number desc limit ${rowsMax}`,
 )
 
 /** What operators were shown of a card, newest first. */
@@ -189,23 +137,11 @@ export const listActsOnCard = (
   connection: Connection,
   publicToken: PublicToken,
   beforeNumber: number,
-): Promise<ActOnCard[]> => connection.query(actsStatement, [publicToken, beforeNumber])
+): Promise<ActOnCard[]> => selectActs(connection, { publicToken, beforeNumber })
 
-/** So many events are looked at for what gave a card its status. */
-const lookedAt = 200
-
-const ofStatus = `type in ('card.created', 'card.status_changed')`
-
-const statusEventStatement = statement(
-  'find_event_of_status',
-  `with page as materialized (${scanEvents(lookedAt)})
-   select ${eventColumns} from page where ${ofStatus} order by page.sequence desc limit 1`,
-)
-const unpublishedStatusStatement = statement(
+const selectStatusEvent = declare<EventsOfCard, CardEvent>('find_event_of_status')
+const selectUnpublishedStatusEvent = declare<{ publicToken: PublicToken }, CardEvent>(
   'find_unpublished_event_of_status',
-  `select ${eventColumns} from event
-   where public_token = any(array[$1]) and not published and ${ofStatus}
-   order by public_token desc, event.sequence desc limit 1`,
 )
 
 /** The event that gave a card the status that is stored; null where it is not among its newest. */
@@ -214,18 +150,14 @@ export const findEventOfStatus = async (
   clientId: string,
   publicToken: PublicToken,
 ): Promise<CardEvent | null> => {
-  const unpublished = await connection.query<CardEvent>(unpublishedStatusStatement, [publicToken])
-  const values = [clientId, publicToken, newestOfCard.sequence]
-  return (
-    firstRow(unpublished) ??
-    firstRow(await connection.query<CardEvent>(statusEventStatement, values))
-  )
+  const unpublished = firstRow(await selectUnpublishedStatusEvent(connection, { publicToken }))
+  if (unpublished) return unpublished
+  const beforeSequence = newestOfCard.sequence
+  return firstRow(await selectStatusEvent(connection, { clientId, publicToken, beforeSequence }))
 }
 
-const noteStatement = statement(
+const selectNote = declare<{ publicToken: PublicToken; sequence: number }, { note: string }>(
   'find_note_of_event',
-  `select encode(note, 'hex') as "note" from event
-   where public_token = any(array[$1]) and sequence = $2 and note is not null limit 1`,
 )
 
 /** What was said of an act, sealed; hexadecimal, or null. */
@@ -234,5 +166,4 @@ export const findNoteOfEvent = async (
   publicToken: PublicToken,
   sequence: number,
 ): Promise<string | null> =>
-  firstRow<{ note: string }>(await connection.query(noteStatement, [publicToken, sequence]))
-    ?.note ?? null
+  firstRow(await selectNote(connection, { publicToken, sequence }))?.note ?? null

@@ -1,0 +1,79 @@
+-- How many authorizations were answered how, counted by the minute. Where a list is joined to its
+-- table, it is materialized and joined row by row, so that no plan reads more than its rows.
+
+-- name: find_newest_counted_minute
+select max(minute) as "minute"
+from authorization_count;
+
+-- Where nothing was asked for long, the first minute counted is the next that has authorizations. A
+-- decision is committed within 10 seconds: no statement waits for longer for a lock.
+-- name: count_authorizations_by_minute
+with next as materialized (
+  select date_trunc('minute', decided_at, 'UTC') as minute
+  from authorization_record
+  where decided_at >= :from::timestamptz
+  order by decided_at
+  limit 1
+)
+select date_trunc('minute', decided_at, 'UTC') as "minute", response_code as "responseCode",
+  count(*)::float8 as "count"
+from authorization_record
+where decided_at >= (select minute from next)
+  and decided_at < (select minute from next) + make_interval(mins => :minutes)
+  and decided_at < date_trunc('minute', now() - interval '10 seconds', 'UTC')
+group by 1, 2;
+
+-- name: keep_authorization_counts
+insert into authorization_count (minute, response_code, count)
+select minute, response_code, count
+from unnest(:minutes::timestamptz[], :responseCodes::text[], :counts::bigint[])
+  as counted (minute, response_code, count)
+order by minute, response_code
+on conflict (minute, response_code) do update
+set count = excluded.count;
+
+-- Stretches begin with `:from`, and are whole minutes long.
+-- name: sum_authorization_counts
+select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
+    as "from",
+  response_code as "responseCode", sum(count)::float8 as "count"
+from (
+  select floor(
+      extract(epoch from minute - :from::timestamptz) / :bucketSeconds::integer
+    )::integer as bucket,
+    response_code, count
+  from authorization_count
+  where minute >= :since::timestamptz and minute < :until::timestamptz
+) as counted
+group by bucket, response_code
+order by bucket, response_code;
+
+-- name: count_authorizations
+select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
+    as "from",
+  response_code as "responseCode", count(*)::float8 as "count"
+from (
+  select floor(
+      extract(epoch from decided_at - :from::timestamptz) / :bucketSeconds::integer
+    )::integer as bucket,
+    response_code, 1 as one
+  from authorization_record
+  where decided_at >= :since::timestamptz and decided_at < :until::timestamptz
+) as counted
+group by bucket, response_code
+order by bucket, response_code;
+
+-- name: prune_authorization_counts
+with old as materialized (
+  select minute, response_code
+  from authorization_count
+  where minute < (select now() - make_interval(days => :days))
+  order by minute
+  limit :limit
+)
+delete from authorization_count
+using old
+where authorization_count.minute = any(array[old.minute])
+  and authorization_count.response_code between old.response_code and old.response_code
+  and now() - authorization_count.minute > make_interval(days => :days)
+returning authorization_count.minute;

@@ -1,0 +1,62 @@
+-- What of cards lies under the installation's keys, and the fingerprints that cards are found by.
+
+-- name: list_cards_under_keys
+select public_token as "publicToken", encrypted_pan as "encryptedPan",
+  personal_data as "personalData", pin_block as "pinBlock", pin_key as "pinKey", cvk
+from card
+where public_token > :afterToken
+order by public_token
+limit :limit;
+
+-- name: move_pan
+update card
+set encrypted_pan = :after
+where public_token = :publicToken and encrypted_pan = :before
+returning public_token as "publicToken";
+
+-- name: move_personal_data
+update card
+set personal_data = :after
+where public_token = :publicToken and personal_data = :before
+returning public_token as "publicToken";
+
+-- name: move_pin
+update card
+set pin_block = :newPinBlock, pin_key = :newPinKey
+where public_token = :publicToken and pin_block = :pinBlock and pin_key = :pinKey
+returning public_token as "publicToken";
+
+-- An equation would leave the order nothing to say, and the list might come from anywhere. The list
+-- is materialized and joined row by row, so that no plan reads more than its rows.
+-- name: forget_pan_fingerprints
+with old as materialized (
+  select pan_fingerprint
+  from pan_fingerprint
+  where key_version >= (select :keyVersion::integer)
+    and key_version <= (select :keyVersion::integer)
+  order by key_version
+  limit :limit
+)
+delete from pan_fingerprint
+using old
+where pan_fingerprint.pan_fingerprint = any(array[old.pan_fingerprint])
+  and abs(key_version - :keyVersion) <= 0
+  and exists (
+    select 1
+    from hsm_key
+    where key_name = 'pan-fingerprint' and key_version = :keyVersion
+      and retired_at <= now() - make_interval(secs => :settleSeconds)
+  )
+returning public_token as "publicToken";
+
+-- name: count_pan_fingerprints
+select public_token as "publicToken"
+from pan_fingerprint
+where key_version = :keyVersion
+limit 1;
+
+-- name: add_pan_fingerprint
+insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+values (:fingerprint, :publicToken, :keyVersion)
+on conflict (pan_fingerprint) do nothing
+returning public_token as "publicToken";

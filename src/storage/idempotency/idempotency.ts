@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection, SqlScalar, Statement } from '../engine/database.ts'
-import { firstRow, isNotNullViolation, onKey, statement } from '../engine/database.ts'
+import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 import { type NewOriginal, originalOf, originalValues } from '../links/transactions.ts'
 
 /** Names one remembered request. */
@@ -22,16 +23,17 @@ const orTakeOld = `on conflict (client_id, key_hash) do update
       created_at = excluded.created_at, claim_id = excluded.claim_id
     where excluded.created_at - idempotency_record.created_at > interval '24 hours'`
 
-const claimStatement = statement(
+const declare = loadStatements(import.meta.url)
+
+interface RememberedKey {
+  readonly clientId: string
+  readonly keyHash: Uint8Array
+}
+
+const insertClaim = declare<RememberedKey & { requestFingerprint: Uint8Array; claimId: string }>(
   'claim_idempotency_key',
-  `insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id)
-   values ($1, $2, $3, $4) ${orTakeOld}
-   returning client_id`,
 )
-const releaseStatement = statement(
-  'release_idempotency_key',
-  'delete from idempotency_record where client_id = $1 and key_hash = $2',
-)
+const deleteClaim = declare<RememberedKey>('release_idempotency_key')
 
 /**
  * Claims a key until the transaction ends; a request that has claimed it already is waited for. It is claimed
@@ -48,13 +50,12 @@ export async function claimIdempotencyKey(
   const claimed: Uint8Array[] = []
   // In one order, so that two that race wait for each other and never both.
   for (const keyHash of keyHashes.toSorted(Buffer.compare)) {
-    const values = [clientId, keyHash, requestFingerprint, claimId]
-    const rows = await connection.query(claimStatement, values)
+    const rows = await insertClaim(connection, { clientId, keyHash, requestFingerprint, claimId })
     if (rows.length === 1) claimed.push(keyHash)
   }
   if (claimed.length === keyHashes.length) return claimId
   // Remembered under one version only, by a process that knew of no other.
-  for (const keyHash of claimed) await connection.query(releaseStatement, [clientId, keyHash])
+  for (const keyHash of claimed) await deleteClaim(connection, { clientId, keyHash })
   return null
 }
 
@@ -175,24 +176,15 @@ export interface RememberedRequest {
   readonly ageSeconds: number
 }
 
-const ofKey = `client_id = $1 and key_hash = any ($2::text[]::bytea[])`
+interface KnownKey {
+  readonly clientId: string
+  readonly keyHashes: readonly string[]
+}
 
-/**
- * Whoever gets an answer again is told that it was done. Where a commit's wait for a standby was cut short, that
- * may be gone with its server: so what is told leaves a trace, whose own commit waits until the standby has all of it.
- */
-const confirmed = `case when answer is not null then pg_logical_emit_message(true, 'pinfold', '') end`
-
-// Beside a hash that only the one who claimed knew of there may be none.
-const findStatement = statement(
-  'find_idempotency_record',
-  `select encode(request_fingerprint, 'hex') = any ($3::text[]) as "isSameRequest", retired,
-     claim_id as "claimId", answer,
-     extract(epoch from now() - created_at)::integer as "ageSeconds", ${confirmed} is not null as "isConfirmed"
-   from idempotency_record
-   where ${ofKey} and created_at >= now() - interval '24 hours'
-   order by answer is null limit 1`,
-)
+const selectRemembered = declare<
+  KnownKey & { requestFingerprints: readonly string[] },
+  RememberedRequest & { isConfirmed: boolean }
+>('find_idempotency_record')
 
 /**
  * What is remembered under a key for 24 hours, swept or not, compared with the request at hand: it was remembered
@@ -202,17 +194,25 @@ export const findRememberedRequest = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,
   requestFingerprints: readonly Uint8Array[],
-): Promise<RememberedRequest | null> => {
-  const values = [clientId, textsOf(keyHashes), hexOf(requestFingerprints)]
-  return firstRow(await connection.query(findStatement, values))
+): Promise<RememberedRequest | null> =>
+  firstRow(
+    await selectRemembered(connection, {
+      clientId,
+      keyHashes: textsOf(keyHashes),
+      requestFingerprints: hexOf(requestFingerprints),
+    }),
+  )
+
+/** The answer that is remembered, and whether it is the one that was brought. */
+interface StoredAnswer {
+  readonly answer: Uint8Array
+  readonly isOwn: boolean
 }
 
-const storeStatement = statement(
+const updateAnswer = declare<RememberedKey & { claimId: string; answer: Uint8Array }, StoredAnswer>(
   'store_idempotent_answer',
-  `update idempotency_record set answer = coalesce(answer, $3)
-   where client_id = $1 and key_hash = $4 and claim_id = $2
-   returning answer, answer = $3 as "isOwn"`,
 )
+
 // Two that answer may know of different hashes, but of one in common, where the second finds the first's. One row after
 // the other is locked, by its key: a cluster locks no others.
 const storeUnderSeveral = (hashes: number): Statement => {
@@ -240,12 +240,6 @@ const storeUnderSeveral = (hashes: number): Statement => {
 /** By how many hashes there are. */
 const storeStatements = new Map<number, Statement>()
 
-/** The answer that is remembered, and whether it is the one that was brought. */
-interface StoredAnswer {
-  readonly answer: Uint8Array
-  readonly isOwn: boolean
-}
-
 /**
  * Remembers an answer under a claim, unless one is remembered: the first one stays.
  * @returns null where the claim has been forgotten, or the key is another request's by now.
@@ -256,43 +250,33 @@ export const storeAnswer = async (
   claimId: string,
   answer: Uint8Array,
 ): Promise<StoredAnswer | null> => {
+  const [keyHash, ...others] = keyHashes
+  // Mostly there is one, while no key is being replaced.
+  if (others.length === 0) {
+    return firstRow(await updateAnswer(connection, { clientId, keyHash, claimId, answer }))
+  }
   const count = keyHashes.length
+  const chosen = storeStatements.get(count) ?? storeUnderSeveral(count)
+  storeStatements.set(count, chosen)
   // In one order, so that two that race wait for each other and never both.
   const values = [clientId, claimId, answer, ...keyHashes.toSorted(Buffer.compare)]
-  // Mostly there is one, while no key is being replaced.
-  const chosen =
-    storeStatements.get(count) ?? (count === 1 ? storeStatement : storeUnderSeveral(count))
-  storeStatements.set(count, chosen)
-  return firstRow(await connection.query(chosen, values))
+  return firstRow(await connection.query<StoredAnswer>(chosen, values))
 }
 
-const retireStatement = statement(
-  'retire_idempotency_key',
-  `update idempotency_record set retired = true where ${ofKey}`,
-)
+const updateRetired = declare<KnownKey>('retire_idempotency_key')
 
 /** Makes a key answer nobody any more, until it is forgotten. */
 export const retireIdempotencyKey = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,
 ): Promise<void> => {
-  await connection.query(retireStatement, [clientId, textsOf(keyHashes)])
+  await updateRetired(connection, { clientId, keyHashes: textsOf(keyHashes) })
 }
 
-const pruneStatement = statement(
-  'prune_idempotency_records',
-  `with old as materialized (
-     select client_id, key_hash from idempotency_record
-     where created_at < (select now() - interval '24 hours') order by created_at limit $1
-   )
-   delete from idempotency_record using old
-   where ${onKey('idempotency_record', 'old', ['client_id', 'key_hash'])}
-     and now() - created_at > interval '24 hours'
-   returning idempotency_record.client_id as "clientId"`,
-)
+const deleteOld = declare<{ limit: number }>('prune_idempotency_records')
 
 /** Forgets some of the requests older than 24 hours. @returns how many. */
 export const pruneIdempotencyRecords = async (
   connection: Connection,
   limit: number,
-): Promise<number> => (await connection.query(pruneStatement, [limit])).length
+): Promise<number> => (await deleteOld(connection, { limit })).length

@@ -1,4 +1,5 @@
-import { type Connection, firstRow, onKey, type SqlScalar, statement } from '../engine/database.ts'
+import { type Connection, firstRow, type SqlScalar } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
 
 /** What a transaction is known by to a reversal: a hash of its network's own numbers and the PAN's fingerprint. */
 interface TransactionReference {
@@ -72,13 +73,9 @@ export const originalOf = (first: number, source: string, network: string): stri
     )`
 }
 
-const findMarkStatement = statement(
-  'find_mark_of_reversal',
-  `select reversed_at as "reversedAt" from network_transaction
-   where transaction_hash = any(array[$2::bytea]) and network_id = $1 and message_class is null
-     and clock_timestamp() - created_at <= interval '24 hours'
-   limit 1`,
-)
+const declare = loadStatements(import.meta.url)
+
+const selectMark = declare<TransactionReference>('find_mark_of_reversal')
 
 /** Whether a reversal of a transaction came before it, in the last 24 hours. */
 export async function hasReversalMark(
@@ -87,49 +84,25 @@ export async function hasReversalMark(
   transactionHashes: readonly Uint8Array[],
 ): Promise<boolean> {
   for (const transactionHash of transactionHashes) {
-    const rows = await connection.query(findMarkStatement, [networkId, transactionHash])
+    const rows = await selectMark(connection, { networkId, transactionHash })
     if (rows.length > 0) return true
   }
   return false
 }
 
-// A trace number comes again after a million messages: the newest that fits is meant.
-const reverseByElementsStatement = statement(
+const updateNamed = declare<OriginalElements & { networkId: string }>(
   'reverse_by_original_elements',
-  `with named as materialized (
-     select network_id, transaction_hash, created_at from network_transaction
-     where trace = any(array[$2]) and network_id = $1 and ($3 = '' or message_class = $3)
-       and ($4 = '' or transmitted_at = $4) and ($5 = '' or acquirer = $5)
-       and message_class is not null and clock_timestamp() - created_at <= interval '24 hours'
-   ), original as materialized (
-     select network_id, transaction_hash, clock_timestamp() as now from named
-     order by created_at desc limit 1
-   )
-   update network_transaction set reversed_at = least(reversed_at, original.now) from original
-   where ${onKey('network_transaction', 'original', ['transaction_hash', 'network_id'])}
-   returning network_transaction.network_id as "networkId"`,
 )
 
 /** Marks the original as reversed that these elements name. @returns whether there is one. */
 export const reverseByElements = async (
   connection: Connection,
   networkId: string,
-  { acquirer, messageClass, trace, transmittedAt }: OriginalElements,
-): Promise<boolean> => {
-  const values = [networkId, trace, messageClass, transmittedAt, acquirer]
-  return (await connection.query(reverseByElementsStatement, values)).length > 0
-}
+  elements: OriginalElements,
+): Promise<boolean> => (await updateNamed(connection, { ...elements, networkId })).length > 0
 
-const reverseStatement = statement(
+const upsertReversal = declare<TransactionReference, { isMatched: boolean }>(
   'reverse_network_transaction',
-  `insert into network_transaction (network_id, transaction_hash, reversed_at)
-   values ($1, $2, clock_timestamp())
-   on conflict (transaction_hash, network_id) do update set
-     message_class = case when not ${isOver} then network_transaction.message_class end,
-     reversed_at = case when ${isOver} then excluded.reversed_at
-       else coalesce(network_transaction.reversed_at, excluded.reversed_at) end,
-     created_at = case when ${isOver} then excluded.created_at else network_transaction.created_at end
-   returning message_class is not null as "isMatched"`,
 )
 
 /**
@@ -138,24 +111,11 @@ const reverseStatement = statement(
  */
 export const reverseTransaction = async (
   connection: Connection,
-  { networkId, transactionHash }: TransactionReference,
-): Promise<boolean> =>
-  firstRow<{ isMatched: boolean }>(
-    await connection.query(reverseStatement, [networkId, transactionHash]),
-  )?.isMatched ?? false
+  transaction: TransactionReference,
+): Promise<boolean> => firstRow(await upsertReversal(connection, transaction))?.isMatched ?? false
 
-const pruneStatement = statement(
-  'prune_network_transactions',
-  `with old as materialized (
-     select network_id, transaction_hash from network_transaction
-     where created_at < (select now() - interval '24 hours') order by created_at limit $1
-   )
-   delete from network_transaction using old
-   where ${onKey('network_transaction', 'old', ['transaction_hash', 'network_id'])}
-     and now() - created_at > interval '24 hours'
-   returning network_transaction.network_id as "networkId"`,
-)
+const deleteTransactions = declare<{ limit: number }>('prune_network_transactions')
 
 /** Forgets some of the transactions older than 24 hours. @returns how many. */
 export const pruneTransactions = async (connection: Connection, limit: number): Promise<number> =>
-  (await connection.query(pruneStatement, [limit])).length
+  (await deleteTransactions(connection, { limit })).length

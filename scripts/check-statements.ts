@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
+import { createMigrationTable } from '../src/storage/engine/migrate.ts'
 import { numberParameters, splitStatements } from '../src/storage/engine/statements.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -37,9 +38,9 @@ const typesByOid: Readonly<Record<number, string>> = {
   1184: 'Date',
   1185: 'readonly (Date | null)[]',
   1700: 'string | number',
+  2205: 'string',
   2950: 'string',
   2951: 'readonly (string | null)[]',
-  2205: 'string',
   3802: 'unknown',
 }
 
@@ -68,8 +69,21 @@ type Faults<Run, P, R> = [
 
 const declaration = /const (\w+) = declare(?:<[\s\S]*?>)?\(\s*'(\w+)',?\s*\)/g
 
+/** What statements name that only a cluster has (docs/cluster.md), of the same types. */
+const clusterParts = `
+create table pg_dist_node (noderole text, groupid integer, isactive boolean, shouldhaveshards boolean);
+create table pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char");
+create function column_to_column_name(regclass, text) returns text language sql as 'select null::text';
+create function create_reference_table(regclass) returns text language sql as 'select null::text';
+create function create_distributed_table(regclass, text, colocate_with text) returns text
+  language sql as 'select null::text';
+create function truncate_local_data_after_distributing_table(regclass) returns text
+  language sql as 'select null::text';`
+
 async function openSchema(): Promise<PGlite> {
   const engine = await PGlite.create()
+  await engine.exec(createMigrationTable)
+  await engine.exec(clusterParts)
   const folder = join(root, 'migrations')
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   for (const file of files) await engine.exec(await readFile(join(folder, file), 'utf8'))

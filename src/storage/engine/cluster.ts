@@ -1,12 +1,8 @@
 import { StartRefusal } from '../../domain/problem.ts'
-import { type Connection, type Database, firstRow, lockTimeoutMs, statement } from './database.ts'
+import { type Connection, type Database, firstRow, lockTimeoutMs } from './database.ts'
 import { lockMigrations } from './migrate.ts'
 import { placement } from './placement.ts'
-
-/** Whether the database is a Citus cluster, as a select of its own. */
-export const isClusterText = `select exists (
-  select from pg_extension where extname = 'citus'
-) as is_cluster`
+import { loadStatements } from './statements.ts'
 
 /** How the tables of a database lie on its nodes. */
 interface ClusterFacts {
@@ -25,30 +21,21 @@ interface PlacedTable {
   readonly column: string | null
 }
 
-const isClusterStatement = statement(
-  'is_cluster',
-  `select is_cluster as "isCluster" from (${isClusterText}) as asked`,
-)
-const nodesStatement = statement(
-  'count_cluster_nodes',
-  `select count(*) filter (where isactive and shouldhaveshards)::integer as "nodes",
-     coalesce(bool_or(groupid = 0), false) as "isCoordinatorKnown"
-   from pg_dist_node where noderole = 'primary'`,
-)
-const placedStatement = statement(
-  'list_placed_tables',
-  `select logicalrelid::text as "tableName", column_to_column_name(logicalrelid, partkey) as "column"
-   from pg_dist_partition where partmethod = 'h' or repmodel = 't'`,
-)
+type NodeFacts = Omit<ClusterFacts, 'tables'>
+
+const declare = loadStatements(import.meta.url)
+
+const selectIsCluster = declare<object, { isCluster: boolean }>('is_cluster')
+const selectNodes = declare<object, NodeFacts>('count_cluster_nodes')
+const selectPlaced = declare<object, PlacedTable>('list_placed_tables')
 
 /** How the tables lie on a cluster; null where the database is none. */
 export async function examineCluster(connection: Connection): Promise<ClusterFacts | null> {
-  const rows = await connection.query<{ isCluster: boolean }>(isClusterStatement)
+  const rows = await selectIsCluster(connection, {})
   if (!firstRow(rows)?.isCluster) return null
-  type Nodes = Omit<ClusterFacts, 'tables'>
-  const nodes = firstRow(await connection.query<Nodes>(nodesStatement))
+  const nodes = firstRow(await selectNodes(connection, {}))
   if (!nodes) throw new Error('The cluster says nothing of its nodes.')
-  return { ...nodes, tables: await connection.query<PlacedTable>(placedStatement) }
+  return { ...nodes, tables: await selectPlaced(connection, {}) }
 }
 
 /** What each table is to be spread by; null: each node is to have all of it. */
@@ -90,39 +77,27 @@ const prepareTransaction = `set local lock_timeout = 0; set local statement_time
   set local idle_in_transaction_session_timeout = 0;
   set local citus.multi_shard_modify_mode = 'sequential'`
 
-const referencesStatement = statement(
+interface TableReference {
+  /** What takes it away, as SQL. */
+  readonly drop: string
+  /** What makes it again, as SQL. */
+  readonly add: string
+}
+
+const selectReferences = declare<{ tables: readonly string[] }, TableReference>(
   'list_references_of_tables',
-  `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as "drop",
-     format('alter table %s add constraint %I %s', conrelid::regclass, conname,
-       pg_get_constraintdef(oid)) as "add"
-   from pg_constraint
-   where contype = 'f' and (conrelid::regclass::text = any ($1) or confrelid::regclass::text = any ($1))
-   order by conrelid::regclass::text, conname`,
 )
-// Rows are locked on the nodes, whose sessions know nothing of what the coordinator's is set to.
-const lockTimeoutStatement = statement(
+const selectLockTimeout = declare<{ lockTimeoutMs: number }, { set: string }>(
   'find_lock_timeout_of_nodes',
-  `select format('alter database %I set lock_timeout = ${lockTimeoutMs}', current_database()) as "set"`,
 )
-const copyStatement = statement(
-  'copy_table_to_nodes',
-  'select create_reference_table($1::regclass)',
-)
-const spreadStatement = statement(
+const copyTable = declare<{ tableName: string }>('copy_table_to_nodes')
+const spreadTable = declare<{ tableName: string; column: string; colocated: string }>(
   'spread_table',
-  'select create_distributed_table($1::regclass, $2, colocate_with => $3)',
 )
-// The table itself is empty where its rows are on the nodes.
-const leftoversStatement = statement(
+const selectLeftovers = declare<{ tables: readonly string[] }, { tableName: string }>(
   'list_rows_left_on_coordinator',
-  `select logicalrelid::text as "tableName" from pg_dist_partition
-   where logicalrelid::text = any ($1) and pg_relation_size(logicalrelid) > 0
-   order by logicalrelid::text`,
 )
-const clearStatement = statement(
-  'clear_rows_left_on_coordinator',
-  'select truncate_local_data_after_distributing_table($1::regclass)',
-)
+const clearLeftovers = declare<{ tableName: string }>('clear_rows_left_on_coordinator')
 
 /**
  * Spreads the tables over the nodes of a cluster, those that are not yet: all in one transaction, whatever is in them.
@@ -148,19 +123,17 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
   }
   const done = await database.transaction(async (connection) => {
     await connection.script(prepareTransaction)
-    await connection.query(lockMigrations)
-    const timeouts = await connection.query<{ set: string }>(lockTimeoutStatement)
+    await lockMigrations(connection, {})
+    const timeouts = await selectLockTimeout(connection, { lockTimeoutMs })
     for (const { set } of timeouts) await connection.script(set)
     // Another one may have done it while the lock was waited for.
     return spreadOver(connection, listUnplaced((await examineCluster(connection)) ?? before))
   })
-  const left = await database.query<{ tableName: string }>(leftoversStatement, [
-    [...columnOf.keys()],
-  ])
+  const left = await selectLeftovers(database, { tables: [...columnOf.keys()] })
   const cleared = left.map(({ tableName }) => tableName)
   await database.transaction(async (connection) => {
     await connection.script(prepareTransaction)
-    for (const tableName of cleared) await connection.query(clearStatement, [tableName])
+    for (const tableName of cleared) await clearLeftovers(connection, { tableName })
   })
   return { nodes: before.nodes, ...done, cleared }
 }
@@ -168,17 +141,15 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
 async function spreadOver(connection: Connection, due: readonly string[]) {
   const isDue = (table: string): boolean => due.includes(table)
   // The engine takes no reference to a table that lies otherwise: they come back once all lie where they are to.
-  const references = await connection.query<{ drop: string; add: string }>(referencesStatement, [
-    due,
-  ])
+  const references = await selectReferences(connection, { tables: due })
   for (const { drop } of references) await connection.script(drop)
   const copied = placement.copied.filter(isDue)
-  for (const table of copied) await connection.query(copyStatement, [table])
+  for (const tableName of copied) await copyTable(connection, { tableName })
   const spreadNow: Required<PlacedTable>[] = []
   for (const { column, tables } of placement.spread) {
     for (const tableName of tables.filter(isDue)) {
-      const first = tables[0] === tableName ? 'none' : (tables[0] ?? 'none')
-      await connection.query(spreadStatement, [tableName, column, first])
+      const colocated = tables[0] === tableName ? 'none' : (tables[0] ?? 'none')
+      await spreadTable(connection, { tableName, column, colocated })
       spreadNow.push({ tableName, column })
     }
   }

@@ -1,18 +1,9 @@
-import { type Connection, statement } from './database.ts'
+import type { Connection } from './database.ts'
+import { loadStatements } from './statements.ts'
 
-// One that ends far later than it could have been given until is of a clock that was set back since, as when
-// a standby takes over: nobody is to wait until that clock has caught up. A statement that waited for another's
-// counts from before it, which the minute allows for.
-const claimStatement = statement(
-  'claim_lease',
-  `insert into lease (lease_name, holder, leased_until)
-   values ($1, $2, now() + make_interval(secs => $3))
-   on conflict (lease_name) do update
-     set holder = excluded.holder, leased_until = excluded.leased_until
-     where lease.holder = excluded.holder or lease.leased_until <= now()
-       or lease.leased_until > excluded.leased_until + interval '1 minute'
-   returning lease_name as "leaseName"`,
-)
+const declare = loadStatements(import.meta.url)
+
+const upsertLease = declare<{ leaseName: string; holder: string; seconds: number }>('claim_lease')
 
 /**
  * Takes a lease that is free, or renews its own, for so many seconds: the same for all who ask.
@@ -23,13 +14,9 @@ export const claimLease = async (
   leaseName: string,
   holder: string,
   seconds: number,
-): Promise<boolean> =>
-  (await connection.query(claimStatement, [leaseName, holder, seconds])).length === 1
+): Promise<boolean> => (await upsertLease(connection, { leaseName, holder, seconds })).length === 1
 
-const releaseStatement = statement(
-  'release_lease',
-  'delete from lease where lease_name = $1 and holder = $2',
-)
+const deleteLease = declare<{ leaseName: string; holder: string }>('release_lease')
 
 /** Lets another process have the lease at once. */
 export const releaseLease = async (
@@ -37,29 +24,22 @@ export const releaseLease = async (
   leaseName: string,
   holder: string,
 ): Promise<void> => {
-  await connection.query(releaseStatement, [leaseName, holder])
+  await deleteLease(connection, { leaseName, holder })
 }
 
-const freeLeases = statement('free_leases', 'delete from lease')
-const freeStreams = statement('free_event_streams', 'delete from event_stream')
-const freeQueues = statement(
-  'free_delivery_queues',
-  `update delivery_queue set holder = null, leased_until = '-infinity', due_at = now()
-   where holder is not null`,
-)
+const deleteLeases = declare<object>('free_leases')
+const deleteStreams = declare<object>('free_event_streams')
+const freeQueues = declare<object>('free_delivery_queues')
 
 /** Frees what an earlier process had leased: only for one that has the database to itself. */
 export async function freeEveryLease(connection: Connection): Promise<void> {
-  await connection.query(freeLeases)
-  await connection.query(freeStreams)
-  await connection.query(freeQueues)
+  await deleteLeases(connection, {})
+  await deleteStreams(connection, {})
+  await freeQueues(connection, {})
 }
 
-const heldStatement = statement(
-  'is_lease_held',
-  'select 1 as "one" from lease where lease_name = $1 and leased_until > now()',
-)
+const selectHeldLease = declare<{ leaseName: string }>('is_lease_held')
 
 /** Whether any process has a lease. */
 export const isLeaseHeld = async (connection: Connection, leaseName: string): Promise<boolean> =>
-  (await connection.query(heldStatement, [leaseName])).length === 1
+  (await selectHeldLease(connection, { leaseName })).length === 1

@@ -1,10 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { StartRefusal } from '../../domain/problem.ts'
-import { type Connection, type Database, statement } from './database.ts'
-import { findNewestMigration, worksFromText } from './installation.ts'
+import type { Connection, Database } from './database.ts'
+import { findNewestMigration } from './installation.ts'
+import { loadStatements } from './statements.ts'
 
 // Null in `works_from`: the migration leaves no program working that does not know it.
-const createTable = `create table if not exists migration (
+export const createMigrationTable = `create table if not exists migration (
   migration_number integer primary key,
   file_name text not null,
   works_from integer,
@@ -12,20 +13,6 @@ const createTable = `create table if not exists migration (
 )`
 // A migration may take its time, and so may the one of another process that is waited for.
 const waitLong = 'set local lock_timeout = 0; set local statement_timeout = 0'
-export const lockMigrations = statement(
-  'lock_migrations',
-  'lock table migration in access exclusive mode',
-)
-const listApplied = statement(
-  'list_applied_migrations',
-  `select migration_number as "number", file_name as "fileName", ${worksFromText} as "worksFrom"
-   from migration order by migration_number`,
-)
-const recordMigration = statement(
-  'record_migration',
-  'insert into migration (migration_number, file_name, works_from) values ($1, $2, $3)',
-)
-
 interface Migration {
   readonly number: number
   readonly fileName: string
@@ -35,6 +22,12 @@ interface AppliedMigration extends Migration {
   /** The newest migration that a program must know to work on the schema that this one left. */
   readonly worksFrom: number
 }
+
+const declare = loadStatements(import.meta.url)
+
+export const lockMigrations = declare<object>('lock_migrations')
+const selectApplied = declare<object, AppliedMigration>('list_applied_migrations')
+const insertMigration = declare<Migration & { worksFrom: number | null }>('record_migration')
 
 /**
  * How a migration says that it takes nothing from a program that knows none newer than the one named: it expands the
@@ -51,23 +44,20 @@ const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
   // `create table if not exists` itself can lose a race with another process: then the table is there.
-  await database.script(createTable).catch(() => database.script(createTable))
+  await database.script(createMigrationTable).catch(() => database.script(createMigrationTable))
   return database.transaction(async (connection) => {
     await connection.script(waitLong)
-    await connection.query(lockMigrations)
-    const newest = refuseOtherDatabase(
-      await connection.query<AppliedMigration>(listApplied),
-      migrations,
-    )
+    await lockMigrations(connection, {})
+    const newest = refuseOtherDatabase(await selectApplied(connection, {}), migrations)
     const due = migrations.filter((migration) => migration.number > newest)
     for (const { number, fileName } of due) {
       const text = await readFile(new URL(fileName, folder), 'utf8')
       const worksFrom = expands.exec(text)?.[1]
-      await connection.query(recordMigration, [
+      await insertMigration(connection, {
         number,
         fileName,
-        worksFrom ? Number(worksFrom) : null,
-      ])
+        worksFrom: worksFrom ? Number(worksFrom) : null,
+      })
       // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text that it was given.
       for (const command of text.split(/(?<=;)$/m)) await connection.script(command)
     }
@@ -82,7 +72,7 @@ export async function requireSchema(connection: Connection, folder: URL): Promis
   const migrations = await readMigrations(folder)
   const known = migrations.at(-1)?.number ?? 0
   const isMade = (await findNewestMigration(connection)) !== null
-  const applied = isMade ? await connection.query<AppliedMigration>(listApplied) : []
+  const applied = isMade ? await selectApplied(connection, {}) : []
   const newest = refuseOtherDatabase(applied, migrations)
   if (newest >= known) return
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`

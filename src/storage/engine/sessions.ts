@@ -1,5 +1,4 @@
 import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool, types } from 'pg'
-import { isClusterText } from './cluster.ts'
 import { lockTimeoutMs, type PoolLoad, planning } from './database.ts'
 import { type DatabaseServers, parseDatabaseUrl } from './database-url.ts'
 
@@ -205,7 +204,9 @@ const greeting = `${sessionSettings}
     case when is_cluster then set_config('citus.multi_shard_modify_mode', 'sequential', false) end,
     pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
     is_cluster as "isCluster"
-  from (${isClusterText}) as asked`
+  from (
+    select exists (select from pg_extension where extname = 'citus') as is_cluster
+  ) as asked`
 
 /** A connection that knows what became of it. @param silenceMaxMs how long its server may say nothing. */
 const clientOf = (choice: Choice, silenceMaxMs: number) =>

@@ -1,0 +1,62 @@
+-- What a database remembers of its installation, and what it says of itself.
+
+-- name: insert_installation
+insert into installation (kind, master_key_check_value)
+values (:kind, :masterKeyCheckValue)
+on conflict (singleton) do nothing;
+
+-- name: find_installation
+select kind, master_key_check_value as "masterKeyCheckValue"
+from installation;
+
+-- name: has_installation_table
+select to_regclass('installation') is not null as "isThere";
+
+-- name: find_master_key_check_value
+select master_key_check_value as "checkValue"
+from installation;
+
+-- name: lock_installation
+select master_key_check_value as "checkValue"
+from installation
+for update;
+
+-- name: set_master_key_check_value
+update installation
+set master_key_check_value = :checkValue;
+
+-- name: ping
+select current_setting('transaction_read_only') = 'off' as "takesChanges";
+
+-- name: examine_database
+select current_setting('server_version_num')::integer as "versionNumber",
+  current_setting('server_encoding') as "encoding", clock_timestamp() as "clock",
+  current_setting('fsync') as "fsync", current_setting('full_page_writes') as "fullPageWrites",
+  current_setting('synchronous_commit') as "synchronousCommit",
+  current_setting('synchronous_standby_names') as "synchronousStandbys",
+  pg_is_in_recovery() as "isStandby",
+  current_setting('transaction_read_only') = 'on' as "isReadOnly",
+  current_setting('session_replication_role') as "replicationRole",
+  current_schema() as "schemaName",
+  coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate";
+
+-- name: has_migration_table
+select to_regclass('migration') is not null as "isThere";
+
+-- The newest migration that a program must know to work on what a row of `migration` left.
+-- Databases from before the first release have no such column, and are to be refused for what they
+-- are.
+-- name: find_newest_migration
+select max(migration_number) as "newestMigration",
+  max(coalesce((to_jsonb(migration) ->> 'works_from')::integer, migration_number)) as "worksFrom"
+from migration;
+
+-- name: insert_sandbox_secret
+insert into sandbox_secret (secret_name, sealed)
+values (:secretName, :sealed)
+on conflict (secret_name) do nothing;
+
+-- name: find_sandbox_secret
+select sealed
+from sandbox_secret
+where secret_name = :secretName;

@@ -18,6 +18,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const typesByOid: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'Uint8Array',
+  19: 'string',
   20: 'string | number | bigint',
   21: 'number',
   23: 'number',

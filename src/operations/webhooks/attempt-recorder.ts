@@ -1,5 +1,6 @@
 import type { Connection } from '../../storage/engine/database.ts'
 import { recordTries } from '../../storage/webhooks/attempts.ts'
+import { restQueue } from '../../storage/webhooks/queues.ts'
 import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import { disableWebhook, lockWebhookTarget } from '../../storage/webhooks/webhooks.ts'
 import type { TryResult } from './attempt.ts'
@@ -44,9 +45,14 @@ async function record(
   reference: WebhookReference,
   batch: readonly TryResult[],
 ): Promise<void> {
+  const { restSeconds, urlSince } = batch.reduce((longest, each) =>
+    each.restSeconds > longest.restSeconds ? each : longest,
+  )
   const mayDisable = batch.some(({ isGivenUp }) => isGivenUp)
   for (let attempt = 1; ; attempt += 1) {
     try {
+      // Before the tries: whoever looks for what is due after them finds the endpoint at rest.
+      if (restSeconds > 0) await restQueue(database, reference, urlSince, restSeconds)
       if (mayDisable) {
         const work = (connection: Connection) => recordLast(connection, reference, batch)
         if (await database.transaction(work)) observe.disabled(reference)

@@ -18,6 +18,8 @@ export interface Target
 export interface TryResult {
   readonly tried: TriedDelivery
   readonly isGivenUp: boolean
+  /** For how long the receiver asks to be left alone: 0 where it does not. */
+  readonly restSeconds: number
   /** Of the address that it was tried at. */
   readonly urlSince: Date
 }
@@ -46,12 +48,13 @@ export async function tryDelivery(
   const isDelivered = outcome.outcome === 'delivered'
   observe.tried(outcome.outcome, isDelivered ? Math.max(0, sinceMs) / 1_000 : null)
   const { failures, groupKey, position, round } = due
-  const { retryAfterSeconds: _, ...said } = outcome
+  const { retryAfterSeconds = 0, ...said } = outcome
   const record = { at: startedAt.toISOString(), durationMs, ...said }
   const step = nextStep(target, due, outcome, startedAt)
   return {
     tried: { groupKey, position, round, failures, try: record, ...step },
     isGivenUp: step.status === 'Failed' && outcome !== notKept && groupKey !== pingGroup,
+    restSeconds: Math.min(retryAfterSeconds, longestSeconds),
     urlSince,
   }
 }

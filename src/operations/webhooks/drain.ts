@@ -33,6 +33,8 @@ interface Drain {
   /** Groups with a request on its way. */
   readonly busy: Map<string, Promise<void>>
   consecutiveFailures: number
+  /** An answer that is yet to be put on record says when to come back: nothing more is sent before it is. */
+  isToldToRest: boolean
   /** On this process's steady clock. */
   leasedUntilMs: number
   /** From then on another process drains it, if one wants to. */
@@ -60,6 +62,7 @@ export async function drainQueue(
     record: createTryRecorder(context, reference),
     busy: new Map(),
     consecutiveFailures,
+    isToldToRest: false,
     leasedUntilMs: 0,
     sharedFromMs: performance.now() + drainMs,
     fault: null,
@@ -94,6 +97,13 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
     return false
   }
   if (await prepareQueue(context, reference, webhook)) return true
+  if (drain.isToldToRest) {
+    if (busy.size > 0) return requestEnds(drain)
+    // All is on record: the next look at the endpoint finds it at rest, or at what its client asked for since.
+    drain.isToldToRest = false
+    return true
+  }
+  if (webhook.isResting) return endDrain(context, drain, webhook)
   const requestsAllowed = requestsAllowedBy(drain)
   if (busy.size >= requestsAllowed) return requestEnds(drain)
   const room = requestsAllowed * 4 - busy.size
@@ -107,11 +117,19 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
     await startRequests(context, drain, target, due)
     return true
   }
+  return endDrain(context, drain, webhook)
+}
+
+/** Lets the last requests end, then releases the endpoint. @returns whether there is more to do here. */
+async function endDrain(
+  { database }: DeliveryContext,
+  drain: Drain,
+  { arrivals }: storedQueues.DrainedWebhook,
+): Promise<boolean> {
+  const { busy, consecutiveFailures, holder, reference } = drain
   if (busy.size > 0) return requestEnds(drain)
-  drain.isReleased = await storedQueues.releaseQueue(database, reference, holder, {
-    arrivals: webhook.arrivals,
-    consecutiveFailures: drain.consecutiveFailures,
-  })
+  const seen = { arrivals, consecutiveFailures }
+  drain.isReleased = await storedQueues.releaseQueue(database, reference, holder, seen)
   return !drain.isReleased
 }
 
@@ -150,6 +168,7 @@ async function startRequests(
   const mayStart = () =>
     !stopping.stop.aborted &&
     drain.fault === null &&
+    !drain.isToldToRest &&
     performance.now() + context.postTimeoutMs < drain.leasedUntilMs
   const listedMs = performance.now()
   for (const delivery of due) {
@@ -182,6 +201,7 @@ async function deliver(
   try {
     const result = await tryDelivery(context, target, due, drain.stopping.cut)
     if (result === null) return
+    if (result.restSeconds > 0) drain.isToldToRest = true
     drain.consecutiveFailures =
       result.tried.status === 'Delivered' ? 0 : drain.consecutiveFailures + 1
     await drain.record(result)

@@ -5,7 +5,13 @@
 -- name: list_deliveries
 select page.position::text as "position", page.event_id as "eventId", page.type, page.status,
   page.created_at as "createdAt",
-  case when page.status = 'Pending' then due_at end as "nextTryAt", page.tries
+  case
+    when page.status = 'Pending' then greatest(due_at, (
+      select rests_until
+      from delivery_queue
+      where client_id = :clientId and webhook_id = :webhookId
+    ))
+  end as "nextTryAt", page.tries
 from (
   select group_key, position, event_id, type, status, created_at, tries
   from delivery
@@ -35,7 +41,7 @@ with found as (
     )
 ), marked as (
   update delivery_queue
-  set arrivals = arrivals + 1, due_at = now()
+  set arrivals = arrivals + 1, due_at = now(), rests_until = '-infinity'
   where client_id = :clientId and webhook_id = :webhookId and exists (select 1 from found)
   returning arrivals
 ), locked as (
@@ -79,7 +85,7 @@ with head as (
   returning last_position
 ), marked as (
   update delivery_queue
-  set arrivals = arrivals + 1, due_at = now()
+  set arrivals = arrivals + 1, due_at = now(), rests_until = '-infinity'
   where client_id = :clientId and webhook_id = :webhookId and exists (select 1 from head)
   returning arrivals
 ), groups as (

@@ -29,7 +29,8 @@ with renewed as (
   where client_id = :clientId and webhook_id = :webhookId and holder = :holder
   returning webhook_id
 )
-select arrivals::text as "arrivals", url, url_since as "urlSince", status,
+select arrivals::text as "arrivals", rests_until > now() as "isResting", url,
+  url_since as "urlSince", status,
   coalesce(deliveries_suspended_seconds, 0) as "suspendedSeconds",
   coalesce(receives_events, false) as "receivesEvents", deleted_at is not null as "isDeleted",
   replay_after is not null as "isReplaying", secret,
@@ -55,11 +56,11 @@ set holder = null, leased_until = '-infinity', consecutive_failures = :consecuti
   failing_since = case
     when :consecutiveFailures >= 5 then coalesce(failing_since, clock.at)
   end,
-  due_at = coalesce((
+  due_at = greatest(rests_until, coalesce((
       select min(due_at)
       from delivery_group
       where client_id = :clientId and webhook_id = :webhookId and pending > 0
-    ), 'infinity')
+    ), 'infinity'))
 from clock
 where client_id = :clientId and webhook_id = :webhookId and holder = :holder
   and arrivals = :arrivals::bigint
@@ -75,6 +76,20 @@ set holder = null, leased_until = '-infinity', due_at = clock.at,
   end
 from clock
 where client_id = :clientId and webhook_id = :webhookId and holder = :holder;
+
+-- The answer of an address that the endpoint no longer has holds nothing back.
+-- name: rest_delivery_queue
+with clock as materialized (select now() as at)
+update delivery_queue
+set rests_until = greatest(rests_until, clock.at + make_interval(secs => :seconds))
+from clock
+where client_id = :clientId and webhook_id = :webhookId
+  and exists (
+    select 1
+    from webhook
+    where webhook.client_id = :clientId and webhook.webhook_id = :webhookId
+      and date_trunc('milliseconds', url_since) = :urlSince
+  );
 
 -- name: mark_delivery_queue_due
 update delivery_queue

@@ -57,6 +57,8 @@ export interface DrainedWebhook {
   readonly status: WebhookStatus
   readonly isDeleted: boolean
   readonly isReplaying: boolean
+  /** Its receiver has said when to come back, and that is not yet. */
+  readonly isResting: boolean
   /** Sealed. */
   readonly secret: Uint8Array
   /** Those before it that still sign, sealed, in hexadecimal, the latest first. */
@@ -107,6 +109,24 @@ export const abandonQueue = async (
   { consecutiveFailures }: QueueHealth,
 ): Promise<void> => {
   await abandonLease(connection, { clientId, webhookId, holder, consecutiveFailures })
+}
+
+/** The receiver of an endpoint asks to be left alone for a while. */
+interface Rest extends WebhookReference {
+  readonly urlSince: Date
+  readonly seconds: number
+}
+
+const restEndpoint = declare<Rest>('rest_delivery_queue')
+
+/** Has nothing sent to an endpoint for so many seconds, unless it has another address by now. */
+export const restQueue = async (
+  connection: Connection,
+  { clientId, webhookId }: WebhookReference,
+  urlSince: Date,
+  seconds: number,
+): Promise<void> => {
+  await restEndpoint(connection, { clientId, webhookId, urlSince, seconds })
 }
 
 const markDue = declare<WebhookReference>('mark_delivery_queue_due')

@@ -52,7 +52,7 @@ where client_id = :clientId and webhook_id = :webhookId and deleted_at is null;
 -- name: update_webhook
 with marked as (
   update delivery_queue
-  set arrivals = arrivals + 1, due_at = now()
+  set arrivals = arrivals + 1, due_at = now(), rests_until = '-infinity'
   where client_id = :clientId and webhook_id = :webhookId
 ), clock as materialized (
   select now() as at,
@@ -173,7 +173,7 @@ with earliest as (
   returning webhook_id
 ), marked as (
   update delivery_queue
-  set arrivals = arrivals + 1, due_at = now()
+  set arrivals = arrivals + 1, due_at = now(), rests_until = '-infinity'
   where client_id = :clientId and webhook_id = (select webhook_id from asked)
 )
 select webhook_id as "webhookId"

@@ -132,6 +132,58 @@ test('a receiver that says when to come back is left alone until then, for six h
   }
 })
 
+test('while a receiver asks to be left alone, no card of the webhook is delivered to it, and a ping ends that', async () => {
+  let isBack = false
+  const receiver = await openReceiver((_, response) => {
+    if (isBack) return 204
+    response.writeHead(503, { 'retry-after': '3600' }).end()
+    return undefined
+  })
+  const { webhookId } = await service.createWebhook(receiver.url)
+  const { publicToken: first } = await service.createCard()
+  await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length > 0)
+  // A webhook that does not rest gets the events that this one waits with.
+  const other = await openReceiver(() => 204)
+  const { webhookId: otherId } = await service.createWebhook(other.url)
+  const tokens = [await service.createCard(), await service.createCard()].map(
+    ({ publicToken }) => publicToken,
+  )
+  await until(() => other.received.length >= 2)
+  const waiting = await deliveriesOf(webhookId)
+  assert.equal(waiting.length, 3)
+  const soonest = Date.now() + 3_400_000
+  for (const { nextTryAt } of waiting) assert.ok(Date.parse(nextTryAt) > soonest, nextTryAt)
+  assert.equal(receiver.received.length, 1)
+  isBack = true
+  assert.equal((await service.call('POST', `/webhooks/${webhookId}/ping`)).status, 202)
+  const sentTo = (publicToken: string) =>
+    receiver.received.filter(({ message }) => message.data.publicToken === publicToken).length
+  await until(() => tokens.every((token) => sentTo(token) === 1))
+  // The delivery that was answered so has its own time yet.
+  assert.equal(sentTo(first), 1)
+  const pending = async () =>
+    (await deliveriesOf(webhookId)).filter(({ status }: { status: string }) => status === 'Pending')
+  await until(async () => (await pending()).length === 1)
+  assert.ok(Date.parse((await pending())[0].nextTryAt) > soonest)
+  for (const id of [webhookId, otherId]) await service.call('DELETE', `/webhooks/${id}`)
+})
+
+test('the answer of an address that a webhook no longer has holds nothing back', async () => {
+  const receiver = await openReceiver((_, response) => {
+    response.writeHead(429, { 'retry-after': '3600' }).end()
+    return undefined
+  })
+  const { webhookId } = await service.createWebhook(receiver.url)
+  await service.createCard()
+  await until(async () => (await deliveriesOf(webhookId))[0]?.tries.length > 0)
+  const mended = await openReceiver(() => 204)
+  const body = { url: mended.url, events: ['*'] }
+  assert.equal((await service.call('PUT', `/webhooks/${webhookId}`, { body })).status, 200)
+  const { publicToken } = await service.createCard()
+  await until(() => mended.received.some(({ message }) => message.data.publicToken === publicToken))
+  await service.call('DELETE', `/webhooks/${webhookId}`)
+})
+
 test('an endpoint that answers 410 wants no more: it is disabled at once', async () => {
   const receiver = await openReceiver(() => 410)
   const { webhookId } = await service.createWebhook(receiver.url)

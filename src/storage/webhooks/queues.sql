@@ -19,9 +19,9 @@ where client_id = :clientId and webhook_id = :webhookId and due_at <= now()
 returning client_id as "clientId", webhook_id as "webhookId",
   consecutive_failures as "consecutiveFailures";
 
--- The arrivals are of the same moment as the webhook. Those that the update returns may be later: it
--- waits for a change of the webhook, whose columns are read as they were before the change. A process
--- would then release the queue without having seen the change.
+-- The arrivals are of the same moment as the webhook. Those that the update returns may be
+-- later: it waits for a change of the webhook, whose columns are read as they were before the
+-- change. A process would then release the queue without having seen the change.
 -- name: renew_delivery_queue
 with renewed as (
   update delivery_queue

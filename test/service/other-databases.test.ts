@@ -41,10 +41,10 @@ const settings = {
   backslash_quote: 'on',
   quote_all_identifiers: 'on',
   exit_on_error: 'on',
-  statement_timeout: '1ms',
-  lock_timeout: '1ms',
-  idle_in_transaction_session_timeout: '1ms',
-  idle_session_timeout: '50ms',
+  statement_timeout: '30s',
+  lock_timeout: '30s',
+  idle_in_transaction_session_timeout: '30s',
+  idle_session_timeout: '30s',
 }
 
 /** What a session of the service has in place of some of them, in PostgreSQL 18 or 15. */
@@ -175,6 +175,28 @@ for (const { name, postgres } of servers) {
         await close()
       })
     }
+
+    test('a database with too few connections is refused at the start and found by doctor', {
+      timeout: 120_000,
+    }, async () => {
+      const { close, name: database, url } = await postgres.createDatabase()
+      const user = `one_${database}`
+      await administer(url, async (client) => {
+        await client.query(`create role ${user} login password '${user}'`)
+        await client.query(`alter database ${database} owner to ${user}`)
+        await client.query(`alter database ${database} connection limit 1`)
+      })
+      try {
+        const theirs = new URL(url)
+        theirs.username = user
+        theirs.password = user
+        assert.match(await readRefusal(theirs.href), /too many connections for database/)
+        assert.match(await readFaults(theirs.href), /too many connections for database/)
+      } finally {
+        await close()
+        await administer(urlOf(postgres), (client) => client.query(`drop role ${user}`))
+      }
+    })
 
     test('a database whose encoding is not UTF-8 is refused at the start and found by doctor', async () => {
       const { close, name: database, url } = await postgres.createDatabase()

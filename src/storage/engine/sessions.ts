@@ -274,15 +274,11 @@ export async function compareBackends(connectionString: string): Promise<boolean
   const sessions = openSessions({ connectionString, poolSize: 2, onIdleError })
   try {
     const one = await sessions.take()
-    const other = await sessions.take()
     try {
-      for (let round = 0; round < roundsOfComparison; round += 1) {
-        if (await takesBackend(one, other)) return true
-      }
-      return false
+      return await isBackendShared(one, await sessions.take())
     } finally {
-      // Behind a pooler the transaction of a session may have outlived it.
-      for (const session of [one, other]) session.release(true)
+      // Also where there is no other one: the pool closes once it has all of its own back.
+      one.release(true)
     }
   } finally {
     await sessions.close()
@@ -290,6 +286,19 @@ export async function compareBackends(connectionString: string): Promise<boolean
 }
 
 const roundsOfComparison = 3
+
+/** Compares the backends of two sessions, and gives the other one back. */
+async function isBackendShared(one: Session, other: Session): Promise<boolean> {
+  try {
+    for (let round = 0; round < roundsOfComparison; round += 1) {
+      if (await takesBackend(one, other)) return true
+    }
+    return false
+  } finally {
+    // Behind a pooler the transaction of a session may have outlived it.
+    other.release(true)
+  }
+}
 
 /** Whether a transaction of one session takes the backend that another session had. */
 async function takesBackend(one: Session, other: Session): Promise<boolean> {

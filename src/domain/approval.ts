@@ -115,9 +115,19 @@ export interface AskedRequest {
   readonly body: object | null
 }
 
-/** A request that is carried out, and who approved it. */
+/** The state that a request was drawn from. */
+export interface ApprovedState {
+  readonly kind: ApprovalKind
+  /** Names of what the request is about, as JSON. */
+  readonly subject: string
+  /** SHA-256 of the state of the subject when the request was made. */
+  readonly stateDigest: Uint8Array
+}
+
+/** A request that is carried out, who approved it, and the state that it was approved for. */
 export interface ApprovedCall extends AskedRequest {
   readonly approvedBy?: string | null
+  readonly drawnFrom: ApprovedState
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'safe-stable-stringify'
 import { Secret } from '../../domain/secret.ts'
+import { requireUnchanged } from '../../operations/approvals/subject.ts'
 import type { Answer, RepeatableRequest } from '../../operations/idempotency/idempotency.ts'
 import { callerOf } from './authentication.ts'
 import { idempotencyKeyOf } from './request.ts'
@@ -21,6 +22,9 @@ export function repeatable(
     // Members in one order, so that the same body is the same however it was written.
     request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),
     bearsSecret,
+    ...(carriesOut && {
+      assertBefore: (connection) => requireUnchanged(connection, carriesOut.drawnFrom),
+    }),
   }
 }
 

@@ -104,6 +104,22 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
   })
 }
 
+/**
+ * Judges a call once more where it is done. What the gate read may have changed since, so that the call needs an approval now.
+ * @throws `Problem` `unavailable`: the repeat of the call is kept for another person.
+ */
+export function refuseUnapproved(
+  { required }: Pick<ApprovalOperations, 'required'>,
+  request: FastifyRequest,
+  kinds: readonly ApprovalKind[],
+): void {
+  if (callerOf(request).carriesOut || !kinds.some((kind) => required.has(kind))) return
+  throw new Problem('unavailable', {
+    detail: 'Another request has changed the same client meanwhile. Send this one again.',
+    retryAfterSeconds: 1,
+  })
+}
+
 /** Whether this process sends what was approved. @throws `Problem` where it is another request: that would be a fault of ours. */
 function isApproved(request: FastifyRequest): boolean {
   const { carriesOut } = callerOf(request)

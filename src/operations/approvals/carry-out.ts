@@ -1,4 +1,5 @@
 import {
+  type ApprovedState,
   type AskedRequest,
   approvalKinds,
   approvalSubject,
@@ -23,6 +24,8 @@ interface ApprovedRequest extends AskedRequest {
   readonly approvalId: string
   /** The person who approved it. */
   readonly approvedBy: string | null
+  /** The state that it was approved for: the route compares it once more. */
+  readonly drawnFrom: ApprovedState
   readonly requester: {
     readonly clientId: string
     readonly person: Person | null
@@ -120,12 +123,22 @@ async function carryOut(
     return
   }
   if (recorded === 'missing') approvals.approvalUnrecorded(row)
-  const approved = { ...parsePayload(payload), approvalId, approvedBy: row.deciderId, requester }
+  const approved = {
+    ...parsePayload(payload),
+    approvalId,
+    approvedBy: row.deciderId,
+    drawnFrom: row,
+    requester,
+  }
   const refused = recorded === 'missing' ? unrecorded : givenUp
   const answer = recorded === 'missing' || isTooOld ? refused : await send(approved)
   if (isPassing(answer) && !isTooOld) {
     const seconds = Math.min(2 ** Math.min(attempts, 10), backoffMostSeconds)
     await deferApproval(database, approvalId, holder, seconds)
+    return
+  }
+  if (isStale(answer)) {
+    await settleStale(database, row)
     return
   }
   const { status } = answer
@@ -187,11 +200,31 @@ async function requesterNow(
   return { clientId: row.requesterId, person, scopes }
 }
 
+/** Whether the route found another state than the one that the request was approved for. */
+const isStale = ({ body, status }: RouteAnswer): boolean =>
+  status === 409 && codeOf(body) === 'approval_stale'
+
+/** Ends an approval that was not carried out, because its subject has changed since. */
+const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): Promise<void> =>
+  database.transaction(async (connection) => {
+    const isFirst = await settleApproval(connection, {
+      approvalId: row.approvalId,
+      state: 'stale',
+      status: null,
+      outcome: null,
+      forgetsPayload: true,
+    })
+    if (isFirst) await recordStep(connection, 'stale', row)
+  })
+
 /** Whether it may be otherwise in a moment: the service is away or busy, or the first of two is at work still. */
 function isPassing({ body, status }: RouteAnswer): boolean {
-  const { code }: { readonly code?: unknown } = Object(body)
-  return status >= 500 || status === 429 || code === 'idempotency_key_in_use'
+  return status >= 500 || status === 429 || codeOf(body) === 'idempotency_key_in_use'
 }
+
+/** The code of a problem document; undefined in another body. */
+const codeOf = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
 
 /** A secret that is shown once is shown to nobody here: what could have one is not taken in the first place. */
 function withoutSecret(body: unknown): unknown {

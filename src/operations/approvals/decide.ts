@@ -18,7 +18,7 @@ import {
   visibleApproval,
 } from './approvals.ts'
 import { isRequester, requireAnotherPerson } from './parties.ts'
-import { type ApprovalSubject, stateDigestOf } from './subject.ts'
+import { isUnchanged } from './subject.ts'
 
 /** Who decides what, and under which request id. */
 interface Decider extends Party {
@@ -147,8 +147,7 @@ async function passUnlessStale(
   row: ApprovalRow,
   emergency: string | null,
 ): Promise<Decided> {
-  const now = await stateDigestOf(connection, row.kind, JSON.parse(row.subject) as ApprovalSubject)
-  if (Buffer.compare(now, row.stateDigest) !== 0) {
+  if (!(await isUnchanged(connection, row))) {
     const stale = await commit(connection, row, { state: 'stale' })
     const { clientId, person, requestId } = decider
     await recordStep(connection, 'stale', row, { by: { clientId, person }, requestId })

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
-import { type ApprovalKind, approvalKinds } from '../../domain/approval.ts'
+import { type ApprovalKind, type ApprovedState, approvalKinds } from '../../domain/approval.ts'
+import { Problem } from '../../domain/problem.ts'
 import { findAuditLog } from '../../storage/audit/log.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import { listZoneKeys } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { findMasterKeyCheckValue } from '../../storage/engine/installation.ts'
+import { findMasterKeyCheckValue, lockInstallation } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { findLink } from '../../storage/links/links.ts'
@@ -83,4 +84,27 @@ export async function stateDigestOf(
   const { stateOf } = approvalKinds[kind]
   const state = stateOf === null ? null : await states[stateOf](connection, subject)
   return hash('sha256', JSON.stringify(state), 'buffer')
+}
+
+/** Whether the subject of a request is as it was when the request was made. */
+export async function isUnchanged(
+  connection: Connection,
+  { kind, stateDigest, subject }: ApprovedState,
+): Promise<boolean> {
+  const now = await stateDigestOf(connection, kind, JSON.parse(subject) as ApprovalSubject)
+  return Buffer.compare(now, stateDigest) === 0
+}
+
+/**
+ * Compares the state once more in the transaction that carries out a request. The installation stays locked until the act is
+ * done, so that no client, link or network changes in between.
+ * @throws `Problem` `approval_stale`.
+ */
+export async function requireUnchanged(
+  connection: Connection,
+  approved: ApprovedState,
+): Promise<void> {
+  if (approvalKinds[approved.kind].stateOf === null) return
+  await lockInstallation(connection)
+  if (!(await isUnchanged(connection, approved))) throw new Problem('approval_stale')
 }

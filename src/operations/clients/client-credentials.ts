@@ -9,7 +9,12 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { recordAct } from '../audit/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type ClientOperations, type ClientRecord, clientRecord } from './clients.ts'
+import {
+  type AssertAllowed,
+  type ClientOperations,
+  type ClientRecord,
+  clientRecord,
+} from './clients.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { recordCredentials, recordProvenance } from './provenance.ts'
 
@@ -103,6 +108,8 @@ interface SecretRotation {
   readonly overlapHours: number
   /** SHA-256 of a secret that the caller made, in hexadecimal; null: one is made here. */
   readonly secretHash: string | null
+  /** Judges under the lock whether the client as it is then may be given another secret. */
+  readonly assertAllowed: AssertAllowed
 }
 
 /**
@@ -114,13 +121,15 @@ interface SecretRotation {
 export async function rotateClientSecret(
   operations: ClientOperations,
   operator: Requester,
-  { clientId, overlapHours, secretHash: given }: SecretRotation,
+  { assertAllowed, clientId, overlapHours, secretHash: given }: SecretRotation,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedClientSecret>> {
   const clientSecret = generateClientSecret()
   const { replayed, result } = await once(operations, request, async (connection) => {
     await lockInstallation(connection)
-    if (!(await findAdministeredClient(connection, clientId))) throw new Problem('not_found')
+    const before = await findAdministeredClient(connection, clientId)
+    if (!before) throw new Problem('not_found')
+    assertAllowed(clientRecord(before))
     const secretHash = given === null ? hashClientSecret(clientSecret) : Buffer.from(given, 'hex')
     const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)
     if (until === undefined) {

@@ -138,7 +138,12 @@ export async function createClient(
 interface ClientChange {
   readonly clientId: string
   readonly draft: ClientDraft
+  /** Judges under the lock whether the change may be made to the client as it is then. */
+  readonly assertAllowed: AssertAllowed
 }
+
+/** @throws `Problem` where a client as it is now, while it is locked, must not be changed by this request. */
+export type AssertAllowed = (before: ClientRecord) => void
 
 /**
  * Changes what is given of a client. One that is not active is refused everywhere within 60 seconds;
@@ -149,13 +154,14 @@ interface ClientChange {
 export const changeClient = (
   { certificateListeners, ...operations }: ClientOperations,
   operator: clientRules.Requester,
-  { clientId, draft }: ClientChange,
+  { assertAllowed, clientId, draft }: ClientChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
   once(operations, request, async (connection) => {
     await lockInstallation(connection)
     const before = await storedClients.findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
+    assertAllowed(clientRecord(before))
     const { faults, jwks } = await validateClient(
       connection,
       before.kind,

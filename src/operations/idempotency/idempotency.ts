@@ -17,6 +17,11 @@ export interface RepeatableRequest {
   readonly bearsSecret: boolean
   /** The transaction that a network begins with it. */
   readonly original?: NewOriginal
+  /**
+   * What {@link once} asserts in its transaction before the work. A repeat, which gets the first answer, does not assert it
+   * again.
+   */
+  readonly assertBefore?: (connection: Connection) => Promise<void>
 }
 
 /** The same request as it is remembered: nothing of it is what the caller wrote. */
@@ -137,6 +142,7 @@ export async function once<Result>(
       const { answer, claimId: first } = remembered
       return replayAnswer<Result>(hsm, keyed, { answer, claimId: first })
     }
+    await request.assertBefore?.(connection)
     const result = await work(connection)
     await storedRequests.storeAnswer(
       connection,

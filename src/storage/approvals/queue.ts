@@ -35,8 +35,9 @@ export const deferApproval = async (
 /** What came of it. */
 interface ApprovalOutcome {
   readonly approvalId: string
-  readonly state: 'done' | 'failed'
-  readonly status: number
+  readonly state: 'done' | 'failed' | 'stale'
+  /** Null where the request was not carried out: it is stale. */
+  readonly status: number | null
   /** Sealed. */
   readonly outcome: Uint8Array | null
   readonly forgetsPayload: boolean

@@ -90,7 +90,8 @@ test('nobody outside passes the gate: a handle is good for one call, and no head
     assert.equal(await send(forged), 401, forged)
   }
   const caller = callerOfPerson(somebody('sue', 'security-officer'))
-  const approved = { method: 'POST', path: '/audit/erasures', body }
+  const drawnFrom = { kind: 'erasure', subject: '{}', stateDigest: Buffer.alloc(32) } as const
+  const approved = { method: 'POST', path: '/audit/erasures', body, drawnFrom }
   const handle = service.calls.authorizationOf({ ...caller, carriesOut: approved })
   assert.equal(await send(handle), 202)
   assert.equal(await send(handle), 401)

@@ -8,7 +8,7 @@ import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
-import { approvalByBody } from '../approval-gate.ts'
+import { approvalByBody, refuseUnapproved } from '../approval-gate.ts'
 import {
   findFaultOfKeys,
   findFaultOfSecretHash,
@@ -104,7 +104,7 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
   )
 }
 
-export function changeClientRoute({ administration, app }: privateApi.PrivateApi): void {
+export function changeClientRoute({ administration, app, approvals }: privateApi.PrivateApi): void {
   app.patch(
     '/clients/:clientId',
     {
@@ -134,7 +134,12 @@ export function changeClientRoute({ administration, app }: privateApi.PrivateApi
       const answer = await clientOperations.changeClient(
         administration,
         privateApi.operatorOf(request),
-        { clientId: privateApi.clientIdOf(request), draft: request.body },
+        {
+          clientId: privateApi.clientIdOf(request),
+          draft: request.body,
+          assertAllowed: (before) =>
+            refuseUnapproved(approvals, request, kindsOfClientChange(before, request.body)),
+        },
         repeatable(request),
       )
       return clientAnswer(answerOf(reply, answer))
@@ -142,7 +147,11 @@ export function changeClientRoute({ administration, app }: privateApi.PrivateApi
   )
 }
 
-export function rotateClientSecretRoute({ administration, app }: privateApi.PrivateApi): void {
+export function rotateClientSecretRoute({
+  administration,
+  app,
+  approvals,
+}: privateApi.PrivateApi): void {
   app.post(
     '/clients/:clientId/rotate-secret',
     {
@@ -176,6 +185,7 @@ export function rotateClientSecretRoute({ administration, app }: privateApi.Priv
           clientId: privateApi.clientIdOf(request),
           overlapHours: request.body?.overlapHours ?? 24,
           secretHash: request.body?.secretHash ?? null,
+          assertAllowed: (before) => refuseUnapproved(approvals, request, kindsOfRotation(before)),
         },
         repeatable(request),
       )

@@ -38,7 +38,7 @@ import {
 } from '../../src/storage/cards/new-authorizations.ts'
 import { settleTry } from '../../src/storage/cards/settle-try.ts'
 import { spendTry } from '../../src/storage/cards/spend-try.ts'
-import { findTries, pruneAttempts } from '../../src/storage/cards/tries.ts'
+import { findTries, pruneAttempts, reportLostBlock } from '../../src/storage/cards/tries.ts'
 import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
 import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
 import type {
@@ -252,6 +252,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => restoreTries(database, act, { kind: 'pin', limit: null, today }),
   (database) => restoreTries(database, act, { kind: 'pin', limit: unblocks, today }),
   (database) => spendAllTries(database, act, 'cvv', today),
+  (database) => reportLostBlock(database, { publicToken: token, kind: 'pin' }),
   (database) =>
     recordDisclosure(database, act.event, {
       clientId,

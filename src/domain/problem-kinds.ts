@@ -58,8 +58,9 @@ export const problemKinds = {
     title: 'These entries are not erased at your request.',
     explanation:
       'What operators, card networks and administrators did stays on record, and so does what a client did ' +
-      'that you registered or gave its credentials. Entries about a card of which you were shown something ' +
-      'are erased at the request of another administrator. The detail says which of these it is.',
+      'that you or your approver registered or gave its credentials. Entries about a card that disclosed ' +
+      'data to you, your approver, the people behind either, or a client that one of these controls, are ' +
+      'erased at the request of other administrators. The detail says which of these it is.',
   },
   not_requester: {
     status: 403,

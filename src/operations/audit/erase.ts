@@ -14,6 +14,7 @@ import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import type { CheckSigner } from './check-state.ts'
+import { findErasureParties } from './erasure-parties.ts'
 import { followEntries } from './follow.ts'
 
 /** Whose entries are to be erased, and why. */
@@ -38,34 +39,41 @@ interface Erasure {
  */
 export const requestErasure = (
   audit: Pick<AuditLogOperations, 'database' | 'hsm'>,
-  { clientId, requestId }: Requester,
+  operator: Requester,
   wanted: WantedErasure,
   request: RepeatableRequest | null,
 ): Promise<Answer<Erasure>> =>
   once(audit, request, async (connection) => {
-    await requireErasable(connection, clientId, wanted)
+    const { approvedBy = null, clientId, requestId } = operator
+    await requireErasable(
+      connection,
+      await findErasureParties(connection, [clientId, approvedBy]),
+      wanted,
+    )
     const isCard = 'publicToken' in wanted
     const [kind, subject] = isCard
       ? (['card', wanted.publicToken] as const)
       : (['client', wanted.clientId] as const)
     const { reason } = wanted
-    const asked = { kind, subject, reason, requestedBy: clientId }
+    const asked = { kind, subject, reason, requestedBy: clientId, approvedBy }
     const erasure = await erasures.insertErasure(connection, asked)
     if (!erasure) throw new Error('An erasure of a card or a client is always a new one.')
     await recordRequest(connection, erasure, { clientId, requestId })
     return describe(erasure)
   })
 
-/** Refuses what would take away the traces of an operator: by an id, or of the one who asks. */
+/** Refuses what would take away the traces of an operator: by an id, or of the parties of the request. */
 async function requireErasable(
   connection: Connection,
-  operatorId: string,
+  parties: readonly string[],
   wanted: WantedErasure,
 ): Promise<void> {
   if ('publicToken' in wanted) {
-    if (!(await wasShownCard(connection, wanted.publicToken, operatorId))) return
+    if (!(await wasShownCard(connection, wanted.publicToken, parties))) return
     throw new Problem('erasure_refused', {
-      detail: 'You were shown something of this card: another administrator has to ask.',
+      detail:
+        'The log has a disclosure of this card to you, your approver, or a client or person that one of you is ' +
+        'connected with: two other administrators have to request and approve this.',
     })
   }
   const client = await findClient(connection, wanted.clientId)
@@ -75,10 +83,11 @@ async function requireErasable(
     })
   }
   const provenance = await listProvenance(connection, [wanted.clientId])
-  if (!listParties(wanted.clientId, provenance).includes(operatorId)) return
+  if (!listParties(wanted.clientId, provenance).some((id) => parties.includes(id))) return
   throw new Problem('erasure_refused', {
     detail:
-      'You registered this client, or gave it its credentials: another administrator has to ask.',
+      'You or your approver registered this client, gave it its credentials or approved these: ' +
+      'two other administrators have to request and approve this.',
   })
 }
 
@@ -155,7 +164,7 @@ export async function eraseDue(
 ): Promise<void> {
   const { database } = audit
   const reason = `They are older than ${terms.retentionDays} days.`
-  const ofAge = { kind: 'age', subject: null, reason, requestedBy: null } as const
+  const ofAge = { kind: 'age', subject: null, reason, requestedBy: null, approvedBy: null } as const
   await erasures.insertErasure(database, ofAge)
   const unfinished = await erasures.listUnfinishedErasures(database, 100)
   // What is erased cannot be followed any more.
@@ -213,10 +222,12 @@ async function goOn(
   const { nextIndex: from } = erasure
   const end = await endOf(connection, erasure, log, terms)
   if (from < end) {
-    const bounds = { keptGroups, limit: rangesMost }
+    const { approvedBy, requestedBy } = erasure
+    const parties = await findErasureParties(connection, [requestedBy, approvedBy])
+    const bounds = { keptGroups, parties, limit: rangesMost }
     const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
-    const { erasureId, kind, reason, requestedBy } = erasure
+    const { erasureId, kind, reason } = erasure
     const named = {
       erasure: erasureId,
       of: kind,

@@ -59,5 +59,5 @@ select exists (
   select 1
   from audit_entry
   where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed')
-    and public_token = :publicToken and client_id = :clientId
+    and public_token = :publicToken and client_id = any(:clientIds::text[])
 ) as "isThere";

@@ -21,17 +21,18 @@ interface DisclosureRow extends DisclosurePosition {
   readonly isSigned: boolean
 }
 
-const selectShown = declare<{ publicToken: string; clientId: string }, { isThere: boolean }>(
-  'was_shown_card',
-)
+const selectShown = declare<
+  { publicToken: string; clientIds: readonly string[] },
+  { isThere: boolean }
+>('was_shown_card')
 
-/** Whether the log has a disclosure of a card to somebody. */
+/** Whether the log has a disclosure of a card to one of these. */
 export const wasShownCard = async (
   connection: Connection,
   publicToken: string,
-  clientId: string,
+  clientIds: readonly string[],
 ): Promise<boolean> =>
-  firstRow(await selectShown(connection, { publicToken, clientId }))?.isThere ?? false
+  firstRow(await selectShown(connection, { publicToken, clientIds }))?.isThere ?? false
 
 const newest: DisclosurePosition = { log: 2_147_483_647, index: 0 }
 

@@ -1,12 +1,12 @@
 -- Erasures of what entries of the audit log say, and how far each is.
 
 -- name: insert_audit_erasure
-insert into audit_erasure (kind, subject, reason, requested_by)
-values (:kind, :subject, :reason, :requestedBy)
+insert into audit_erasure (kind, subject, reason, requested_by, approved_by)
+values (:kind, :subject, :reason, :requestedBy, :approvedBy)
 on conflict do nothing
 returning erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
-  requested_by as "requestedBy", request_act as "requestAct", log,
-  next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
+  requested_by as "requestedBy", approved_by as "approvedBy", request_act as "requestAct",
+  log, next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo",
   erased::float8 as "erased", finished_at as "finishedAt";
 
@@ -17,8 +17,8 @@ where erasure_id = :erasureId::uuid;
 
 -- name: find_audit_erasure
 select erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
-  requested_by as "requestedBy", request_act as "requestAct", log,
-  next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
+  requested_by as "requestedBy", approved_by as "approvedBy", request_act as "requestAct",
+  log, next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo",
   erased::float8 as "erased", finished_at as "finishedAt"
 from audit_erasure
@@ -26,8 +26,8 @@ where erasure_id = :erasureId::uuid;
 
 -- name: list_audit_erasures
 select erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
-  requested_by as "requestedBy", request_act as "requestAct", log,
-  next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
+  requested_by as "requestedBy", approved_by as "approvedBy", request_act as "requestAct",
+  log, next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo",
   erased::float8 as "erased", finished_at as "finishedAt"
 from audit_erasure
@@ -35,8 +35,8 @@ where erasure_id = any(:erasureIds::uuid[]);
 
 -- name: list_unfinished_audit_erasures
 select erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
-  requested_by as "requestedBy", request_act as "requestAct", log,
-  next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
+  requested_by as "requestedBy", approved_by as "approvedBy", request_act as "requestAct",
+  log, next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo",
   erased::float8 as "erased", finished_at as "finishedAt"
 from audit_erasure
@@ -46,8 +46,8 @@ limit :limit;
 
 -- name: lock_audit_erasure
 select erasure_id as "erasureId", kind, subject, reason, requested_at as "requestedAt",
-  requested_by as "requestedBy", request_act as "requestAct", log,
-  next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
+  requested_by as "requestedBy", approved_by as "approvedBy", request_act as "requestAct",
+  log, next_index::float8 as "nextIndex", pending_act as "pendingAct", pending_log as "pendingLog",
   pending_from::float8[] as "pendingFrom", pending_to::float8[] as "pendingTo",
   erased::float8 as "erased", finished_at as "finishedAt"
 from audit_erasure
@@ -75,7 +75,7 @@ from (
       when 'client' then client_id = :subject
       else true
     end
-    and (client_id is null or :requestedBy::text is null or client_id <> :requestedBy)
+    and (client_id is null or client_id <> all(:parties::text[]))
 ) as due
 group by island
 order by 1

@@ -16,6 +16,8 @@ export interface ErasureRow {
   readonly requestedAt: Date
   /** Null where nobody asked: it is of what is old. */
   readonly requestedBy: string | null
+  /** Null where nobody had to approve it. */
+  readonly approvedBy: string | null
   /** The act that says that it was asked for; null before that is on record. */
   readonly requestAct: string | null
   /** The entry from which on it is still to be looked. */
@@ -37,7 +39,7 @@ interface EntryRange {
   readonly to: number
 }
 
-type NewErasure = Pick<ErasureRow, 'kind' | 'subject' | 'reason' | 'requestedBy'>
+type NewErasure = Pick<ErasureRow, 'kind' | 'subject' | 'reason' | 'requestedBy' | 'approvedBy'>
 
 const insert = declare<NewErasure, ErasureRow>('insert_audit_erasure')
 
@@ -103,10 +105,12 @@ export const findFirstYoung = async (
 ): Promise<number | null> =>
   firstRow(await selectYoung(connection, { log, from, end, days }))?.index ?? null
 
-type WantedEntries = Pick<ErasureRow, 'kind' | 'subject' | 'log' | 'requestedBy'>
+type WantedEntries = Pick<ErasureRow, 'kind' | 'subject' | 'log'>
 
 interface KeptEntries {
   readonly keptGroups: readonly string[]
+  /** Clients and people whose acts stay. */
+  readonly parties: readonly string[]
   readonly limit: number
 }
 
@@ -116,8 +120,8 @@ const selectRanges = declare<
 >('find_audit_entries_to_erase')
 
 /**
- * Of entries from one index to before another those to be erased, in their order: but for acts of some groups, and for what
- * the one who asked did.
+ * Of entries from one index to before another those to be erased, in their order: but for acts of some groups, and for
+ * what some clients and people did.
  */
 export const findRangesToErase = (
   connection: Connection,

@@ -6,6 +6,16 @@ from client_provenance
 where client_id = any(:clientIds::text[])
 order by client_id, acted_at, by_client_id;
 
+-- name: list_controlled_provenance
+select client_id as "clientId", act, by_client_id as "by", controlled_by as "controlledBy"
+from client_provenance
+where client_id in (
+  select client_id
+  from client_provenance
+  where controlled_by && :controllers::text[]
+)
+order by client_id, acted_at, by_client_id;
+
 -- An act that is done twice keeps all who could have acted for its author at either time. Of
 -- confirmations the last one counts.
 -- name: insert_client_provenance

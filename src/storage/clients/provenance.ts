@@ -19,6 +19,16 @@ export const listProvenance = (
   clientIds: readonly string[],
 ): Promise<ProvenanceRow[]> => selectProvenance(connection, { clientIds })
 
+const selectControlled = declare<{ controllers: readonly string[] }, ProvenanceRow>(
+  'list_controlled_provenance',
+)
+
+/** Who had a hand in each client in which one of these, or a client of theirs, had one. */
+export const listControlledProvenance = (
+  connection: Connection,
+  controllers: readonly string[],
+): Promise<ProvenanceRow[]> => selectControlled(connection, { controllers })
+
 const insert = declare<ProvenanceRow>('insert_client_provenance')
 
 /** Puts on record that somebody had a hand in a client. */

@@ -4,8 +4,9 @@ import { before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { commitmentOf, rootOf, tileWidth } from '../../../src/domain/audit-tree.ts'
 import type { ClientKind } from '../../../src/domain/client.ts'
+import { isPublicToken } from '../../../src/domain/identifiers.ts'
 import { appendEntries, tilesOf } from '../../../src/operations/audit/audit-log.ts'
-import { eraseDue } from '../../../src/operations/audit/erase.ts'
+import { eraseDue, requestErasure } from '../../../src/operations/audit/erase.ts'
 import { followEntries } from '../../../src/operations/audit/follow.ts'
 import { readOpenings } from '../../../src/operations/audit/publish.ts'
 import { readReceipt } from '../../../src/operations/audit/receipts.ts'
@@ -13,6 +14,7 @@ import { createSequencer } from '../../../src/operations/audit/sequence.ts'
 import { createSigner } from '../../../src/operations/audit/sign.ts'
 import { lockAuditLog } from '../../../src/storage/audit/log.ts'
 import { insertClient } from '../../../src/storage/clients/clients.ts'
+import { insertProvenance } from '../../../src/storage/clients/provenance.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 interface Entered {
@@ -286,6 +288,45 @@ suite('what the audit log says is erased', () => {
     await eraseAll()
     const blank = erasedOf(await entries())
     assert.deepEqual(blank, [2, 3])
+  })
+
+  /** Puts on record that one person registered an administrator's client. */
+  const registerFor = async (by: string, clientId: string, kind: ClientKind = 'admin') => {
+    await register(clientId, kind)
+    await insertProvenance(service.database, { clientId, act: 'created', by, controlledBy: [by] })
+  }
+
+  /** Requests the erasure of a card as another than the sandbox's administrator. */
+  const requestAs = (clientId: string, publicToken: string, approvedBy: string | null = null) => {
+    assert.ok(isPublicToken(publicToken))
+    const operator = { clientId, requestId: 'r', approvedBy }
+    return requestErasure(service.audit, operator, { publicToken, reason: 'He asked.' }, null)
+  }
+  const refused = { code: 'erasure_refused' }
+
+  test('of a card not where a client of the requester or of the approver, or the approver, was shown something of it', async () => {
+    await registerFor('person-p', 'admin-of-p')
+    await registerFor('person-p', 'other-of-p')
+    await enter([{ publicToken: card, clientId: 'admin-of-p', act: 'cardholder.revealed' }])
+    await assert.rejects(requestAs('person-p', card), refused)
+    await assert.rejects(requestAs('other-of-p', card), refused)
+    await assert.rejects(requestAs('person-r', card, 'person-p'), refused)
+    await assert.rejects(requestAs('person-r', card, 'admin-of-p'), refused)
+    await enter([{ publicToken: otherCard, clientId: 'person-p', act: 'pin.revealed' }])
+    await assert.rejects(requestAs('admin-of-p', otherCard), refused)
+    await assert.rejects(requestAs('person-r', otherCard, 'person-p'), refused)
+    assert.ok(await requestAs('person-r', card, 'person-q'))
+  })
+
+  test('and what the approver, the people behind both and their other clients did stays', async () => {
+    await registerFor('person-s', 'admin-of-s')
+    await registerFor('person-s', 'other-of-s')
+    await registerFor('person-t', 'client-of-t', 'client')
+    const clients = ['person-s', 'admin-of-s', 'other-of-s', 'person-t', 'client-of-t', 'person-u']
+    await enter(clients.map((clientId) => ({ publicToken: card, clientId })))
+    await requestAs('admin-of-s', card, 'person-t')
+    await eraseAll()
+    assert.deepEqual(erasedOf(await entries()), [clients.indexOf('person-u')])
   })
 
   test('and never who was given which rights, what was approved, found or weakened, and who asked for an erasure', async () => {

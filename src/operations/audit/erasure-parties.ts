@@ -1,0 +1,28 @@
+import { controllersOf, listParties } from '../../domain/client.ts'
+import { listControlledProvenance, listProvenance } from '../../storage/clients/provenance.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+
+/**
+ * Everyone whose traces an erasure leaves: the requester and the approver, the people who registered them, gave them credentials
+ * or approved these, and every client that one of all these could act for alone.
+ * @param people the requester and the approver; null where there is none.
+ */
+export async function findErasureParties(
+  connection: Connection,
+  people: readonly (string | null)[],
+): Promise<readonly string[]> {
+  const named = people.filter((id) => id !== null)
+  if (named.length === 0) return []
+  const ownProvenance = await listProvenance(connection, named)
+  const controllers = named.flatMap((id) =>
+    listParties(
+      id,
+      ownProvenance.filter(({ clientId }) => clientId === id),
+    ),
+  )
+  const provenance = await listControlledProvenance(connection, controllers)
+  const controlled = [...Map.groupBy(provenance, ({ clientId }) => clientId)]
+    .filter(([id, hands]) => controllersOf(id, hands).some((by) => controllers.includes(by)))
+    .map(([id]) => id)
+  return [...new Set([...controllers, ...controlled])].sort()
+}

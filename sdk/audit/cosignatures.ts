@@ -16,6 +16,26 @@ export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
 }
 
 /**
+ * What is missing where fewer witnesses have cosigned a checkpoint than must; null where enough have.
+ * @param quorum how many must have; all whose keys were given, unless it is said
+ */
+export function findMissingCosignatures(
+  { cosignedBy, uncheckedBy }: SignedCheckpoint,
+  witnesses: readonly string[],
+  quorum: number | undefined,
+): { readonly detail: string; readonly isEnough: boolean } | null {
+  const names = new Set([...cosignedBy.map(({ name }) => name), ...uncheckedBy])
+  const missing = witnesses.filter((name) => !names.has(name))
+  if (missing.length === 0) return null
+  const needed = quorum ?? witnesses.length
+  const there = witnesses.length - missing.length
+  const lacks = `${missing.join(', ')}, whose key was given, has not cosigned it`
+  return there >= needed
+    ? { detail: lacks, isEnough: true }
+    : { detail: `${lacks}: ${there} of ${needed} have`, isEnough: false }
+}
+
+/**
  * Reports where too few witnesses have cosigned a checkpoint. That of a log before the one in use needs none where the
  * log after it, which is cosigned itself, begins with it.
  * @param quorum how many must have; all whose keys were given, unless it is said
@@ -38,15 +58,11 @@ export function holdCosignatures(
     readonly note: (text: string) => void
   },
 ): void {
-  const { cosignedBy, origin, size, uncheckedBy } = checkpoint
-  const names = new Set([...cosignedBy.map(({ name }) => name), ...uncheckedBy])
-  const missing = witnesses.filter((name) => !names.has(name))
-  if (missing.length === 0) return
-  const needed = quorum ?? witnesses.length
-  const there = witnesses.length - missing.length
-  const detail = `${missing.join(', ')}, whose key was given, has not cosigned it`
+  const missing = findMissingCosignatures(checkpoint, witnesses, quorum)
+  if (!missing) return
+  const { origin, size } = checkpoint
   const followed = claimOf(successorSays ?? '')
   const isFollowed = followed?.origin === origin && followed.size === size
-  if (there >= needed || isFollowed) note(`${origin}: ${detail}.`)
-  else report('cosignature_missing', 'checkpoint', `${detail}: ${there} of ${needed} have`)
+  if (missing.isEnough || isFollowed) note(`${origin}: ${missing.detail}.`)
+  else report('cosignature_missing', 'checkpoint', missing.detail)
 }

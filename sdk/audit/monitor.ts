@@ -1,5 +1,6 @@
 import { AuditFault } from './audit-fault.ts'
 import { readTile } from './bundle.ts'
+import { findMissingCosignatures, witnessesIn } from './cosignatures.ts'
 import type { Finding, FindingCode } from './findings.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import type { ReadFile } from './openings.ts'
@@ -18,6 +19,7 @@ export interface Growth {
  * changed, taken out or forgotten since.
  * @param read reads below the log's address
  * @param remembered the note that the last look answered with; null at the first
+ * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them unless it is said
  * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read; `another_log` where it is
  * that of a successor; `memory_lost` where the note is none of the log, so that nothing can be said
  */
@@ -25,6 +27,7 @@ export async function lookAtGrowth(
   read: ReadFile,
   keys: readonly VerifierKey[],
   remembered: string | null,
+  quorum?: number,
 ): Promise<Growth> {
   const bytes = await read('checkpoint')
   if (!bytes) throw new AuditFault('unreachable', 'there is no checkpoint')
@@ -36,6 +39,8 @@ export async function lookAtGrowth(
   const report = (code: FindingCode, where: string, detail: string): void => {
     findings.push({ code, origin, where, detail })
   }
+  const missing = findMissingCosignatures(checkpoint, witnessesIn(keys), quorum)
+  if (missing && !missing.isEnough) report('cosignature_missing', 'checkpoint', missing.detail)
   if (older && older.origin !== origin) {
     throw new AuditFault('another_log', `${origin} has taken the place of ${older.origin}`)
   }

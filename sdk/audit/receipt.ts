@@ -1,4 +1,5 @@
 import { AuditFault } from './audit-fault.ts'
+import { findMissingCosignatures, witnessesIn } from './cosignatures.ts'
 import { fromBase64, openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import { isCanonical } from './said.ts'
 import { type Bytes, entryOf, leafHash, verifyInclusion } from './tree.ts'
@@ -55,15 +56,19 @@ function parseOpening(bytes: Bytes): Receipt['opening'] {
  * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which has this entry.
  * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who hands in the receipt
  * @param entryId of the entry that was asked for: the receipt of another proves nothing of it
+ * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them unless it is said
  * @throws AuditFault
  */
 export async function verifyReceipt(
   receipt: string,
   keys: readonly VerifierKey[],
   entryId?: string,
+  quorum?: number,
 ): Promise<VerifiedReceipt> {
   const { checkpoint: note, index, opening, proof } = parseReceipt(receipt)
   const checkpoint = await openCheckpoint(note, keys)
+  const missing = findMissingCosignatures(checkpoint, witnessesIn(keys), quorum)
+  if (missing && !missing.isEnough) throw new AuditFault('unverified', missing.detail)
   if (!opening) throw new AuditFault('erased', 'it holds no text: the entry was erased')
   const { salt, text } = opening
   if (!isCanonical(text)) {

@@ -5,7 +5,8 @@
 export function parseRetryAfter(text: string | undefined, now: Date): number | null {
   if (text === undefined) return null
   if (/^[0-9]{1,9}$/.test(text)) return Number(text)
-  // An HTTP date begins with the day of the week, in English. Nothing else is taken for a date.
-  const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
+  // An HTTP date begins with the day of the week, in English, and is in GMT, also in the form that does not say so.
+  const isDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)
+  const at = isDate ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : Number.NaN
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1_000))
 }

@@ -196,6 +196,17 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
   const long = await exportLog(key, entries)
   publish(long)
   assert.deepEqual(await look(), [0, 'cards.example/audit:'])
+  const { publicKey } = generateKeyPairSync('ed25519')
+  const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
+  const withWitness = join(folder, 'keys-with-witness')
+  await writeFile(withWitness, `${key.text}\n${verifierKeyText('witness.example/w', 4, raw)}\n`)
+  const lookFor = async (...words: string[]) => {
+    const asked = ['audit', 'monitor', url, '--keys', withWitness, ...words]
+    const { code, stdout } = await pinfold({}, ...asked)
+    return [code, stdout.split(' ')[0]]
+  }
+  assert.deepEqual(await lookFor(), [1, 'cosignature_missing'])
+  assert.deepEqual(await lookFor('--quorum', '0'), [0, 'cards.example/audit:'])
   for (const size of [1, 256, 300, 768]) {
     await writeFile(state, signNote(key, size, await long.rootAt(size)))
     assert.deepEqual(await look(), [0, 'cards.example/audit:'])

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { thinLines } from '../../src/cli/commands/audit-export.ts'
 import type { AuditEntry } from '../../src/domain/audit-entry.ts'
 import { proofText } from '../../src/domain/audit-notes.ts'
 import { commitmentOf, entryOf, leafHash } from '../../src/domain/audit-tree.ts'
@@ -368,6 +369,36 @@ const goodService: Record<string, Answer> = ofLog({
     const bytes = exported.files.get(name)
     response.writeHead(bytes ? 200 : 404).end(bytes)
   },
+})
+
+test('an export of a log that grew by one while erased entries were read comes to its end', async () => {
+  const [place, { asked, env }] = [
+    await makePlace(new Map()),
+    await serve(
+      ofLog({
+        '/audit/logs/1/checkpoint': inTurn((times) => (times === 0 ? 10 : 11)),
+        '/audit/logs/1/openings': say('{"erased":true}\n'),
+      }),
+    ),
+  ]
+  const ended = await run(place, env, 'audit', 'export', place.folder)
+  assert.doesNotMatch(ended.stderr, /come to an end/)
+  assert.equal(asked.filter((path) => path.includes('/openings/')).length, 2)
+})
+
+test('of checkpoints of earlier exports the oldest and the newest stay, and no more than are read', () => {
+  let lines: readonly string[] = []
+  for (let number = 0; number < 5_000; number++) {
+    lines = thinLines([...lines, `"${number}"`])
+    assert.ok(lines.length <= 1_000)
+  }
+  assert.equal(lines[0], '"0"')
+  assert.deepEqual(
+    lines.slice(-200),
+    Array.from({ length: 200 }, (_, at) => `"${4_800 + at}"`),
+  )
+  const long = thinLines(Array.from({ length: 40 }, (_, at) => `"${at}${'x'.repeat(500_000)}"`))
+  assert.ok(long.length >= 2 && long.join('\n').length <= 8_388_608)
 })
 
 for (const [title, path, target, isGood] of [

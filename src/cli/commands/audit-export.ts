@@ -100,18 +100,18 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   let written = 0
   let checkpoint = await source.readCheckpoint(log)
   if (checkpoint) await removeOther(target, checkpoint)
-  // What entries say before the checkpoint under which they are exported: what is erased meanwhile is covered there.
-  let hasErased = true
-  for (let round = 0; checkpoint && (hasErased || written < checkpoint.size); round++) {
+  // What entries say is read before the checkpoint under which they are exported: an erasure meanwhile is covered there.
+  for (let round = 0; checkpoint && written < checkpoint.size; round++) {
     const { size } = checkpoint
     if (round >= mostRounds) throw new Unreachable(`${at} does not come to an end.`)
     const bundles = numbers(Math.floor(written / tileWidth), Math.ceil(size / tileWidth))
-    hasErased = false
     await inTurn(bundles, onProgress, async (bundle) => {
       const path = `openings/${bundle}.jsonl`
-      const said = await source.readNeeded(`${at}/openings/${bundle}`, mostBytesOf(path))
-      hasErased ||= written > 0 && Buffer.from(said).includes('"erased":true')
-      await write(path, said, false)
+      await write(
+        path,
+        await source.readNeeded(`${at}/openings/${bundle}`, mostBytesOf(path)),
+        false,
+      )
     })
     written = size
     checkpoint = await source.readCheckpoint(log)
@@ -186,13 +186,26 @@ async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): 
   for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
 
+/** Checkpoints of earlier exports that are kept, and their bytes: a verifier reads ten times as many, and twice as much. */
+const [keptMost, keptBytesMost] = [1_000, mostBytesOf('checkpoints.jsonl') / 2]
+
 /** Beside those of earlier exports, each a line of JSON. */
 async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise<void> {
   const path = `${prefix}checkpoints.jsonl`
   const kept = await readWithin(folder, path, mostBytesOf(path))
-  const text = Buffer.from(kept ?? []).toString()
-  const line = `${JSON.stringify(note)}\n`
-  if (!text.split('\n').includes(line.trimEnd())) {
-    await writeWithin(folder, path, Buffer.from(`${text}${line}`), { isDurable: true })
-  }
+  const lines = Buffer.from(kept ?? [])
+    .toString()
+    .split('\n')
+  const line = JSON.stringify(note)
+  if (lines.includes(line)) return
+  const text = thinLines([...lines.filter((each) => each !== ''), line]).join('\n')
+  await writeWithin(folder, path, Buffer.from(`${text}\n`), { isDurable: true })
+}
+
+/** Leaves out every other line of the older half while there are too many. The oldest and the newest stay. */
+export function thinLines(lines: readonly string[]): readonly string[] {
+  const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
+  if (lines.length < 3 || (lines.length <= keptMost && bytes <= keptBytesMost)) return lines
+  const newerHalf = Math.ceil(lines.length / 2)
+  return thinLines(lines.filter((_, at) => at % 2 === 0 || at >= newerHalf))
 }

@@ -39,6 +39,14 @@ const keysOption: cli.Options = {
   },
 }
 
+const quorumOption: cli.Options = {
+  quorum: {
+    type: 'string',
+    value: 'N',
+    help: 'how many witnesses must have cosigned, of those whose keys are given; else all of them',
+  },
+}
+
 const exitsOf =
   'Ends with 0: all is good; 1: there are findings, a line each; 2: it could not be checked.'
 
@@ -81,11 +89,7 @@ export const auditCommands: readonly cli.Command[] = [
         value: 'FILE',
         help: 'a checkpoint that was had before: the log must go on from it',
       },
-      quorum: {
-        type: 'string',
-        value: 'N',
-        help: 'how many witnesses must have cosigned, of those whose keys are given; else all of them',
-      },
+      ...quorumOption,
       'accept-successor': {
         type: 'string',
         value: 'NAMES',
@@ -144,6 +148,7 @@ export const auditCommands: readonly cli.Command[] = [
     description: `${exitsOf}\nA file needs --keys and no server. Of an entry the keys are the server's own unless they are given.`,
     options: {
       ...keysOption,
+      ...quorumOption,
       output: { type: 'string', value: 'FILE', help: 'where a receipt that was fetched is kept' },
     },
     example: 'pinfold audit receipt pin-shown.tlog-proof --keys audit-log-keys',
@@ -161,6 +166,7 @@ export const auditCommands: readonly cli.Command[] = [
           file,
           given ?? fetched?.keys ?? [],
           isEntry ? name.toLowerCase() : undefined,
+          quorumOf(call),
         )
         const { cosignedBy, origin, size, uncheckedBy } = checkpoint
         const witnesses = cosignedBy.map((each) => each.name)
@@ -179,6 +185,7 @@ export const auditCommands: readonly cli.Command[] = [
     description: `URL is where the tree is: of the private listener /audit. ${exitsOf}`,
     options: {
       ...keysOption,
+      ...quorumOption,
       state: { type: 'string', value: 'FILE', help: 'where the newest checkpoint is remembered' },
       every: { type: 'string', value: 'SECONDS', help: 'goes on until something is found' },
     },
@@ -193,7 +200,9 @@ export const auditCommands: readonly cli.Command[] = [
         const keys = (await givenKeys(call)) ?? []
         const everySeconds = cli.numberOf(call, 'every')
         const seen = memoryIn(cli.textOf(call, 'state'))
-        return followGrowth((note) => lookAtGrowth(fetchBelow(url), keys, note), seen, everySeconds)
+        const quorum = quorumOf(call)
+        const look = (note: string | null) => lookAtGrowth(fetchBelow(url), keys, note, quorum)
+        return followGrowth(look, seen, everySeconds)
       }),
   },
 ]

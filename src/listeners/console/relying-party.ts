@@ -108,13 +108,13 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
       return discovered.configuration
     }
     const authentication = await authenticationBy(credentials)
-    let jwksUri: string | undefined
+    let jwksAddress: string | undefined
     const configuration = await oidc
       .discovery(new URL(issuer), clientId, {}, authentication, {
         [oidc.customFetch]: async (address, request) => {
           const answer = await ask(address, request)
           // An ID token that a weak key signed is signed by nobody.
-          return address === jwksUri && answer.ok
+          return new URL(address).href === jwksAddress && answer.ok
             ? Response.json(withoutWeakRsaKeys(await answer.json()))
             : answer
         },
@@ -129,7 +129,9 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
       .catch((cause: unknown) => {
         throw awayOf(cause)
       })
-    jwksUri = configuration.serverMetadata().jwks_uri
+    const { jwks_uri: jwksUri } = configuration.serverMetadata()
+    // The library asks for the address in its normal form.
+    jwksAddress = jwksUri && new URL(jwksUri).href
     discovered = { configuration, atMs: Date.now() }
     return configuration
   }

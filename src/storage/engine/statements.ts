@@ -29,34 +29,57 @@ export function loadStatements(moduleUrl: string) {
     return (connection, values) =>
       connection.query(
         prepared,
-        parameters.map((parameter) => values[parameter as keyof Parameters]),
+        parameters.map((parameter) => {
+          const value = values[parameter as keyof Parameters]
+          if (value === undefined) throw new Error(`${name} has no value for :${parameter}.`)
+          return value
+        }),
       )
   }
 }
 
-/** The statements of a file, by their names, without comments. */
+/**
+ * The statements of a file, by their names, without comments. A comment has a line of its own.
+ * @throws Error where a name is given twice.
+ */
 export function splitStatements(source: string): ReadonlyMap<string, string> {
   const [, ...parts] = source.split(/^-- name: /m)
-  return new Map(
-    parts.map((part) => {
-      const [name = '', ...lines] = part.split('\n')
-      const text = lines.filter((line) => !line.trimStart().startsWith('--')).join('\n')
-      return [name.trim(), text.trim().replace(/;$/, '')]
-    }),
-  )
+  const texts = new Map<string, string>()
+  for (const part of parts) {
+    const [name = '', ...lines] = part.split('\n')
+    if (texts.has(name)) throw new Error(`Two statements are called ${name}.`)
+    const text = lines.filter((line) => !line.trimStart().startsWith('--')).join('\n')
+    texts.set(name, text.trim().replace(/;$/, ''))
+  }
+  return texts
 }
 
-/** Quoted texts, casts and named parameters: the first two are left as they are. */
-const parameterPattern = /'(?:[^']|'')*'|"[^"]*"|::|:([a-z]\w*)/g
+/**
+ * What would be read wrongly beside names of parameters: other quotes, comments behind code, a second statement, and the
+ * end of a slice that touches its colon (`[1:n]` is written `[1 : n]`).
+ */
+const unreadable = /\$\$|--|\/\*|;|(?<!\barray)\[(?:[^\]:]+:[a-z]|:\w+\])/i
 
-/** Gives parameters the numbers that the server knows them by, in the order in which they first appear. */
+const escapedQuote = /\be'[^']*\\'/i
+
+const quotedOrCast = /'(?:[^']|'')*'|"[^"]*"|::/g
+
+/** The same, which are left as they are, and named parameters. */
+const parameterPattern = new RegExp(`${quotedOrCast.source}|:([a-z]\\w*)`, 'g')
+
+/**
+ * Gives parameters the numbers that the server knows them by, in the order in which they first appear.
+ * @throws Error where the text holds what cannot be told from a parameter.
+ */
 export function numberParameters(written: string): {
   readonly text: string
   readonly parameters: readonly string[]
 } {
+  const found = escapedQuote.exec(written) ?? unreadable.exec(written.replace(quotedOrCast, '#'))
+  if (found) throw new Error(`A statement cannot have ${JSON.stringify(found[0])}: ${written}`)
   const parameters: string[] = []
-  const text = written.replace(parameterPattern, (found, name: string | undefined) => {
-    if (name === undefined) return found
+  const text = written.replace(parameterPattern, (whole, name: string | undefined) => {
+    if (name === undefined) return whole
     if (!parameters.includes(name)) parameters.push(name)
     return `$${parameters.indexOf(name) + 1}`
   })

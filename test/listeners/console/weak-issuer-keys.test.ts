@@ -5,14 +5,19 @@ import { exponentOneJwk, forgeJwt } from '../../support/weak-rsa-keys.ts'
 
 const issuer = 'https://people.test'
 
-test('nobody signs in by an ID token that a weak key of the issuer verifies', async () => {
+for (const jwksUri of [`${issuer}/keys`, 'https://People.test:443/keys']) {
+  test(`nobody signs in by an ID token that a weak key at ${jwksUri} verifies`, () =>
+    signInByWeakKey(jwksUri))
+}
+
+async function signInByWeakKey(jwksUri: string): Promise<void> {
   let nonce: string | null = null
   const answers: Readonly<Record<string, () => object>> = {
     '/.well-known/openid-configuration': () => ({
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
-      jwks_uri: `${issuer}/keys`,
+      jwks_uri: jwksUri,
     }),
     '/token': () => {
       const now = Math.floor(Date.now() / 1_000)
@@ -38,4 +43,4 @@ test('nobody signs in by an ID token that a weak key of the issuer verifies', as
   nonce = searchParams.get('nonce')
   const query = `code=c&state=${searchParams.get('state')}&iss=${encodeURIComponent(issuer)}`
   await assert.rejects(party.finish('secret', query), { code: 'unavailable' })
-})
+}

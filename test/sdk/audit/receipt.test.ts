@@ -109,6 +109,10 @@ test('a witness whose key is given is named with the time of its cosignature, an
   const bare = await verifyReceipt(receipt, keys)
   assert.deepEqual([bare.checkpoint.cosignedBy, bare.checkpoint.unknownBy], [[], [name]])
   assert.equal(await faultOf(receipt, await parseVerifierKeys(own)), 'unverified')
+  const uncosigned = await receiptOf(3)
+  const both = await parseVerifierKeys(`${key.text}\n${own}`)
+  assert.equal(await faultOf(uncosigned, both), 'unverified')
+  assert.equal((await verifyReceipt(uncosigned, both, undefined, 0)).index, 3)
 })
 
 test('a second signature, by ML-DSA-44, is verified where the runtime can', async () => {

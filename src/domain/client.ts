@@ -78,8 +78,9 @@ export interface ProvenanceAct {
 
 /**
  * Every administrator who alone could act for a client: itself; and who registered it, gave it credentials,
- * or could have acted for one who did. A confirmation takes away all of these who could not have acted for
+ * or could have acted for one who did. A confirmation takes away all of these from before it who could not have acted for
  * the one who confirmed, too: alone they cannot have made it up.
+ * @param provenance in the order of time.
  */
 export const controllersOf = (
   clientId: string,
@@ -92,17 +93,20 @@ export const controllersOf = (
 
 /**
  * Everyone who approves nothing that a client requests: its controllers, and the people who approved its registration or its
- * credentials. A confirmation takes these away as it does the controllers.
+ * credentials. A confirmation takes these away as it does the controllers, but only those from before it.
+ * @param provenance in the order of time.
  */
 export function listParties(
   clientId: string,
   provenance: readonly ProvenanceAct[],
 ): readonly string[] {
-  const confirmations = provenance.filter(({ act }) => act === 'confirmed')
-  const hands = provenance.filter(({ act }) => act !== 'confirmed')
-  const others = hands
-    .flatMap(({ controlledBy }) => controlledBy)
-    .filter((id) => confirmations.every(({ controlledBy }) => controlledBy.includes(id)))
+  const others = provenance.flatMap(({ act, controlledBy }, at) => {
+    if (act === 'confirmed') return []
+    const confirmations = provenance.slice(at).filter((later) => later.act === 'confirmed')
+    return controlledBy.filter((id) =>
+      confirmations.every((confirmation) => confirmation.controlledBy.includes(id)),
+    )
+  })
   return [...new Set([clientId, ...others])].sort()
 }
 

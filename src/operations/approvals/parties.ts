@@ -1,5 +1,5 @@
-import { listParties, originOf } from '../../domain/client.ts'
-import { personIdOf } from '../../domain/person.ts'
+import { listParties } from '../../domain/client.ts'
+import { isPersonId, personIdOf } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
@@ -11,7 +11,7 @@ type Rules = Pick<ApprovalOperations, 'takesFirstAdministrators'>
 /**
  * Everyone who cannot approve what a party requests now: a person alone; a client with its controllers and the people
  * who approved its credentials.
- * @throws `Problem` `same_person` where it cannot be known whose client it is: nobody here registered it.
+ * @throws `Problem` `same_person` where the record does not say which person holds its credentials.
  */
 export async function findRequesterParties(
   { takesFirstAdministrators }: Rules,
@@ -20,14 +20,28 @@ export async function findRequesterParties(
 ): Promise<readonly string[]> {
   if (person) return [clientId]
   const provenance = await listProvenance(connection, [clientId])
-  if (originOf(provenance).createdBy === null && !takesFirstAdministrators) {
-    throw new Problem('same_person', {
-      detail:
-        'The record does not say who holds the credentials of this client: the configuration named it. ' +
-        'Ask as a person who signed in, or as a client that such a person registered.',
-    })
-  }
-  return listParties(clientId, provenance)
+  const parties = listParties(clientId, provenance)
+  if (takesFirstAdministrators) return parties
+  const isGivenByPerson = provenance.some(
+    ({ act, controlledBy }) =>
+      (act === 'created' || act === 'credentials_set') && controlledBy.some(isPersonId),
+  )
+  if (isGivenByPerson && (await areRegistered(connection, parties))) return parties
+  throw new Problem('same_person', {
+    detail:
+      'The record does not say which person holds the credentials of this client: the configuration ' +
+      'named it, or named a client that could act for it. ' +
+      'Ask as a person who signed in, or as a client that such a person registered.',
+  })
+}
+
+/** Whether each client among these was registered here. The holder of any other client may be any person. */
+async function areRegistered(connection: Connection, parties: readonly string[]): Promise<boolean> {
+  const clientIds = parties.filter((id) => !isPersonId(id))
+  const created = (await listProvenance(connection, clientIds)).filter(
+    ({ act }) => act === 'created',
+  )
+  return clientIds.every((id) => created.some(({ clientId }) => clientId === id))
 }
 
 /**

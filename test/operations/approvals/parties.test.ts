@@ -111,6 +111,23 @@ suite('an installation where administrators and erasures need another person', (
     assert.equal((await approve(sue, later)).status, 200)
   })
 
+  test('counts who approved credentials after a confirmation, although the client asked for them itself', async () => {
+    const clientId = await register(sue, sol)
+    const confirmed = await service.call('POST', `//clients/${clientId}/confirm`, {
+      as: 'admin',
+      listener: 'private',
+      body: { credentialsVersion: 1 },
+    })
+    assert.equal(confirmed.status, 200, confirmed.text)
+    const path = `/clients/${clientId}`
+    const body = { jwks: newJwks() }
+    const change = await callAsClient(service, clientId, ['admin'], 'PATCH', path, { body })
+    await finish(sam, change)
+    const asked = await askAsClient(clientId, '/audit/erasures', newErasure())
+    await refusesSamePerson(sam, asked)
+    assert.equal((await approve(sue, asked)).status, 200)
+  })
+
   test('lets who controls the client that asked refuse the request', async () => {
     const clientId = await register(sue, sol)
     const asked = await askAsClient(clientId, '/audit/erasures', newErasure())
@@ -139,4 +156,49 @@ test('a first administrator asks for nothing that needs another person, unless t
     body: { payloadHash: asked.body.payloadHash },
   })
   assert.deepEqual([answer.status, answer.body.code], [403, 'same_person'])
+})
+
+test('a client asks only where a person registered it, and no first administrator could act for it', async () => {
+  const env = { APPROVALS: 'erasure', APPROVALS_FIRST_ADMINISTRATORS: 'refuse' }
+  const service = await openTestService({ env })
+  const ask = async (clientId: string) => {
+    const given = { body: newErasure() }
+    return callAsClient(service, clientId, ['admin'], 'POST', '/audit/erasures', given)
+  }
+  const refusesToAsk = async (clientId: string) => {
+    const refused = await ask(clientId)
+    assert.deepEqual([refused.status, refused.body.code], [403, 'same_person'])
+    assert.match(refused.body.detail, /Ask as a person who signed in/)
+  }
+  const registerAsClient = async (by: string) => {
+    const body = newAdministrator()
+    const made = await callAsClient(service, by, ['admin'], 'POST', '/clients', { body })
+    assert.equal(made.status, 201, JSON.stringify(made.body))
+    return body.clientId
+  }
+  const first = service.sandbox?.admin.clientId ?? ''
+  const ofFirst = await registerAsClient(first)
+  await refusesToAsk(ofFirst)
+  await refusesToAsk(await registerAsClient(ofFirst))
+  // Another first administrator says that it is with its owner, who may be either of them.
+  await sql(
+    service.database,
+    `insert into client (client_id, client_name, kind, scopes, secret_hash)
+     values ('second', 'Another', 'admin', '{admin}', decode(repeat('ab', 32), 'hex'))
+     returning client_id`,
+  )
+  const path = `/clients/${ofFirst}/confirm`
+  const given = { body: { credentialsVersion: 1 } }
+  const confirmed = await callAsClient(service, 'second', ['admin'], 'POST', path, given)
+  assert.deepEqual([confirmed.status, confirmed.body.controlledBy], [200, []])
+  await refusesToAsk(ofFirst)
+  const body = newAdministrator()
+  assert.equal((await callAs(service, sue, 'POST', '/clients', { body })).status, 201)
+  assert.equal((await ask(body.clientId)).status, 202)
+  assert.equal((await ask(await registerAsClient(body.clientId))).status, 202)
+  // Other keys that a first administrator gave it are in the hands of that one.
+  const change = { body: { jwks: newJwks() } }
+  const own = `/clients/${body.clientId}`
+  assert.equal((await callAsClient(service, first, ['admin'], 'PATCH', own, change)).status, 200)
+  await refusesToAsk(body.clientId)
 })

@@ -638,6 +638,11 @@ export interface components {
             /** Format: date-time */
             readonly disabledAt?: string;
             /**
+             * @description Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.
+             * @enum {string}
+             */
+            readonly disabledReason?: "receiver_gone" | "not_delivered" | "operator" | "client";
+            /**
              * @description Signs every message. Shown once, and never in a replayed answer.
              * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
              */
@@ -915,6 +920,11 @@ export interface components {
             readonly createdAt: string;
             /** Format: date-time */
             readonly disabledAt?: string;
+            /**
+             * @description Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.
+             * @enum {string}
+             */
+            readonly disabledReason?: "receiver_gone" | "not_delivered" | "operator" | "client";
         };
     };
     responses: {

@@ -83,7 +83,9 @@ async function recordLast(
     result.isGivenUp && !isLast(result) ? { ...result.tried, ...again } : result.tried,
   )
   const decided = await recordTries(connection, reference, tries)
-  const isDisabled = batch.some((each) => isLast(each) && decided.has(each.tried.position))
-  if (isDisabled) await disableWebhook(connection, clientId, webhookId)
-  return isDisabled
+  const decisive = batch.filter((each) => isLast(each) && decided.has(each.tried.position))
+  if (decisive.length === 0) return false
+  const reason = decisive.some(({ isGone }) => isGone) ? 'receiver_gone' : 'not_delivered'
+  await disableWebhook(connection, clientId, webhookId, reason)
+  return true
 }

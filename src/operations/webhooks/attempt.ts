@@ -18,6 +18,8 @@ export interface Target
 export interface TryResult {
   readonly tried: TriedDelivery
   readonly isGivenUp: boolean
+  /** Whether the receiver answered that it wants no more. */
+  readonly isGone: boolean
   /** For how long the receiver asks to be left alone: 0 where it does not. */
   readonly restSeconds: number
   /** Of the address that it was tried at. */
@@ -54,6 +56,7 @@ export async function tryDelivery(
   return {
     tried: { groupKey, position, round, failures, try: record, ...step },
     isGivenUp: step.status === 'Failed' && outcome !== notKept && groupKey !== pingGroup,
+    isGone: isGone(outcome),
     restSeconds: Math.min(retryAfterSeconds, longestSeconds),
     urlSince,
   }
@@ -69,14 +72,15 @@ function nextStep(
   if (outcome.outcome === 'delivered') return { status: 'Delivered', dueInSeconds: 0 }
   const counted = new Date(now.getTime() - suspendedSeconds * 1_000)
   const isOver = isGivenUp(firstTriedAt, urlSince, counted)
-  // Gone: the receiver wants no more of them (Standard Webhooks 1.0.0, “Removing disabled endpoints”).
-  const isGone = outcome.statusCode === 410
-  const isLast = groupKey === pingGroup || outcome === notKept || isOver || isGone
+  const isLast = groupKey === pingGroup || outcome === notKept || isOver || isGone(outcome)
   if (isLast) return { status: 'Failed', dueInSeconds: 0 }
   const backOff = backOffSeconds(failures + 1, Math.random())
   const asked = Math.min(outcome.retryAfterSeconds ?? 0, longestSeconds)
   return { status: 'Pending', dueInSeconds: Math.max(backOff, asked) }
 }
+
+/** The receiver wants no more messages (Standard Webhooks 1.0.0, “Removing disabled endpoints”). */
+const isGone = ({ statusCode }: PostOutcome): boolean => statusCode === 410
 
 /** The longest wait until the next try, whoever asks for it. */
 const longestSeconds = 6 * 3_600

@@ -19,7 +19,14 @@ import { findOwnWebhook, refuseDisabled, type WebhookOperations } from './webhoo
 export interface WatchedWebhook
   extends Pick<
     WatchedWebhookRow,
-    'clientId' | 'webhookId' | 'url' | 'events' | 'status' | 'consecutiveFailures' | 'failing'
+    | 'clientId'
+    | 'webhookId'
+    | 'url'
+    | 'events'
+    | 'status'
+    | 'disabledReason'
+    | 'consecutiveFailures'
+    | 'failing'
   > {
   readonly createdAt: string
   readonly disabledAt: string | null
@@ -124,7 +131,7 @@ export const switchAsOperator = (
     const { clientId, webhookId } = act
     const webhook = await webhookOf(connection, operator, act)
     if (webhook.status === status) return null
-    if (status === 'Disabled') await disableWebhook(connection, clientId, webhookId)
+    if (status === 'Disabled') await disableWebhook(connection, clientId, webhookId, 'operator')
     else await updateWebhookRow(connection, clientId, webhookId, { ...webhook, status })
     const name = status === 'Disabled' ? 'webhook_disabled' : 'webhook_enabled'
     await record(connection, operator, act, { act: name, details: {} })

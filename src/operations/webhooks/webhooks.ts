@@ -32,6 +32,7 @@ interface WebhookRecord {
   readonly status: storedWebhooks.WebhookStatus
   readonly createdAt: string
   readonly disabledAt?: string
+  readonly disabledReason?: storedWebhooks.DisabledReason
 }
 
 /** Webhooks that a client may have. */
@@ -194,12 +195,13 @@ const storedSettings = async (
 })
 
 async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<WebhookRecord> {
-  const { createdAt, description, disabledAt, ...members } = row
+  const { createdAt, description, disabledAt, disabledReason, ...members } = row
   return {
     ...members,
     ...(description && { description: await hsm.revealRecord('note', row.webhookId, description) }),
     createdAt: createdAt.toISOString(),
     ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
+    ...(disabledReason && { disabledReason }),
   }
 }
 

@@ -4,6 +4,7 @@
 -- name: list_watched_webhooks
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId", url, events, description,
   status, created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason",
   coalesce(consecutive_failures, 0) as "consecutiveFailures",
   coalesce(failing, false) as failing, nullif(due_at, 'infinity') as "dueAt"
 from webhook
@@ -18,6 +19,7 @@ limit :limit;
 -- name: list_watched_webhooks_of_client
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId", url, events, description,
   status, created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason",
   coalesce(consecutive_failures, 0) as "consecutiveFailures",
   coalesce(failing, false) as failing, nullif(due_at, 'infinity') as "dueAt"
 from webhook
@@ -32,6 +34,7 @@ limit :limit;
 -- name: find_watched_webhook
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId", url, events, description,
   status, created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason",
   coalesce(consecutive_failures, 0) as "consecutiveFailures",
   coalesce(failing, false) as failing, nullif(due_at, 'infinity') as "dueAt"
 from webhook

@@ -8,9 +8,11 @@ with queue as (
   values (:clientId, :webhookId)
 )
 insert into webhook
-  (client_id, webhook_id, url, events, description, status, secret, disabled_at, url_since)
+  (client_id, webhook_id, url, events, description, status, secret, disabled_at,
+    disabled_reason, url_since)
 select :clientId, :webhookId::uuid, :url, :events::text[], :description::bytea, :status,
   :secret::bytea, case when :status = 'Disabled' then now() end,
+  case when :status = 'Disabled' then 'client' end,
   coalesce((
     select
       case
@@ -21,7 +23,8 @@ select :clientId, :webhookId::uuid, :url, :events::text[], :description::bytea, 
     where client.client_id = :clientId
   ), now())
 returning webhook_id as "webhookId", url, events, description, status,
-  created_at as "createdAt", disabled_at as "disabledAt";
+  created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason";
 
 -- name: lock_client_for_webhooks
 select client_id as "clientId"
@@ -36,7 +39,8 @@ where client_id = :clientId and deleted_at is null;
 
 -- name: list_webhooks
 select webhook_id as "webhookId", url, events, description, status, created_at as "createdAt",
-  disabled_at as "disabledAt"
+  disabled_at as "disabledAt",
+  disabled_reason as "disabledReason"
 from webhook
 where client_id = :clientId and deleted_at is null
   and (:afterWebhookId::uuid is null or webhook_id > :afterWebhookId)
@@ -45,7 +49,8 @@ limit :limit;
 
 -- name: find_webhook
 select webhook_id as "webhookId", url, events, description, status, created_at as "createdAt",
-  disabled_at as "disabledAt"
+  disabled_at as "disabledAt",
+  disabled_reason as "disabledReason"
 from webhook
 where client_id = :clientId and webhook_id = :webhookId and deleted_at is null;
 
@@ -73,11 +78,17 @@ set url = :url, events = :events, description = :description, status = :status,
     else clock.of_deliveries
   end,
   replay_after = case when :status = 'Enabled' then replay_after end,
-  disabled_at = case when :status = 'Disabled' then coalesce(disabled_at, clock.at) end
+  disabled_at = case when :status = 'Disabled' then coalesce(disabled_at, clock.at) end,
+  disabled_reason = case
+    when :status = 'Enabled' then null
+    when status = 'Enabled' then 'client'
+    else disabled_reason
+  end
 from clock
 where client_id = :clientId and webhook_id = :webhookId and deleted_at is null
 returning webhook_id as "webhookId", url, events, description, status,
-  created_at as "createdAt", disabled_at as "disabledAt";
+  created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason";
 
 -- name: lock_webhook_target
 with asked as (
@@ -111,11 +122,12 @@ with marked as (
     ), now()) as of_deliveries
 )
 update webhook
-set status = 'Disabled', disabled_at = now(), replay_after = null
+set status = 'Disabled', disabled_at = now(), disabled_reason = :reason, replay_after = null
 from clock
 where client_id = :clientId and webhook_id = :webhookId and deleted_at is null
 returning webhook_id as "webhookId", url, events, description, status,
-  created_at as "createdAt", disabled_at as "disabledAt";
+  created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason";
 
 -- name: delete_webhook
 with marked as (
@@ -139,7 +151,8 @@ set status = 'Disabled', deleted_at = now()
 from clock
 where client_id = :clientId and webhook_id = :webhookId and deleted_at is null
 returning webhook_id as "webhookId", url, events, description, status,
-  created_at as "createdAt", disabled_at as "disabledAt";
+  created_at as "createdAt", disabled_at as "disabledAt",
+  disabled_reason as "disabledReason";
 
 -- A replay that still runs and includes the asked time is not begun anew: a client that asks
 -- often would otherwise never see its end. Positions follow the times, except for acts that ran

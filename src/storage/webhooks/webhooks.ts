@@ -3,6 +3,9 @@ import { loadStatements } from '../engine/statements.ts'
 
 export type WebhookStatus = 'Enabled' | 'Disabled'
 
+/** Who or what disabled a webhook: its receiver by 410, attempts that failed for three days, an operator, or its client. */
+export type DisabledReason = 'receiver_gone' | 'not_delivered' | 'operator' | 'client'
+
 /** Names one endpoint. */
 export interface WebhookReference {
   readonly clientId: string
@@ -23,6 +26,7 @@ export interface WebhookRow extends WebhookColumns {
   readonly webhookId: string
   readonly createdAt: Date
   readonly disabledAt: Date | null
+  readonly disabledReason: DisabledReason | null
 }
 
 const declare = loadStatements(import.meta.url)
@@ -112,15 +116,20 @@ export const lockWebhookTarget = async (
   webhookId: string,
 ): Promise<WebhookTarget | null> => firstRow(await lockTarget(connection, { clientId, webhookId }))
 
-const disable = declare<WebhookReference, WebhookRow>('disable_webhook')
+interface Disabling extends WebhookReference {
+  readonly reason: DisabledReason
+}
+
+const disable = declare<Disabling, WebhookRow>('disable_webhook')
 
 /** Sends nothing more to an endpoint until its client enables it again. */
 export const disableWebhook = async (
   connection: Connection,
   clientId: string,
   webhookId: string,
+  reason: DisabledReason,
 ): Promise<void> => {
-  await disable(connection, { clientId, webhookId })
+  await disable(connection, { clientId, webhookId, reason })
 }
 
 const markDeleted = declare<WebhookReference, WebhookRow>('delete_webhook')

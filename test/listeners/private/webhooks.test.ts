@@ -105,13 +105,17 @@ test('what was not delivered is replayed, and a webhook is switched off and on, 
   const { path, receiver } = await delivered()
   const off = await ask('POST', `${path}/disable`, { reason })
   assert.equal(off.status, 204, off.text)
-  assert.equal((await ask('GET', path)).json.status, 'Disabled')
+  const disabled = (await ask('GET', path)).json
+  assert.deepEqual([disabled.status, disabled.disabledReason], ['Disabled', 'operator'])
   const since = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')
   assert.equal((await ask('POST', `${path}/replay`, { since, reason })).status, 422)
   const { publicToken } = await service.createCard()
   assert.equal((await ask('POST', `${path}/enable`, { reason })).status, 204)
   const read = (await ask('GET', path)).json
-  assert.deepEqual([read.status, read.events, read.disabledAt], ['Enabled', ['*'], null])
+  assert.deepEqual(
+    [read.status, read.events, read.disabledAt, read.disabledReason],
+    ['Enabled', ['*'], null, null],
+  )
   const asked = await ask('POST', `${path}/replay`, { since, reason })
   assert.equal(asked.status, 202, asked.text)
   await until(() =>

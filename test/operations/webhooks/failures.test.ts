@@ -78,8 +78,9 @@ test('an endpoint that failed for three days is disabled, told to the operator, 
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
   await until(async () => (await deliveriesOf(webhookId))[1]?.tries.length === 1)
   await ageTries(service, webhookId)
-  const status = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json.status
-  await until(async () => (await status()) === 'Disabled')
+  const webhook = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json
+  await until(async () => (await webhook()).status === 'Disabled')
+  assert.equal((await webhook()).disabledReason, 'not_delivered')
   await until(async () =>
     (await deliveriesOf(webhookId)).every(({ status }: { status: string }) => status === 'Failed'),
   )
@@ -184,15 +185,23 @@ test('the answer of an address that a webhook no longer has holds nothing back',
   await service.call('DELETE', `/webhooks/${webhookId}`)
 })
 
-test('an endpoint that answers 410 wants no more: it is disabled at once', async () => {
+test('an endpoint that answers 410 wants no more: it is disabled at once, and says why', async () => {
   const receiver = await openReceiver(() => 410)
   const { webhookId } = await service.createWebhook(receiver.url)
   await service.createCard()
-  const status = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json.status
-  await until(async () => (await status()) === 'Disabled')
+  const webhook = async () => (await service.call('GET', `/webhooks/${webhookId}`)).json
+  await until(async () => (await webhook()).status === 'Disabled')
+  assert.equal((await webhook()).disabledReason, 'receiver_gone')
   const [delivery] = await deliveriesOf(webhookId)
   assert.equal(delivery.status, 'Failed')
   assert.equal(delivery.tries[0].statusCode, 410)
+  const set = async (status: string) => {
+    const body = { url: receiver.url, events: ['*'], status }
+    return (await service.call('PUT', `/webhooks/${webhookId}`, { body })).json.disabledReason
+  }
+  assert.equal(await set('Disabled'), 'receiver_gone')
+  assert.equal(await set('Enabled'), undefined)
+  assert.equal(await set('Disabled'), 'client')
 })
 
 test('an endpoint that never answers holds up nobody else', async () => {

@@ -33,7 +33,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const waiting = `select from ${sessions}
       where datname = current_database() and wait_event_type = 'Lock'`
     const { renewing } = await database.transaction(async (connection) => {
-      await disableWebhook(connection, clientId, webhookId)
+      await disableWebhook(connection, clientId, webhookId, 'client')
       await markQueueDue(connection, reference)
       const pending = renew()
       await until(async () => (await sql(database, waiting)).length > 0)

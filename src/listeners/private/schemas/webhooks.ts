@@ -30,6 +30,13 @@ export const WatchedWebhookSchema = Type.Object({
   }),
   createdAt: dateTime,
   disabledAt: dateTimeOrNull,
+  disabledReason: Type.Union(
+    [Type.Enum(['receiver_gone', 'not_delivered', 'operator', 'client'] as const), Type.Null()],
+    {
+      description:
+        'The receiver answered 410, three days of attempts failed, an operator or the client disabled it; null while it is enabled.',
+    },
+  ),
 })
 
 export const WatchedDeliverySchema = Type.Object({

@@ -68,6 +68,12 @@ const webhookMembers = {
   status,
   createdAt: dateTime,
   disabledAt: Type.Optional(dateTime),
+  disabledReason: Type.Optional(
+    Type.Enum(['receiver_gone', 'not_delivered', 'operator', 'client'], {
+      description:
+        'Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.',
+    }),
+  ),
 }
 
 const secret = Type.Optional(

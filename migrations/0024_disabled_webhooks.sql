@@ -1,0 +1,5 @@
+-- Works with programs from migration 0006 on.
+
+-- Who or what disabled a webhook; null for one that is enabled, and for one that was disabled before this.
+alter table webhook add column disabled_reason text
+  check (disabled_reason in ('receiver_gone', 'not_delivered', 'operator', 'client'));

@@ -1,7 +1,7 @@
 import { listParties, type Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
+import { hasAct, insertAct } from '../../storage/audit/acts.ts'
 import { findNewestCheckpoint } from '../../storage/audit/checkpoints.ts'
 import { findCheck } from '../../storage/audit/checks.ts'
 import { wasShownCard } from '../../storage/audit/disclosures.ts'
@@ -14,8 +14,10 @@ import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import type { CheckSigner } from './check-state.ts'
+import { isRequestOf } from './erasure-check.ts'
 import { findErasureParties } from './erasure-parties.ts'
 import { followEntries } from './follow.ts'
+import { recordFinding } from './record-finding.ts'
 
 /** Whose entries are to be erased, and why. */
 type WantedErasure = { readonly reason: string } & (
@@ -193,7 +195,8 @@ async function takeOn(
   }
   return database.transaction(async (connection) => {
     const locked = await erasures.lockErasure(connection, erasure.erasureId)
-    return locked !== null && locked.pendingAct === null && goOn(connection, locked, terms)
+    if (locked === null || locked.pendingAct !== null) return false
+    return (await requireRequest(connection, locked)) && goOn(connection, locked, terms)
   })
 }
 
@@ -236,7 +239,7 @@ async function goOn(
       ranges: ranges.map(({ from, to }) => [from, to]),
     }
     // Nobody asks for what is old: the first act that names some comes after one that says so.
-    if (ranges.length > 0 && erasure.requestAct === null) {
+    if (ranges.length > 0 && kind === 'age' && erasure.requestAct === null) {
       await recordRequest(connection, erasure, { clientId: null, requestId: null })
     }
     const act = { act: 'entries.erased', subjectKind: 'log', subject: log.origin } as const
@@ -259,6 +262,41 @@ async function goOn(
     await erasures.finishErasure(connection, erasure.erasureId, seconds)
   }
   return false
+}
+
+/**
+ * Whether the log has the request of an erasure. One of what is old needs none. An erasure that nobody requested was written
+ * into the database: it ends, with a finding as the nightly check enters it.
+ */
+async function requireRequest(
+  connection: Connection,
+  erasure: erasures.ErasureRow,
+): Promise<boolean> {
+  const { erasureId, kind, requestAct } = erasure
+  if (kind === 'age') return true
+  const request = await findRequest(connection, erasure)
+  if (request !== 'unfounded') return request === 'entered'
+  await recordFinding(connection, {
+    found: 'erasure unfounded',
+    details: { erasure: erasureId, entry: requestAct },
+  })
+  await erasures.endErasure(connection, erasureId)
+  return false
+}
+
+/** Whether the log has the request of an erasure, or waits for it. Without either, the row was written by no request. */
+async function findRequest(
+  connection: Connection,
+  erasure: erasures.ErasureRow,
+): Promise<'entered' | 'waiting' | 'unfounded'> {
+  const { requestAct } = erasure
+  if (requestAct === null) return 'unfounded'
+  // Read first: an act that is entered between the two reads is then found as an entry.
+  const isRecorded = await hasAct(connection, requestAct)
+  const numbers = (await listAuditLogs(connection)).map(({ log }) => log)
+  const entry = await findAuditEntry(connection, numbers, requestAct)
+  if (entry) return isRequestOf(erasure, entry) ? 'entered' : 'unfounded'
+  return isRecorded ? 'waiting' : 'unfounded'
 }
 
 /** Up to before which entry a step looks. */

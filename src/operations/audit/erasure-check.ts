@@ -59,6 +59,20 @@ export async function checkErasures(
 const isFounded = ({ isBehind, requestedBy }: SaidErasure, row: ErasureRow | undefined): boolean =>
   isBehind && row !== undefined && row.requestedBy === requestedBy
 
+/** Whether the text of an entry requests this erasure: by its id, its kind and its requester. */
+export function isRequestOf(
+  { erasureId, kind, requestedBy }: ErasureRow,
+  { act, text }: { readonly act: string; readonly text: string | null },
+): boolean {
+  const { client = null, details, subject } = parseEntry(text ?? '')
+  return (
+    act === 'erasure.requested' &&
+    subject === erasureId &&
+    client === requestedBy &&
+    parseMembers(details).of === kind
+  )
+}
+
 /** @param ends of each log, by its origin, how many entries were there before this one */
 function readErasure(
   { act, entryId, index, text }: ErasureEntryRow,

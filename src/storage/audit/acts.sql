@@ -5,6 +5,13 @@ insert into audit_act (act, subject_kind, subject, details, client_id, request_i
 values (:act, :subjectKind, :subject, :details, :clientId, :requestId)
 returning act_id as "actId";
 
+-- name: has_audit_act
+select exists (
+  select 1
+  from audit_act
+  where act_id = :actId::uuid
+) as "isThere";
+
 -- The position keeps the microseconds that a JavaScript date would lose. Each list has an index
 -- of its own.
 

@@ -1,4 +1,4 @@
-import type { Connection } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
@@ -56,6 +56,12 @@ export const insertAct = async (connection: Connection, act: NewAct): Promise<st
   if (!row) throw new Error('The act was not put on record.')
   return row.actId
 }
+
+const selectAct = declare<{ actId: string }, { isThere: boolean }>('has_audit_act')
+
+/** Whether an act is on record. */
+export const hasAct = async (connection: Connection, actId: string): Promise<boolean> =>
+  firstRow(await selectAct(connection, { actId }))?.isThere ?? false
 
 const selectOperatorActs = declare<ActPosition & { limit: number }, OperatorActRow>(
   'list_operator_acts',

@@ -106,3 +106,8 @@ set finished_at = clock_timestamp(), subject = null
 where erasure_id = :erasureId::uuid
   and clock_timestamp() - requested_at > make_interval(secs => :afterSeconds)
 returning 1 as "one";
+
+-- name: end_audit_erasure
+update audit_erasure
+set finished_at = clock_timestamp(), subject = null
+where erasure_id = :erasureId::uuid;

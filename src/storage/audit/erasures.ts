@@ -181,3 +181,10 @@ export const finishErasure = async (
   erasureId: string,
   afterSeconds: number,
 ): Promise<boolean> => (await updateFinished(connection, { erasureId, afterSeconds })).length > 0
+
+const updateEnded = declare<{ erasureId: string }>('end_audit_erasure')
+
+/** Ends an erasure, whatever is left of it. */
+export const endErasure = async (connection: Connection, erasureId: string): Promise<void> => {
+  await updateEnded(connection, { erasureId })
+}

@@ -459,6 +459,37 @@ suite('what the audit log says is erased', () => {
     assert.ok(requestOf(ofAge).number < ofAge.number)
   })
 
+  test('at no row that was written into the database: it is a finding, and nothing is erased', async () => {
+    await enter([{ publicToken: card }])
+    await requestAs('person-v', otherCard)
+    const rows = await sql<{ erasureId: string }>(
+      service.database,
+      `insert into audit_erasure (kind, subject, reason, requested_by, request_act)
+       select kind, subject, 'They asked.', requested_by, request_act::uuid
+       from (values ('card', $1, null, null), ('card', $1, 'person-v', null),
+         ('card', $1, 'person-v', gen_random_uuid()::text),
+         ('card', $1, 'person-v', (select request_act::text from audit_erasure where subject = $2)))
+         as made (kind, subject, requested_by, request_act)
+       returning erasure_id as "erasureId"`,
+      [card, otherCard],
+    )
+    await eraseAll()
+    await eraseAll()
+    const after = await entries()
+    assert.deepEqual(erasedOf(after), [])
+    const found = after
+      .filter(({ act }) => act === 'check.found')
+      .map(({ text }) => JSON.parse(text ?? ''))
+    assert.deepEqual(
+      found.map(({ subject }) => subject),
+      rows.map(() => 'erasure unfounded'),
+    )
+    assert.deepEqual(
+      found.map(({ details }) => details.erasure).sort(),
+      rows.map(({ erasureId }) => erasureId).sort(),
+    )
+  })
+
   test('entry by entry where they stand apart: no act names more than 500 ranges', async () => {
     const given = Array.from({ length: 1_203 }, (_, at) => ({ publicToken: at % 2 ? null : card }))
     await enter(given)

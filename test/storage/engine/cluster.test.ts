@@ -178,6 +178,7 @@ suite('on a cluster', { skip }, () => {
     const service = await openTestService({ database: prepared, env: { RATE_LIMIT: 'off' } })
     const cards = await Promise.all(Array.from({ length: 8 }, () => issueCard(service)))
     let isOver = false
+    let isAnswered = false
     const acknowledged: { publicToken: string; key: string }[] = []
     const change = async (card: (typeof cards)[number]) => {
       while (!isOver) {
@@ -203,7 +204,19 @@ suite('on a cluster', { skip }, () => {
       ended += await endConnectionsToNodes(preparedUrl)
     }
     isOver = true
-    await changing
+    // What was prepared when a connection ended is committed or undone by the cluster, once in a minute or when asked:
+    // until then it is not seen, and its rows are locked.
+    const recovering = (async () => {
+      while (!isAnswered) {
+        await sql(prepared, 'select recover_prepared_transactions() as recovered')
+        await wait(200)
+      }
+    })()
+    await changing.finally(() => {
+      isAnswered = true
+    })
+    await recovering
+    await sql(prepared, 'select recover_prepared_transactions() as recovered')
     assert.ok(ended > 0, 'connections were ended')
     for (const { publicToken } of cards) {
       const events = await sql<{ sequence: number; type: string }>(

@@ -23,7 +23,8 @@ export const arrows = {
   'service/config': ['domain', 'storage/engine/database-url.ts'],
   'service/doctor': ['everything'],
 
-  'listeners/http': ['listeners/oauth', 'operations/idempotency', 'domain'],
+  // A call that carries out an approval makes sure that what was approved is as it was.
+  'listeners/http': ['listeners/oauth', 'operations/approvals', 'operations/idempotency', 'domain'],
   'listeners/oauth': ['operations/clients', 'domain'],
   'listeners/public': ['listeners/http', 'listeners/oauth', 'operations', 'domain'],
   'listeners/private': [

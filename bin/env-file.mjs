@@ -17,9 +17,13 @@ const commandsWithout = ['audit', 'witness']
 const forbidden =
   /^(?:NODE_|LD_|DYLD_|NPM_|OPENSSL_|SSL_|PATH$|HOME$|SHELL$|BASH_ENV$|ENV$|PKCS11_MODULE$|SOFTHSM2_CONF$|(?:HTTPS?|ALL|NO)_PROXY$)/i
 
-/** An address, and what proves who calls there: both are of the environment, or both of the file. */
+const callerRule = 'an address and what proves who calls there come from one of them'
+const installationRule = 'a database, its keys and who may call the service come from one of them'
+
+/** An address, and a secret or a store that it decides over: both are of the environment, or both of the file. */
 const pairs = [
   {
+    rule: callerRule,
     addresses: [
       'PINFOLD_URL',
       'PINFOLD_PRIVATE_URL',
@@ -38,8 +42,34 @@ const pairs = [
     ],
   },
   {
+    rule: callerRule,
     addresses: ['DATABASE_URL', 'PGHOST', 'PGPORT'],
     secrets: ['PGUSER', 'PGPASSWORD', 'PGPASSFILE', 'PGSERVICE', 'PGSERVICEFILE'],
+  },
+  {
+    rule: installationRule,
+    addresses: ['DATABASE_URL', 'PGHOST', 'PGPORT', 'PGSERVICE', 'PGSERVICEFILE'],
+    secrets: ['MASTER_KEY_FILE', 'PKCS11_PIN_FILE'],
+  },
+  {
+    rule: callerRule,
+    addresses: ['CONSOLE_ISSUER', 'CONSOLE_AUDIENCE', 'CONSOLE_GROUPS_CLAIM', 'CONSOLE_ROLES'],
+    secrets: ['CONSOLE_CLIENT_ID', 'CONSOLE_CLIENT_SECRET_FILE', 'CONSOLE_CLIENT_JWK_FILE'],
+  },
+  {
+    rule: installationRule,
+    addresses: [
+      'AUTH_ISSUER',
+      'AUTH_AUDIENCE',
+      'AUTH_CLIENT_CLAIM',
+      'PRIVATE_AUTH_ISSUER',
+      'PRIVATE_AUTH_AUDIENCE',
+      'PRIVATE_AUTH_CLIENT_CLAIM',
+      'CONSOLE_ISSUER',
+      'CONSOLE_ROLES',
+      'ADMIN_JWK_FILE',
+    ],
+    secrets: ['DATABASE_URL', 'PGHOST', 'PGSERVICE', 'MASTER_KEY_FILE', 'PKCS11_PIN_FILE'],
   },
 ]
 
@@ -109,13 +139,13 @@ function addVariables(variables, environment) {
   }
   const has = (name) => Boolean(environment[name])
   const left = new Set(names.filter((name) => environment[name] === undefined))
-  for (const { addresses, secrets } of pairs) {
+  for (const { addresses, rule, secrets } of pairs) {
     const members = [...addresses, ...secrets]
     const own = members.filter(has)
     const added = members.filter((name) => left.has(name) && leadsElsewhere(variables[name]))
     if (own.length === 0 || added.length === 0) continue
     if (!addresses.some(has) || !secrets.some(has)) {
-      return `${own[0]} is of the environment and ${added[0]} of ${fileName}: an address and what proves who calls there come from one of them.`
+      return `${own[0]} is of the environment and ${added[0]} of ${fileName}: ${rule}.`
     }
     for (const name of added) left.delete(name)
   }

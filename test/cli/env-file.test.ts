@@ -102,6 +102,57 @@ test('an address and a secret come from the file, or from the environment', asyn
   assert.match(JSON.stringify(whole), /"PINFOLD_ADDRESS_SOURCE":"pinfold.env"/)
 })
 
+test('an issuer, and what signs in there or lets its callers in, come from the file, or from the environment', async () => {
+  const issuer = 'CONSOLE_ISSUER=https://people.example\n'
+  const client = {
+    CONSOLE_CLIENT_ID: 'console',
+    CONSOLE_CLIENT_SECRET_FILE: '/etc/pinfold/secret',
+    CONSOLE_CLIENT_JWK_FILE: '/etc/pinfold/console.jwk',
+  }
+  for (const [name, value] of Object.entries(client)) {
+    assert.match(
+      String(await load(issuer, { [name]: value })),
+      new RegExp(`^${name} is of the environment and CONSOLE_ISSUER of pinfold.env: `),
+    )
+  }
+  const own = { ...client, CONSOLE_ISSUER: 'https://own.example' }
+  assert.deepEqual(await load(`${issuer}CONSOLE_ROLES=admin=all\n`, own), own)
+  const stores = {
+    DATABASE_URL: 'postgres://db.example/pinfold',
+    MASTER_KEY_FILE: '/etc/master.key',
+  }
+  const names = [
+    'AUTH_ISSUER',
+    'PRIVATE_AUTH_ISSUER',
+    'PRIVATE_AUTH_CLIENT_CLAIM',
+    'CONSOLE_ISSUER',
+    'ADMIN_JWK_FILE',
+  ]
+  for (const [store, value] of Object.entries(stores)) {
+    for (const name of names) {
+      assert.match(
+        String(await load(`${name}=https://x.example\n`, { [store]: value })),
+        new RegExp(`^${store} is of the environment and ${name} of pinfold.env: a database, `),
+      )
+    }
+  }
+})
+
+test('a database and its master key come from the file, or from the environment', async () => {
+  const [url, key] = ['DATABASE_URL=postgres://db.example/pinfold\n', 'MASTER_KEY_FILE=./key\n']
+  const ofKey = { MASTER_KEY_FILE: '/etc/master.key' }
+  assert.match(String(await load(url, ofKey)), /^MASTER_KEY_FILE is of the environment and DATA/)
+  assert.match(
+    String(await load(key, { DATABASE_URL: 'postgres://own.example/pinfold' })),
+    /^DATABASE_URL is of the environment and MASTER_KEY_FILE of pinfold.env/,
+  )
+  assert.match(String(await load(url, { PKCS11_PIN_FILE: '/etc/pin' })), /^PKCS11_PIN_FILE is/)
+  assert.deepEqual(await load(`${url}${key}`), {
+    DATABASE_URL: 'postgres://db.example/pinfold',
+    MASTER_KEY_FILE: './key',
+  })
+})
+
 test('a first variable behind a byte order mark counts, and a text that is not UTF-8 is refused', async () => {
   assert.deepEqual(await load('\ufeffPORT=81\nHOST=::1\n'), { PORT: '81', HOST: '::1' })
   assert.match(String(await load(Buffer.from('\ufeffPORT=81\n', 'utf16le'))), /UTF-8/)

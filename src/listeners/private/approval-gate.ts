@@ -19,7 +19,7 @@ interface ApprovalRule {
   /** Those that a call is of; without it, the first. Asked once the call is valid. */
   readonly findKinds?: (request: FastifyRequest) => Promise<readonly ApprovalKind[]>
   /** What cannot be asked for although it could be done at once. */
-  readonly findFault?: (request: FastifyRequest) => ProblemError | null
+  readonly findFault?: (request: FastifyRequest) => Promise<ProblemError | null>
 }
 
 interface BodyRule<Body> {
@@ -28,7 +28,10 @@ interface BodyRule<Body> {
     body: Body,
     request: FastifyRequest,
   ): readonly ApprovalKind[] | Promise<readonly ApprovalKind[]>
-  findFault?(body: Body): ProblemError | null
+  findFault?(
+    body: Body,
+    request: FastifyRequest,
+  ): ProblemError | null | Promise<ProblemError | null>
 }
 
 /**
@@ -46,7 +49,7 @@ export function approvalByBody<Schema extends TSchema>(
     body,
     findKinds: async (request) =>
       rule.findKinds ? rule.findKinds(bodyOf(request), request) : kinds.slice(0, 1),
-    findFault: (request) => rule.findFault?.(bodyOf(request)) ?? null,
+    findFault: async (request) => rule.findFault?.(bodyOf(request), request) ?? null,
   }
 }
 
@@ -77,7 +80,7 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
       : approval.kinds.slice(0, 1)
     const kind = kinds.find((each) => approvals.required.has(each))
     if (kind === undefined) return
-    const fault = approval.findFault?.(request)
+    const fault = await approval.findFault?.(request)
     if (fault) throw validationFailed(fault)
     const asked = askedOf(request)
     const wanted = {
@@ -106,14 +109,19 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
 
 /**
  * Judges a call once more where it is done. What the gate read may have changed since, so that the call needs an approval now.
- * @throws `Problem` `unavailable`: the repeat of the call is kept for another person.
+ * @param fault what cannot be asked for, whoever approved it.
+ * @throws `Problem` `unavailable`: the repeat of the call is kept for another person. `validation_failed` for the fault of an
+ *   approved call.
  */
-export function refuseUnapproved(
+export function judgeAgain(
   { required }: Pick<ApprovalOperations, 'required'>,
   request: FastifyRequest,
   kinds: readonly ApprovalKind[],
+  fault: ProblemError | null = null,
 ): void {
-  if (callerOf(request).carriesOut || !kinds.some((kind) => required.has(kind))) return
+  const isApprovedCall = callerOf(request).carriesOut !== undefined
+  if (isApprovedCall && fault) throw validationFailed(fault)
+  if (isApprovedCall || !kinds.some((kind) => required.has(kind))) return
   throw new Problem('unavailable', {
     detail: 'Another request has changed the same client meanwhile. Send this one again.',
     retryAfterSeconds: 1,

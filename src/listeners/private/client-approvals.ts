@@ -60,7 +60,23 @@ export const findFaultOfKeys = ({ jwks }: NewCredentials): ProblemError | null =
     ? { pointer: '/jwks', detail: 'must be given: no secret can be shown after an approval' }
     : null
 
-/** For the same reason another secret comes from the requester, as its hash. */
+/**
+ * A client that holds no guarded scope gets its secret from one person, who may still know it. It gets a guarded scope together
+ * with keys, which the approver compares with their owner.
+ */
+export const findFaultOfScopes = (
+  { authentication, kind, scopes: held }: ClientRecord,
+  { jwks, scopes }: Static<typeof ChangeClientSchema>,
+): ProblemError | null => {
+  const isNewlyGuarded = kind === 'client' && isGuarded(scopes) && !isGuarded(held)
+  if (!isNewlyGuarded || authentication !== 'client_secret' || jwks !== undefined) return null
+  return {
+    pointer: '/jwks',
+    detail: 'must be given with these scopes: one person could set the secret of this client',
+  }
+}
+
+/** No secret can be shown after an approval: another secret comes from the requester, as its hash. */
 export const findFaultOfSecretHash = (
   body: Static<typeof RotateSecretSchema>,
 ): ProblemError | null =>

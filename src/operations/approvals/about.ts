@@ -1,8 +1,10 @@
 import { approvalKinds, parsePayload } from '../../domain/approval.ts'
+import type { ProvenanceAct } from '../../domain/client.ts'
 import { listKeyThumbprints } from '../../domain/client-keys.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { authenticationOf, type ClientRecord } from '../clients/clients.ts'
 import type { ApprovalSubject } from './subject.ts'
 
 /** A client that a request is about, as it is now. */
@@ -11,6 +13,11 @@ interface SubjectClient {
   readonly kind: string
   readonly active: boolean
   readonly scopes: readonly string[]
+  readonly authentication: ClientRecord['authentication']
+  readonly credentialsVersion: number
+  readonly credentialsChangedAt: string
+  /** Who registered it or gave it credentials, beside the client itself, in the order of time. */
+  readonly credentialsGivenBy: readonly string[]
   /** Of its public keys (RFC 7638). */
   readonly keyThumbprints: readonly string[]
 }
@@ -40,8 +47,20 @@ export async function findContext(
       kind: known.kind,
       active: known.active,
       scopes: known.scopes,
+      authentication: authenticationOf(known),
+      credentialsVersion: known.credentialsVersion,
+      credentialsChangedAt: known.credentialsChangedAt.toISOString(),
+      credentialsGivenBy: listGivers(known.provenance),
       keyThumbprints: known.jwks === null ? [] : listKeyThumbprints(JSON.parse(known.jwks)),
     },
     keyThumbprints: listKeyThumbprints(asked.jwks),
   }
+}
+
+/** Everyone who registered a client or gave it credentials: each once, the latest last. */
+const listGivers = (provenance: readonly ProvenanceAct[]): readonly string[] => {
+  const givers = provenance
+    .filter(({ act }) => act === 'created' || act === 'credentials_set')
+    .map(({ by }) => by)
+  return givers.filter((by, at) => givers.lastIndexOf(by) === at)
 }

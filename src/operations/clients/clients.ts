@@ -54,10 +54,23 @@ interface JwkSet {
   readonly keys: readonly Readonly<Record<string, string>>[]
 }
 
+/** How a client proves who it is: with its keys, with its secret, or to another issuer. */
+export const authenticationOf = ({
+  hasSecret,
+  jwks,
+}: Pick<
+  storedClients.AdministeredClient,
+  'hasSecret' | 'jwks'
+>): ClientRecord['authentication'] => {
+  if (jwks !== null) return 'private_key_jwt'
+  return hasSecret ? 'client_secret' : 'none'
+}
+
 export const clientRecord = ({
   createdAt,
+  credentialsChangedAt: _1,
   deliveriesSuspendedSince,
-  formerCredentialsUntil: _,
+  formerCredentialsUntil: _2,
   provenance,
   hasSecret,
   jwks,
@@ -65,7 +78,7 @@ export const clientRecord = ({
   ...client
 }: storedClients.AdministeredClient): ClientRecord => ({
   ...client,
-  authentication: jwks !== null ? 'private_key_jwt' : hasSecret ? 'client_secret' : 'none',
+  authentication: authenticationOf({ hasSecret, jwks }),
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),

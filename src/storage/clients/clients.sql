@@ -61,6 +61,7 @@ select client_id as "clientId", client_name as "clientName", kind, scopes, jwks,
   certificate_bound_tokens as "certificateBoundTokens", secret_hash is not null as "hasSecret",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
   created_at as "createdAt", credentials_version as "credentialsVersion",
+  credentials_changed_at as "credentialsChangedAt",
   case
     when case
       when credentials_version > 1
@@ -98,6 +99,7 @@ select client_id as "clientId", client_name as "clientName", kind, scopes, jwks,
   certificate_bound_tokens as "certificateBoundTokens", secret_hash is not null as "hasSecret",
   case when previous_secret_until > now() then previous_secret_until end as "previousSecretUntil",
   created_at as "createdAt", credentials_version as "credentialsVersion",
+  credentials_changed_at as "credentialsChangedAt",
   case
     when case
       when credentials_version > 1

@@ -84,6 +84,8 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly createdAt: Date
   /** Counts how often it was given other ones. */
   readonly credentialsVersion: number
+  /** When it was given those that it has. */
+  readonly credentialsChangedAt: Date
   /** Until when a token may be good that was given for other credentials; null where none is. */
   readonly formerCredentialsUntil: Date | null
   readonly provenance: readonly ProvenanceAct[]

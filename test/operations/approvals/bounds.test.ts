@@ -124,11 +124,16 @@ test('shows the path in one spelling, the scopes of the client, and whose keys t
   const shown = (await callAs(service, sol, 'GET', `/approvals/${asked.body.approvalId}`)).body
   assert.equal(shown.path, `/clients/${body.clientId}`)
   assert.equal(JSON.parse(shown.payload).path, shown.path)
-  assert.deepEqual(shown.client, {
+  const { credentialsChangedAt, ...client } = shown.client
+  assert.ok(Date.parse(credentialsChangedAt) <= Date.now() + 60_000)
+  assert.deepEqual(client, {
     clientId: body.clientId,
     kind: 'client',
     active: true,
     scopes: body.scopes,
+    authentication: 'private_key_jwt',
+    credentialsVersion: 1,
+    credentialsGivenBy: [eve.personId],
     keyThumbprints: listKeyThumbprints(body.jwks),
   })
   assert.deepEqual(shown.keyThumbprints, listKeyThumbprints(change.jwks))

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { guardedScopes } from '../../../src/domain/approval.ts'
+import { stateDigestOf, subjectOf } from '../../../src/operations/approvals/subject.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody } from './people.ts'
 
@@ -113,6 +114,58 @@ suite('an installation where everything that can be approved needs another perso
       (await callAs(service, sue, 'PATCH', `/clients/${clientId}`, { body })).status,
       200,
     )
+  })
+
+  test('gives guarded scopes to no client whose secret one person has set', async () => {
+    const { clientId } = await makeClient(service, 'client', ['pin.reveal'])
+    const path = `/clients/${clientId}`
+    const free = await callAs(service, sue, 'PATCH', path, { body: { scopes: [] } })
+    assert.equal(free.status, 200)
+    const rotated = await callAs(service, sue, 'POST', `${path}/rotate-secret`)
+    assert.deepEqual([rotated.status, typeof rotated.body.clientSecret], [200, 'string'])
+    const body = { scopes: ['pin.reveal'] }
+    const refused = await callAs(service, sue, 'PATCH', path, { body })
+    assert.deepEqual([refused.status, refused.body.errors?.[0].pointer], [422, '/jwks'])
+    const withKeys = { ...body, jwks: newJwks() }
+    const asked = await callAs(service, sue, 'PATCH', path, { body: withKeys })
+    assert.equal(asked.status, 202, JSON.stringify(asked.body))
+    assert.equal((await approve(asked.body)).state, 'done')
+    assert.equal(await isTaken(service, clientId, rotated.body.clientSecret), false)
+  })
+
+  test('carries out no request for guarded scopes where the client has a secret that one person has set', async () => {
+    const { clientId } = await makeClient(service, 'client', ['pin.reveal'])
+    const path = `/clients/${clientId}`
+    const asked = await callAs(service, sue, 'PATCH', path, { body: { scopes: ['pin.reveal'] } })
+    assert.equal(asked.status, 202, JSON.stringify(asked.body))
+    // As if the client had held no such scope when the request was stored, a moment after the gate read it.
+    assert.equal((await callAs(service, sue, 'PATCH', path, { body: { scopes: [] } })).status, 200)
+    const subject = subjectOf({ clientId })
+    const digest = await stateDigestOf(service.database, 'disclosure-scopes', subject)
+    await sql(
+      service.database,
+      `update approval set state_digest = decode($2, 'hex') where approval_id = $1::uuid
+       returning approval_id`,
+      [asked.body.approvalId, Buffer.from(digest).toString('hex')],
+    )
+    const failed = await approve(asked.body)
+    assert.deepEqual(
+      [failed.state, failed.outcomeStatus, failed.outcome.errors?.[0].pointer],
+      ['failed', 422, '/jwks'],
+    )
+  })
+
+  test('shows the approver by what a client proves who it is, and when and by whom that changed', async () => {
+    const { clientId } = await makeClient(service, 'client', ['cards.read'])
+    const path = `/clients/${clientId}`
+    await callAs(service, sue, 'POST', `${path}/rotate-secret`)
+    const body = { scopes: ['pin.reveal'], jwks: newJwks() }
+    const { client } = (await callAs(service, sue, 'PATCH', path, { body })).body
+    assert.deepEqual(
+      [client.authentication, client.credentialsVersion, client.credentialsGivenBy],
+      ['client_secret', 2, [sue.personId]],
+    )
+    assert.ok(Date.now() - Date.parse(client.credentialsChangedAt) < 600_000)
   })
 
   test('counts a change as everything that it is', async () => {

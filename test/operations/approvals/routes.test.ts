@@ -125,7 +125,11 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     asks: [
       async () => changeOf(await storeClient('admin', ['support.read']), { scopes: ['admin'] }),
       async () => changeOf(await storeClient('admin', ['support.read']), { jwks: newJwks() }),
-      async () => changeOf(await storeClient('client', ['cards.read']), { scopes: ['pin.reveal'] }),
+      async () =>
+        changeOf(await storeClient('client', ['cards.read']), {
+          scopes: ['pin.reveal'],
+          jwks: newJwks(),
+        }),
       async () => changeOf(await storeClient('client', ['pin.reveal']), { jwks: newJwks() }),
       async () => changeOf(await storeClient('client', ['pin.reveal'], false), { active: true }),
       async () => changeOf(await storeClient('network', []), { jwks: newJwks() }),

@@ -117,12 +117,20 @@ function facts(approval: Approval): Content {
 const codes = (texts: readonly string[]): Content =>
   texts.length === 0 ? html`none` : texts.map((text) => html`<code>${text}</code> `)
 
-/** Which client it is about, and whose keys stand in the request. */
+const signInTexts = {
+  client_secret: 'A secret. The people who gave it may still know it.',
+  private_key_jwt: 'Its private keys.',
+  none: 'Nothing here: another issuer knows it.',
+} as const
+
+/** Which client it is about, how it signs in, and whose keys stand in the request. */
 const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
   html`${
     client &&
     html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
-      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>`
+      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>It signs in with</dt><dd>${signInTexts[client.authentication]}</dd>
+      <dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>
+      <dt>Its credentials</dt><dd>Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}. Given by ${codes(client.credentialsGivenBy)}</dd>`
   }${keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`}`
 
 /** What happened to each card of an act on many. */

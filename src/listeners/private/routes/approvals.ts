@@ -211,6 +211,7 @@ const shownAnswer = ({
   client: client && {
     ...client,
     scopes: [...client.scopes],
+    credentialsGivenBy: [...client.credentialsGivenBy],
     keyThumbprints: [...client.keyThumbprints],
   },
   keyThumbprints: [...keyThumbprints],

@@ -8,9 +8,10 @@ import * as clientOperations from '../../../operations/clients/clients.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
-import { approvalByBody, refuseUnapproved } from '../approval-gate.ts'
+import { approvalByBody, judgeAgain } from '../approval-gate.ts'
 import {
   findFaultOfKeys,
+  findFaultOfScopes,
   findFaultOfSecretHash,
   kindsOfClientChange,
   kindsOfNewClient,
@@ -117,6 +118,11 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
             const before = await clientOperations.getClient(administration, clientId)
             return kindsOfClientChange(before, change)
           },
+          async findFault(change, request) {
+            const clientId = privateApi.clientIdOf(request as ClientRequest)
+            const before = await clientOperations.getClient(administration, clientId)
+            return findFaultOfScopes(before, change)
+          },
         }),
       },
       schema: {
@@ -138,7 +144,12 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
           clientId: privateApi.clientIdOf(request),
           draft: request.body,
           assertAllowed: (before) =>
-            refuseUnapproved(approvals, request, kindsOfClientChange(before, request.body)),
+            judgeAgain(
+              approvals,
+              request,
+              kindsOfClientChange(before, request.body),
+              findFaultOfScopes(before, request.body),
+            ),
         },
         repeatable(request),
       )
@@ -185,7 +196,7 @@ export function rotateClientSecretRoute({
           clientId: privateApi.clientIdOf(request),
           overlapHours: request.body?.overlapHours ?? 24,
           secretHash: request.body?.secretHash ?? null,
-          assertAllowed: (before) => refuseUnapproved(approvals, request, kindsOfRotation(before)),
+          assertAllowed: (before) => judgeAgain(approvals, request, kindsOfRotation(before)),
         },
         repeatable(request),
       )

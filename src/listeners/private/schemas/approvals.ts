@@ -54,6 +54,14 @@ export const ApprovalSchema = Type.Object({
         kind: Type.String(),
         active: Type.Boolean(),
         scopes: Type.Array(Type.String()),
+        authentication: Type.Enum(['client_secret', 'private_key_jwt', 'none'], {
+          description: 'By what it proves who it is. Who set its secret may still know it.',
+        }),
+        credentialsVersion: Type.Integer(),
+        credentialsChangedAt: instant,
+        credentialsGivenBy: Type.Array(Type.String(), {
+          description: 'Who registered it or gave it credentials; the latest is the last.',
+        }),
         keyThumbprints,
       }),
       Type.Null(),
